@@ -1,5 +1,5 @@
-"""Puts into a built wheel the token tables, so that the installed library downloads nothing when it runs, and the suite
-`palimpsest_testing`.
+"""Puts into a built wheel the token tables, so that the installed library downloads nothing when it
+runs, and the suite `palimpsest_testing`.
 """
 
 import sys
@@ -12,7 +12,9 @@ ROOT = Path(__file__).parent
 
 
 class Extras(BuildHookInterface):  # type: ignore[type-arg]
-    """Builds the packages `tiktoken_ranks` and `palimpsest_testing`; an editable installation gets neither."""
+    """Builds the packages `tiktoken_ranks` and `palimpsest_testing`; an editable installation gets
+    neither.
+    """
 
     PLUGIN_NAME = "custom"
 
@@ -26,4 +28,6 @@ class Extras(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"][str(package)] = ranks.PACKAGE
         from suite import written
 
-        build_data["force_include"][str(written(ROOT / ".build" / "wheel" / "suite"))] = "palimpsest_testing"
+        build_data["force_include"][str(written(ROOT / ".build" / "wheel" / "suite"))] = (
+            "palimpsest_testing"
+        )

@@ -70,7 +70,9 @@ class Run:
         return QUICK_SIZES if self._quick else SIZES
 
     def _peers(self) -> list[Table]:
-        return beside.tables(self._at, self._figures, sizes=self._sizes, seconds=10 if self._quick else 120)
+        return beside.tables(
+            self._at, self._figures, sizes=self._sizes, seconds=10 if self._quick else 120
+        )
 
 
 def main() -> None:
@@ -84,13 +86,18 @@ def main() -> None:
         names = asked.names or list(run.benchmarks)
         unknown = set(names) - set(run.benchmarks)
         if unknown:
-            sys.exit(f"There is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(run.benchmarks)}.")
+            sys.exit(
+                f"There is no benchmark {', '.join(sorted(unknown))}; there are "
+                f"{', '.join(run.benchmarks)}."
+            )
         print(f"{report.machine()}\n{_versions()}\n")
         where = f"{report.machine()}. {_versions()}."
         every: list[Table] = []
         for name in names:
             tables = list(_measured(name, run.benchmarks[name]))
-            if goes_into_results(asked):  # at once: a benchmark that fails costs none of those before it
+            if goes_into_results(
+                asked
+            ):  # at once: a benchmark that fails costs none of those before it
                 report.amend(where, tables)
             every += tables
     if not goes_into_results(asked):
@@ -125,21 +132,35 @@ def _engine_version() -> str:
 
 
 def _ministack() -> str:
-    (line,) = (line for line in ministack.LOCK.read_text().splitlines() if line.startswith("ministack=="))
+    (line,) = (
+        line for line in ministack.LOCK.read_text().splitlines() if line.startswith("ministack==")
+    )
     return line.removeprefix("ministack==").split()[0]
 
 
 def goes_into_results(asked: argparse.Namespace) -> bool:
-    """Only if that was asked for; what a quick run, or one with another set, says stands in no results."""
+    """Only if that was asked for; what a quick run, or one with another set, says stands in no
+    results.
+    """
     return asked.write and not asked.quick and Path(asked.set) == OUR_SET
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, add_help=True)
-    parser.add_argument("names", nargs="*", help="the parts to measure, as above; all of them if none is named")
-    parser.add_argument("--set", default=OUR_SET, help="another labelled set: a JSON file, or a folder of them")
-    parser.add_argument("--write", action="store_true", help="write what was measured into benchmarks/results.md")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer calls: under two minutes")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, add_help=True
+    )
+    parser.add_argument(
+        "names", nargs="*", help="the parts to measure, as above; all of them if none is named"
+    )
+    parser.add_argument(
+        "--set", default=OUR_SET, help="another labelled set: a JSON file, or a folder of them"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="write what was measured into benchmarks/results.md"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="smaller sizes and fewer calls: under two minutes"
+    )
     return parser.parse_args(given)
 
 

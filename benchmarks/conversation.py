@@ -1,4 +1,5 @@
-"""The conversation that every subject is given: messages of one length and weight, so that only their number differs.
+"""The conversation that every subject is given: messages of one length and weight, so that only
+their number differs.
 Standard library only.
 """
 

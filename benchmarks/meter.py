@@ -1,4 +1,6 @@
-"""Counts what a DynamoDB client really sends, and the capacity units that the engine says it consumed."""
+"""Counts what a DynamoDB client really sends, and the capacity units that the engine says it
+consumed.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +12,9 @@ READS = frozenset({"GetItem", "BatchGetItem", "Query", "Scan"})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`operations` are the calls, in order; `requests` what went over the wire for them, retries included."""
+    """`operations` are the calls, in order; `requests` what went over the wire for them, retries
+    included.
+    """
 
     operations: tuple[str, ...]
     requests: int
@@ -53,7 +57,11 @@ def metered(client: Any) -> Iterator[Meter]:
     """Count what this client of botocore's does meanwhile."""
     meter = Meter()
     events = client.meta.events
-    handlers = {"provide-client-params": meter.ask, "before-send": meter.sent, "after-call": meter.answered}
+    handlers = {
+        "provide-client-params": meter.ask,
+        "before-send": meter.sent,
+        "after-call": meter.answered,
+    }
     for name, handler in handlers.items():
         events.register(f"{name}.dynamodb", handler)
     try:
@@ -64,10 +72,13 @@ def metered(client: Any) -> Iterator[Meter]:
 
 
 def item_bytes(item: dict[str, Any]) -> int:
-    """An item's size by DynamoDB's rule, for the types that we store: names and values in UTF-8, a number by its
-    digits (about one byte for two, and one more).
+    """An item's size by DynamoDB's rule, for the types that we store: names and values in UTF-8, a
+    number by its digits (about one byte for two, and one more).
     """
-    return sum(len(name.encode()) + _value_bytes(*next(iter(value.items()))) for name, value in item.items())
+    return sum(
+        len(name.encode()) + _value_bytes(*next(iter(value.items())))
+        for name, value in item.items()
+    )
 
 
 def _value_bytes(kind: str, value: Any) -> int:

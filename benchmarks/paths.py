@@ -31,7 +31,9 @@ from tests.unit.api.gateway import LambdaContext
 
 LIBRARY = f"{Path(palimpsest.__file__).parent}{os.sep}"
 LIMITS = {"append": 24, "recall": 44}
-"""How many files a call may run through on the engines of this process: lower them whenever the figures fall."""
+"""How many files a call may run through on the engines of this process: lower them whenever the
+figures fall.
+"""
 TALK = "/v1/sessions/talk/messages"
 OF_SARAH = "/v1/users/sarah"
 
@@ -40,7 +42,9 @@ Handler = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """One call on one set of engines, and the files whose functions ran meanwhile, in the order of their first use."""
+    """One call on one set of engines, and the files whose functions ran meanwhile, in the order of
+    their first use.
+    """
 
     call: str
     engines: str
@@ -49,7 +53,9 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The handlers of the two functions that answer an append and a recall; `work` does what calls leave to queues."""
+    """The handlers of the two functions that answer an append and a recall; `work` does what calls
+    leave to queues.
+    """
 
     engines: str
     sessions: Handler
@@ -63,12 +69,16 @@ class Service:
         self._remember("Lives in Paris.")
         self._recall("Which tea does she drink?")
         self._append("My home is in Paris now.")
-        yield Trail("append", self.engines, files_of(lambda: self._append("The new house has a garden.")))
+        yield Trail(
+            "append", self.engines, files_of(lambda: self._append("The new house has a garden."))
+        )
         yield Trail("recall", self.engines, files_of(lambda: self._recall("Where is her home?")))
 
     def _append(self, text: str) -> None:
         body = {"user_id": "sarah", "messages": [{"role": "user", "content": text}]}
-        body_of(self.sessions(event("POST", TALK, body, key=text.replace(" ", "-")), LambdaContext()))
+        body_of(
+            self.sessions(event("POST", TALK, body, key=text.replace(" ", "-")), LambdaContext())
+        )
         self._work_untraced()
 
     def _remember(self, content: str) -> None:
@@ -124,7 +134,8 @@ def within_process() -> Service:
 
 @contextlib.contextmanager
 def on_dynamodb() -> Iterator[Service]:
-    """The functions as the stack runs them: tables on DynamoDB (moto), the index in a file, no embedding model.
+    """The functions as the stack runs them: tables on DynamoDB (moto), the index in a file, no
+    embedding model.
 
     Changes the environment: use it in a process of its own.
     """

@@ -46,7 +46,9 @@ def for_terminal(table: Table) -> str:
 def as_markdown(table: Table) -> str:
     lines = [_line(table.columns), _line(["---", *("---:" for _ in table.columns[1:])])]
     lines += [_line([shown(cell) for cell in row]) for row in table.rows]
-    return "\n".join([f"## {table.title}", "", *lines, "", *(f"- {note}" for note in table.notes), ""])
+    return "\n".join(
+        [f"## {table.title}", "", *lines, "", *(f"- {note}" for note in table.notes), ""]
+    )
 
 
 def write(where: str, tables: Sequence[Table]) -> None:
@@ -55,15 +57,22 @@ def write(where: str, tables: Sequence[Table]) -> None:
 
 
 def amend(where: str, tables: Sequence[Table]) -> None:
-    """The results of some parts in place of what stood there of them; the others stay, measured as the heading says."""
+    """The results of some parts in place of what stood there of them; the others stay, measured as
+    the heading says.
+    """
     noted = [replace(table, notes=(*table.notes, where)) for table in tables]
-    RESULTS.write_text(amended(RESULTS.read_text(), {table.title: as_markdown(table) for table in noted}))
+    RESULTS.write_text(
+        amended(RESULTS.read_text(), {table.title: as_markdown(table) for table in noted})
+    )
 
 
 def amended(results: str, sections: Mapping[str, str]) -> str:
     """The results with these sections, by their titles; new ones come last."""
     head, *found = re.split(r"^(?=## )", results, flags=re.MULTILINE)
-    kept = {section.splitlines()[0].removeprefix("## "): section.rstrip("\n") + "\n" for section in found}
+    kept = {
+        section.splitlines()[0].removeprefix("## "): section.rstrip("\n") + "\n"
+        for section in found
+    }
     return "\n".join([head.rstrip("\n") + "\n", *{**kept, **sections}.values()])
 
 

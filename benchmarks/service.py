@@ -1,4 +1,6 @@
-"""The `sessions` function as Lambda runs it, in this process: its own handler, real events, tables on dynoxide."""
+"""The `sessions` function as Lambda runs it, in this process: its own handler, real events, tables
+on dynoxide.
+"""
 
 import contextlib
 import json
@@ -55,7 +57,8 @@ class Function:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         os.environ.update(environment)
-        # Lambda takes what the function logs without its CPU; here it goes where that costs as little.
+        # Lambda takes what the function logs without its CPU; here it goes where that costs as
+        # little.
         with contextlib.redirect_stdout(Path(os.devnull).open("w")):
             from functions.sessions import handler
         self._handler = handler
@@ -73,7 +76,12 @@ class Function:
 
 
 def event(
-    method: str, path: str, body: Mapping[str, Any] | None = None, *, key: str | None = None, tenant: str = TENANT
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    key: str | None = None,
+    tenant: str = TENANT,
 ) -> Event:
     text = None if body is None else json.dumps(body)
     headers = {} if key is None else {"idempotency-key": key}

@@ -1,1 +1,3 @@
-"""The infrastructure: one stack for every stage, the local AWS that runs it, and the commands that operate it."""
+"""The infrastructure: one stack for every stage, the local AWS that runs it, and the commands that
+operate it.
+"""

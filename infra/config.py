@@ -1,4 +1,6 @@
-"""Describes the stages as data: everything that differs between them, and what a deployer can choose."""
+"""Describes the stages as data: everything that differs between them, and what a deployer can
+choose.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +11,9 @@ from infra.layer_build import ON_AWS, Wheels, on_this_machine
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """`worker_concurrency`: how many messages of a queue are processed at once; the other two limit the HTTP API."""
+    """`worker_concurrency`: how many messages of a queue are processed at once; the other two limit
+    the HTTP API.
+    """
 
     worker_concurrency: int
     requests_per_second: int
@@ -17,21 +21,24 @@ class Sizes:
 
 
 def tenant_jobs_at_once(worker_concurrency: int) -> int:
-    """How many jobs of one tenant are in a queue at a time: a fifth of the workers is left to the others. Where there
-    are few workers, it is enough to keep them busy.
+    """How many jobs of one tenant are in a queue at a time: a fifth of the workers is left to the
+    others. Where there are few workers, it is enough to keep them busy.
     """
     return max(4, worker_concurrency * 4 // 5)
 
 
 SearchTier = Literal["none", "embedded", "dynamodb", "opensearch"]
-"""`none` has no index; `embedded` is a file that functions on one machine share; `dynamodb` is two tables, one of them
-with a vector index, and costs nothing while idle; `opensearch` is a managed domain.
+"""`none` has no index; `embedded` is a file that functions on one machine share; `dynamodb` is two
+tables, one of them with a vector index, and costs nothing while idle; `opensearch` is a managed
+domain.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class DomainSize:
-    """Of a managed search domain, where the stage has one. Its nodes are spread over up to three zones."""
+    """Of a managed search domain, where the stage has one. Its nodes are spread over up to three
+    zones.
+    """
 
     instance: str
     nodes: int
@@ -49,21 +56,28 @@ class Embedding:
 BUILTIN = Embedding("bge-small-en-v1.5-int8", 384)
 OPENAI = Embedding("text-embedding-3-small", 1_536)
 EMBEDDINGS = {"builtin": BUILTIN, "openai": OPENAI}
-"""By what the context `embedding` says: a model that ships with the functions, or one of the model server."""
+"""By what the context `embedding` says: a model that ships with the functions, or one of the model
+server.
+"""
 LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One place that the stack runs in. Parts of the stack decide by these fields, never by the name of the stage."""
+    """One place that the stack runs in. Parts of the stack decide by these fields, never by the
+    name of the stage.
+    """
 
     name: str
     wheels: Wheels
-    https_only: bool  # queues and topics refuse plain HTTP, the only thing that the local AWS speaks
+    https_only: (
+        bool  # queues and topics refuse plain HTTP, the only thing that the local AWS speaks
+    )
     sizes: Sizes
     log_days: int
     keeps_data: bool  # tables, keys and logs outlive the stack, and tables refuse to be deleted
-    customer_key: bool  # tables, queues, the topic and the domain are encrypted with a key of the account's own
+    # tables, queues, the topic and the domain are encrypted with a key of the account's own
+    customer_key: bool
     search: SearchTier
     domain: DomainSize
     embedding: Embedding
@@ -71,7 +85,9 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a deployer chooses by CDK context. With `jwt_issuer`, tokens of that issuer replace API keys."""
+    """What a deployer chooses by CDK context. With `jwt_issuer`, tokens of that issuer replace API
+    keys.
+    """
 
     openai_base_url: str = ""  # empty: OpenAI's own
     chat_model: str = "gpt-4.1-nano"
@@ -84,26 +100,47 @@ class Choices:
 def _local() -> Stage:
     """Two workers of a kind at most: each is a process of this machine."""
     return Stage(
-        name=LOCAL, wheels=on_this_machine(), https_only=False, sizes=Sizes(2, 2_000, 4_000), log_days=7,
-        keeps_data=False, customer_key=False, search="embedded", domain=DomainSize("t3.small.search", 1, 10),
+        name=LOCAL,
+        wheels=on_this_machine(),
+        https_only=False,
+        sizes=Sizes(2, 2_000, 4_000),
+        log_days=7,
+        keeps_data=False,
+        customer_key=False,
+        search="embedded",
+        domain=DomainSize("t3.small.search", 1, 10),
         embedding=BUILTIN,
-    )  # fmt: skip
+    )
 
 
 def _dev() -> Stage:
     return Stage(
-        name="dev", wheels=ON_AWS, https_only=True, sizes=Sizes(5, 50, 100), log_days=7,
-        keeps_data=False, customer_key=False, search="dynamodb", domain=DomainSize("t3.small.search", 1, 10),
+        name="dev",
+        wheels=ON_AWS,
+        https_only=True,
+        sizes=Sizes(5, 50, 100),
+        log_days=7,
+        keeps_data=False,
+        customer_key=False,
+        search="dynamodb",
+        domain=DomainSize("t3.small.search", 1, 10),
         embedding=BUILTIN,
-    )  # fmt: skip
+    )
 
 
 def _prod() -> Stage:
     return Stage(
-        name="prod", wheels=ON_AWS, https_only=True, sizes=Sizes(5, 500, 1_000), log_days=90,
-        keeps_data=True, customer_key=True, search="opensearch", domain=DomainSize("t3.medium.search", 2, 20),
+        name="prod",
+        wheels=ON_AWS,
+        https_only=True,
+        sizes=Sizes(5, 500, 1_000),
+        log_days=90,
+        keeps_data=True,
+        customer_key=True,
+        search="opensearch",
+        domain=DomainSize("t3.medium.search", 2, 20),
         embedding=BUILTIN,
-    )  # fmt: skip
+    )
 
 
 STAGES: dict[str, Callable[[], Stage]] = {"local": _local, "dev": _dev, "prod": _prod}
@@ -114,29 +151,47 @@ def _nothing(_: str) -> None:
 
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
-    """The stage of that name. The CDK context may set `search` and `embedding` for it, and the server's model."""
+    """The stage of that name. The CDK context may set `search` and `embedding` for it, and the
+    server's model.
+    """
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
     stage = STAGES[name]()
-    stage = replace(stage, search=context("search") or stage.search, embedding=_embedding(context) or stage.embedding)
+    stage = replace(
+        stage,
+        search=context("search") or stage.search,
+        embedding=_embedding(context) or stage.embedding,
+    )
     if stage.search not in get_args(SearchTier):
         raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
     if stage.name != LOCAL and stage.search == "embedded":
-        raise SystemExit("The embedded index is only for the stage `local`: functions in AWS share no file.")
+        raise SystemExit(
+            "The embedded index is only for the stage `local`: functions in AWS share no file."
+        )
     return stage
 
 
 def _embedding(context: Callable[[str], Any]) -> Embedding | None:
-    """What the context asks for: `embedding=builtin|openai`, or any model of the server, by name and dimension."""
-    kind, model, dimension = (context(name) for name in ("embedding", "embedding_model", "embedding_dimension"))
+    """What the context asks for: `embedding=builtin|openai`, or any model of the server, by name
+    and dimension.
+    """
+    kind, model, dimension = (
+        context(name) for name in ("embedding", "embedding_model", "embedding_dimension")
+    )
     if kind and kind not in EMBEDDINGS:
         raise SystemExit(f"The context `embedding` is one of {', '.join(EMBEDDINGS)}.")
     if not model:
         return EMBEDDINGS[kind] if kind else None
     if kind == "builtin" or model == BUILTIN.model:
-        raise SystemExit("The context `embedding_model` names a model of the server, which `embedding=builtin` is not.")
+        raise SystemExit(
+            "The context `embedding_model` names a model of the server, which `embedding=builtin` "
+            "is not."
+        )
     if not str(dimension or "").isdecimal():
-        raise SystemExit("The context `embedding_model` needs `embedding_dimension`: how many numbers a vector has.")
+        raise SystemExit(
+            "The context `embedding_model` needs `embedding_dimension`: how many numbers a vector "
+            "has."
+        )
     return Embedding(model, int(dimension))
 
 
@@ -145,9 +200,17 @@ def stack_name(stage: str) -> str:
 
 
 def choices(context: Callable[[str], Any]) -> Choices:
-    """Read the choices from the CDK context (`cdk deploy -c chat_model=…`); what is absent or empty has its default."""
-    given = {name: context(name) for name in ("openai_base_url", "chat_model", "alarm_email") if context(name)}
-    models = tuple(name for each in str(context("models") or "").split(",") if (name := each.strip()))
+    """Read the choices from the CDK context (`cdk deploy -c chat_model=…`); what is absent or empty
+    has its default.
+    """
+    given = {
+        name: context(name)
+        for name in ("openai_base_url", "chat_model", "alarm_email")
+        if context(name)
+    }
+    models = tuple(
+        name for each in str(context("models") or "").split(",") if (name := each.strip())
+    )
     return Choices(**given, models=models, **_jwt(context))
 
 
@@ -158,7 +221,9 @@ def _jwt(context: Callable[[str], Any]) -> dict[str, Any]:
         return {}
     audience = tuple(filter(None, str(context("audience") or "").split(",")))
     if not (context("issuer") and audience):
-        raise SystemExit("The context `auth=jwt` needs `issuer` and `audience` (several with commas).")
+        raise SystemExit(
+            "The context `auth=jwt` needs `issuer` and `audience` (several with commas)."
+        )
     if not str(context("issuer")).startswith("https://"):
         raise SystemExit("The context `auth=jwt` needs an `issuer` that begins with https://.")
     return {"jwt_issuer": context("issuer"), "jwt_audience": audience}

@@ -26,7 +26,9 @@ def main(folder: Path) -> None:
         exec(code, variables, names)  # noqa: S102 - as `dataclass` does
 
     vars(dataclasses)["exec"] = run
-    for module in pkgutil.walk_packages(importlib.import_module("palimpsest").__path__, "palimpsest."):
+    for module in pkgutil.walk_packages(
+        importlib.import_module("palimpsest").__path__, "palimpsest."
+    ):
         with suppress(ImportError):  # it needs a layer that not every function has
             importlib.import_module(module.name)
     file = folder / f"dataclasses.{sys.implementation.cache_tag}.marshal"

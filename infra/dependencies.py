@@ -1,4 +1,5 @@
-"""Lists what is shipped as a bill of materials, and asks PyPI for known weaknesses of what is locked.
+"""Lists what is shipped as a bill of materials, and asks PyPI for known weaknesses of what is
+locked.
 
 python -m infra.dependencies sbom|audit
 
@@ -18,9 +19,12 @@ from typing import Any
 from infra import paths
 
 SHIPPED = tuple(
-    paths.LAYERS / name / "requirements.txt" for name in ("runtime", "models", "builtin", "graph", "tokens", "client")
+    paths.LAYERS / name / "requirements.txt"
+    for name in ("runtime", "models", "builtin", "graph", "tokens", "client")
 )
-ALL = tuple(paths.PROJECT / f"requirements-{name}.txt" for name in ("dev", "local"))  # dev holds what is shipped, too
+ALL = tuple(
+    paths.PROJECT / f"requirements-{name}.txt" for name in ("dev", "local")
+)  # dev holds what is shipped, too
 BILL = paths.BUILD / "sbom.cdx.json"
 PATIENCE = 120  # seconds for one lock file
 LOCKED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)((?:.*\\\n)+.*)", re.MULTILINE)
@@ -34,14 +38,22 @@ class Package:
 
 
 def packages(lock: Path) -> Iterator[Package]:
-    """What a lock file names; a package's hashes are those of the files it may be installed from."""
+    """What a lock file names; a package's hashes are those of the files it may be installed
+    from.
+    """
     for name, version, rest in LOCKED.findall(lock.read_text()):
         yield Package(name, version, tuple(re.findall(r"sha256:([0-9a-f]{64})", rest)))
 
 
 def bill(locks: Sequence[Path]) -> str:
     """A CycloneDX 1.6 document, in JSON, of what those lock files name."""
-    from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
+    from cyclonedx.model import (
+        ExternalReference,
+        ExternalReferenceType,
+        HashAlgorithm,
+        HashType,
+        XsUri,
+    )
     from cyclonedx.model.bom import Bom
     from cyclonedx.model.component import Component, ComponentType
     from cyclonedx.output.json import JsonV1Dot6
@@ -51,23 +63,30 @@ def bill(locks: Sequence[Path]) -> str:
     bom = Bom()
     bom.metadata.component = Component(name="palimpsest", type=ComponentType.APPLICATION)
     for name, version in sorted(found):
-        hashes = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in found[name, version].sha256]
+        hashes = [
+            HashType(alg=HashAlgorithm.SHA_256, content=digest)
+            for digest in found[name, version].sha256
+        ]
         place = PackageURL("pypi", None, name.lower().replace("_", "-"), version)
         files = ExternalReference(
             type=ExternalReferenceType.DISTRIBUTION, url=XsUri(place.to_string()), hashes=hashes
         )  # fmt: skip
-        bom.components.add(Component(name=name, version=version, purl=place, external_references=[files]))
+        bom.components.add(
+            Component(name=name, version=version, purl=place, external_references=[files])
+        )
     bom.register_dependency(bom.metadata.component, bom.components)
     return JsonV1Dot6(bom).output_as_string(indent=2)
 
 
 def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]]) -> str:
-    """A sentence for who reads the gate. Raises `SystemExit` with the weaknesses, if any are known; what nobody could
-    be asked about is counted, and fails nothing. `ask` says what is known of the packages in a lock file.
+    """A sentence for who reads the gate. Raises `SystemExit` with the weaknesses, if any are known;
+    what nobody could be asked about is counted, and fails nothing. `ask` says what is known of the
+    packages in a lock file.
     """
     asked = {each["name"]: each for lock in locks for each in ask(lock)}
     weak = [
-        f"{each['name']} {each['version']}: {known['id']}, mended in {', '.join(known['fix_versions']) or 'no version'}"
+        f"{each['name']} {each['version']}: {known['id']}, mended in "
+        f"{', '.join(known['fix_versions']) or 'no version'}"
         for each in asked.values()
         for known in each.get("vulns", ())
     ]
@@ -85,7 +104,9 @@ def pip_audit(lock: Path) -> list[dict[str, Any]]:
     options = ["--disable-pip", "--require-hashes", "--progress-spinner", "off", "--format", "json"]
     command = [sys.executable, "-m", "pip_audit", *options, "--requirement", str(lock)]
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=PATIENCE
+        )
         found: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
     except (subprocess.TimeoutExpired, ValueError):
         return []

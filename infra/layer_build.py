@@ -1,4 +1,6 @@
-"""Builds layers from locked requirements, without Docker, once for each lock file and platform, into .build/layers/."""
+"""Builds layers from locked requirements, without Docker, once for each lock file and platform,
+into .build/layers/.
+"""
 
 import ast
 import gzip
@@ -20,7 +22,9 @@ from infra import paths, pythons
 RULES = 9
 """Part of every layer's hash: raise it when the rules below change what a layer contains."""
 SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "s3", "sqs", "ssm", "sts"})
-"""The AWS services that functions may call. The SDK's data for the others is left out: it is larger than the rest."""
+"""The AWS services that functions may call. The SDK's data for the others is left out: it is larger
+than the rest.
+"""
 UNUSED = (
     "bin",
     ".lock",
@@ -56,7 +60,9 @@ def __getattr__(name):
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """The wheels for a layer: by Python version, platform in uv's words (empty: this machine's), and processor."""
+    """The wheels for a layer: by Python version, platform in uv's words (empty: this machine's),
+    and processor.
+    """
 
     python: str
     platform: str
@@ -73,7 +79,9 @@ ON_AWS = Wheels(python=pythons.DECLARED, platform="aarch64-manylinux_2_28", proc
 def on_this_machine() -> Wheels:
     """Wheels for the local AWS, whose functions run on a Python of this machine."""
     processor = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
-    return Wheels(python=pythons.version_of(pythons.function_python()), platform="", processor=processor)
+    return Wheels(
+        python=pythons.version_of(pythons.function_python()), platform="", processor=processor
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,9 @@ class BuiltLayer:
 
 
 def build(name: str, wheels: Wheels) -> BuiltLayer:
-    """The layer of layers/<name>/requirements.txt for those wheels, which is built if it is missing."""
+    """The layer of layers/<name>/requirements.txt for those wheels, which is built if it is
+    missing.
+    """
     digest = hash_of(name, wheels)
     folder = paths.BUILD / "layers" / f"{name}-{digest[:16]}"
     with paths.building():
@@ -96,17 +106,21 @@ def build(name: str, wheels: Wheels) -> BuiltLayer:
 
 
 def build_core(wheels: Wheels) -> BuiltLayer:
-    """The layer of the library itself, with its bytecode and the code of its dataclasses; built anew whenever a source
-    has changed.
+    """The layer of the library itself, with its bytecode and the code of its dataclasses; built
+    anew whenever a source has changed.
     """
     here = on_this_machine()
     beneath = build("runtime", here) if wheels.python == here.python else None
     sources = sorted(path for path in CORE.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    digest = hashlib.sha256(f"{RULES} {wheels.python} {pythons.of_version(wheels.python) is not None}".encode())
+    digest = hashlib.sha256(
+        f"{RULES} {wheels.python} {pythons.of_version(wheels.python) is not None}".encode()
+    )
     if beneath is not None:
         digest.update(beneath.hash.encode() + DATACLASS_CODE.read_bytes())
     for source in sources:
-        digest.update(f"{source.relative_to(CORE)} {source.stat().st_size} ".encode() + source.read_bytes())
+        digest.update(
+            f"{source.relative_to(CORE)} {source.stat().st_size} ".encode() + source.read_bytes()
+        )
     folder = paths.BUILD / "layers" / f"core-py{wheels.python}-{digest.hexdigest()[:16]}"
     with paths.building():
         if not folder.is_dir():
@@ -114,7 +128,9 @@ def build_core(wheels: Wheels) -> BuiltLayer:
                 shutil.rmtree(outdated)
             unfinished = folder.with_suffix(".unfinished")
             shutil.rmtree(unfinished, ignore_errors=True)
-            shutil.copytree(CORE, unfinished / "python", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            shutil.copytree(
+                CORE, unfinished / "python", ignore=shutil.ignore_patterns("__pycache__", ".*")
+            )
             _compile(unfinished / "python", wheels)
             if beneath is not None:
                 _compile_dataclasses(unfinished / "python", beneath.folder / "python")
@@ -125,7 +141,9 @@ def build_core(wheels: Wheels) -> BuiltLayer:
 CORE = paths.LAYERS / "core" / "python"
 DATACLASS_CODE = Path(__file__).with_name("dataclass_code.py")
 BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
-"""The layers that every function with this one has too: packages of the same version are only in those."""
+"""The layers that every function with this one has too: packages of the same version are only in
+those.
+"""
 
 
 OWN = {"client": paths.LAYERS / "client" / "python"}
@@ -136,11 +154,15 @@ def _sources(name: str) -> Iterator[Path]:
     yield from map(lock_of, (name, *BENEATH.get(name, ())))
     yield from _builders(name)
     if name in OWN:
-        yield from sorted(path for path in OWN[name].rglob("*") if path.is_file() and path.suffix != ".pyc")
+        yield from sorted(
+            path for path in OWN[name].rglob("*") if path.is_file() and path.suffix != ".pyc"
+        )
 
 
 def _builders(name: str) -> list[Path]:
-    """The programs that add files to a layer which no package index has; each is given the folder of the packages."""
+    """The programs that add files to a layer which no package index has; each is given the folder
+    of the packages.
+    """
     return [] if name in OWN else sorted((paths.LAYERS / name).glob("*.py"))
 
 
@@ -169,7 +191,12 @@ def _make(name: str, wheels: Wheels, folder: Path) -> None:
     for builder in _builders(name):
         subprocess.run([sys.executable, builder, packages], check=True)
     if name in OWN:
-        shutil.copytree(OWN[name], packages, ignore=shutil.ignore_patterns("__pycache__", ".*"), dirs_exist_ok=True)
+        shutil.copytree(
+            OWN[name],
+            packages,
+            ignore=shutil.ignore_patterns("__pycache__", ".*"),
+            dirs_exist_ok=True,
+        )
     _drop_unused(packages)
     _compile(packages, wheels)
     unfinished.replace(folder)
@@ -187,8 +214,20 @@ def _requirements(name: str) -> list[str]:
 
 
 def _install(requirements: Path, wheels: Wheels, packages: Path) -> None:
-    place = ["--python-platform", wheels.platform] if wheels.platform else ["--python", pythons.function_python()]
-    options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--python-version", wheels.python]
+    place = (
+        ["--python-platform", wheels.platform]
+        if wheels.platform
+        else ["--python", pythons.function_python()]
+    )
+    options = [
+        "--quiet",
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        wheels.python,
+    ]
     command: list[str | Path] = [
         sys.executable,
         "-m",
@@ -206,14 +245,24 @@ def _install(requirements: Path, wheels: Wheels, packages: Path) -> None:
 
 
 def _compile(packages: Path, wheels: Wheels) -> None:
-    """Put the bytecode beside the sources: Lambda's code is read-only, so that each cold start would compile anew.
+    """Put the bytecode beside the sources: Lambda's code is read-only, so that each cold start
+    would compile anew.
 
-    It is of one version of Python: without an interpreter of that version on this machine there is none. It is never
-    checked against its source: a layer does not change.
+    It is of one version of Python: without an interpreter of that version on this machine there is
+    none. It is never checked against its source: a layer does not change.
     """
     python = pythons.of_version(wheels.python)
     if python is not None:
-        command = [python, "-m", "compileall", "-qq", "-j0", "--invalidation-mode", "unchecked-hash", str(packages)]
+        command = [
+            python,
+            "-m",
+            "compileall",
+            "-qq",
+            "-j0",
+            "--invalidation-mode",
+            "unchecked-hash",
+            str(packages),
+        ]
         subprocess.run(command, check=False)  # a package may hold templates that are no Python
 
 
@@ -243,7 +292,9 @@ def _drop_unused(packages: Path) -> None:
 
 
 def _load_late(opening: Path) -> None:
-    """Let a package import each name when it is first used, where its `__init__.py` only imports names from modules."""
+    """Let a package import each name when it is first used, where its `__init__.py` only imports
+    names from modules.
+    """
     _, *imports, _ = ast.parse(opening.read_text()).body  # between its docstring and `__all__`
     modules: dict[str, str] = {}
     for each in imports:
@@ -255,8 +306,8 @@ def _load_late(opening: Path) -> None:
 
 
 def _shorten(data: Path) -> None:
-    """Leave out of the SDK's data what no call reads, and each new process would parse: what is said for people about
-    the services, and the addresses of those that no function calls.
+    """Leave out of the SDK's data what no call reads, and each new process would parse: what is
+    said for people about the services, and the addresses of those that no function calls.
     """
     for packed in list(data.rglob("service-2.json.gz")):
         model = json.loads(gzip.decompress(packed.read_bytes()), object_hook=_without_documentation)
@@ -268,11 +319,18 @@ def _shorten(data: Path) -> None:
         places = json.loads(endpoints.read_text())
         for partition in places["partitions"]:
             services = partition["services"].items()
-            partition["services"] = {name: service for name, service in services if name in SERVICES}
-        endpoints.unlink()  # it is a link to the installer's cache: whoever writes into it writes for every environment
+            partition["services"] = {
+                name: service for name, service in services if name in SERVICES
+            }
+        # it is a link to the installer's cache: whoever writes into it writes for every environment
+        endpoints.unlink()
         endpoints.write_text(json.dumps(places))
 
 
 def _without_documentation(shape: dict[str, Any]) -> dict[str, Any]:
     """A shape without its text. A field of this name is no text, and stays."""
-    return {name: value for name, value in shape.items() if name != "documentation" or not isinstance(value, str)}
+    return {
+        name: value
+        for name, value in shape.items()
+        if name != "documentation" or not isinstance(value, str)
+    }

@@ -1,6 +1,8 @@
-"""Writes the library's table of models, their context windows and prices, from the table that LiteLLM maintains.
+"""Writes the library's table of models, their context windows and prices, from the table that
+LiteLLM maintains.
 
-`make catalogue` runs it on a wheel of the pinned version. Nothing of that package is installed or imported.
+`make catalogue` runs it on a wheel of the pinned version. Nothing of that package is installed or
+imported.
 """
 
 import json
@@ -16,8 +18,9 @@ from infra import paths
 TABLE = "litellm/model_prices_and_context_window_backup.json"
 CATALOGUE = paths.LAYERS / "core" / "python" / "palimpsest" / "models" / "catalogue.json"
 
-# Beginnings of models' names, and the entry of LiteLLM's table that gives the window of those that begin so. Where a
-# family has several windows it is the least of them: a context must fit whichever model is meant.
+# Beginnings of models' names, and the entry of LiteLLM's table that gives the window of those that
+# begin so. Where a family has several windows it is the least of them: a context must fit whichever
+# model is meant.
 WINDOWS = {
     "gpt-3.5-turbo": "gpt-3.5-turbo",
     "gpt-4": "gpt-4",
@@ -69,20 +72,38 @@ WINDOWS = {
     "grok-4": "vercel_ai_gateway/xai/grok-4",
 }
 STATED_APART = frozenset({"gpt-5"})
-"""Models whose input and output the table states apart: their window is the sum. Of others, the input is the window."""
+"""Models whose input and output the table states apart: their window is the sum. Of others, the
+input is the window.
+"""
 PRICED = (
-    "gpt-4.1-nano", "gpt-4.1-mini", "gpt-4.1", "gpt-4o-mini", "gpt-4o", "gpt-5-nano", "gpt-5-mini", "gpt-5", "o3",
-    "o4-mini", "text-embedding-3-small", "text-embedding-3-large",
-)  # fmt: skip
+    "gpt-4.1-nano",
+    "gpt-4.1-mini",
+    "gpt-4.1",
+    "gpt-4o-mini",
+    "gpt-4o",
+    "gpt-5-nano",
+    "gpt-5-mini",
+    "gpt-5",
+    "o3",
+    "o4-mini",
+    "text-embedding-3-small",
+    "text-embedding-3-large",
+)
 
 
 def excerpt(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The windows (tokens) and prices (US dollars for a million tokens, in and out) of the models named here.
+    """The windows (tokens) and prices (US dollars for a million tokens, in and out) of the models
+    named here.
 
-    Raises `KeyError` for a model, window or price that LiteLLM's table does not hold: nothing is made up.
+    Raises `KeyError` for a model, window or price that LiteLLM's table does not hold: nothing is
+    made up.
     """
-    windows = {name: _window(table[entry], apart=name in STATED_APART) for name, entry in WINDOWS.items()}
-    prices = {name: [_price(table[name], "input"), _price(table[name], "output")] for name in PRICED}
+    windows = {
+        name: _window(table[entry], apart=name in STATED_APART) for name, entry in WINDOWS.items()
+    }
+    prices = {
+        name: [_price(table[name], "input"), _price(table[name], "output")] for name in PRICED
+    }
     return {"windows": windows, "prices": prices}
 
 
@@ -98,7 +119,10 @@ def main(wheel: Path) -> None:
     """Write the catalogue from the wheel, whose name gives the version (`litellm-1.2.3-….whl`)."""
     with ZipFile(wheel) as package:
         table = json.loads(package.read(TABLE))
-    source = {"source": " ".join(wheel.name.split("-")[:2]), "as_of": datetime.now(UTC).date().isoformat()}
+    source = {
+        "source": " ".join(wheel.name.split("-")[:2]),
+        "as_of": datetime.now(UTC).date().isoformat(),
+    }
     CATALOGUE.write_text(json.dumps(source | excerpt(table), indent=2) + "\n", encoding="utf-8")
 
 

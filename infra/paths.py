@@ -12,17 +12,23 @@ FUNCTIONS = PROJECT / "functions"
 LAYERS = PROJECT / "layers"
 BUILD = PROJECT / ".build"
 PRIVATE = 0o077
-"""The umask of programs that write into the local folder: what they write is their owner's alone."""
+"""The umask of programs that write into the local folder: what they write is their owner's
+alone.
+"""
 TO_LOOK_INTO = 0o066  # the bits by which others could list a folder, or write into it
 
 
 def local_state() -> Path:
-    """The folder of the local stack. PALIMPSEST_LOCAL_DIR names another one: a second stack beside the first."""
+    """The folder of the local stack. PALIMPSEST_LOCAL_DIR names another one: a second stack beside
+    the first.
+    """
     return Path(os.environ.get("PALIMPSEST_LOCAL_DIR") or PROJECT / ".local").resolve()
 
 
 def private(folder: Path) -> Path:
-    """Make the folder for its owner alone. If others could look into it so far, close all that it holds too."""
+    """Make the folder for its owner alone. If others could look into it so far, close all that it
+    holds too.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.stat().st_mode & TO_LOOK_INTO:
         close_to_others(folder)
@@ -48,7 +54,9 @@ def write_private(file: Path, text: str) -> Path:
 
 @contextmanager
 def building() -> Iterator[None]:
-    """Hold the lock of builds: two stacks may be started at the same time, but only one of them builds."""
+    """Hold the lock of builds: two stacks may be started at the same time, but only one of them
+    builds.
+    """
     BUILD.mkdir(exist_ok=True)
     with (BUILD / "building.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

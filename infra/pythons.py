@@ -1,4 +1,6 @@
-"""Finds the Python for functions on this machine: the version they declare, if there is one that works."""
+"""Finds the Python for functions on this machine: the version they declare, if there is one that
+works.
+"""
 
 import os
 import shutil
@@ -21,14 +23,19 @@ def function_python() -> str:
 @cache
 def of_version(version: str) -> str | None:
     """An interpreter of that version, as "3.13": the functions' one, or the one that runs this."""
-    return next((python for python in (function_python(), sys.executable) if version_of(python) == version), None)
+    return next(
+        (python for python in (function_python(), sys.executable) if version_of(python) == version),
+        None,
+    )
 
 
 @cache
 def version_of(python: str) -> str:
     """Major and minor version, as "3.13"."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
-    return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        [python, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def _candidates() -> Iterator[str]:
@@ -44,6 +51,11 @@ def _candidates() -> Iterator[str]:
 def _runs(python: str) -> bool:
     """Whether it works: the name on the path may be a shim of a version that is not installed."""
     try:
-        return subprocess.run([python, "-c", CHECK], check=False, capture_output=True, timeout=20).returncode == 0
+        return (
+            subprocess.run(
+                [python, "-c", CHECK], check=False, capture_output=True, timeout=20
+            ).returncode
+            == 0
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False

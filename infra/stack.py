@@ -37,7 +37,9 @@ from infra.parts.streams import (
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
 MODEL_KEY = "OPENAI_KEY_PARAMETER"
-"""The environment variable that names the key of the model server: a function that has it may read the key."""
+"""The environment variable that names the key of the model server: a function that has it may read
+the key.
+"""
 SHARE = "TENANT_JOBS_AT_ONCE"
 STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
 SERVER = (MODEL_KEY, "OPENAI_BASE_URL")
@@ -47,7 +49,9 @@ INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING)
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
-"""Queues of a stage with a search index. `embed` keeps trying for hours while the index or its model is down."""
+"""Queues of a stage with a search index. `embed` keeps trying for hours while the index or its
+model is down.
+"""
 
 
 class Palimpsest(Stack):
@@ -64,7 +68,9 @@ class Palimpsest(Stack):
         self.search = Search(self, stage=stage, key=self._key)
         self._lines = LINES | (INDEXING if self.search.url else {})
         self.queues = Queues(self, stage=stage, key=self._key, lines=self._lines)
-        self.bus = events.EventBus(self, "Events", description="What happened to memories and jobs: ids alone")
+        self.bus = events.EventBus(
+            self, "Events", description="What happened to memories and jobs: ids alone"
+        )
         self._variables = self._environment()
         self.functions: dict[str, PythonFunction] = {}
         self._add_front()
@@ -76,7 +82,9 @@ class Palimpsest(Stack):
 
     @property
     def key_parameter(self) -> str:
-        """The name of the SecureString parameter for the OpenAI key; the stack does not create it."""
+        """The name of the SecureString parameter for the OpenAI key; the stack does not create
+        it.
+        """
         return f"/palimpsest/{self._stage.name}/openai-api-key"
 
     def _encryption_key(self) -> kms.Key | None:
@@ -85,43 +93,65 @@ class Palimpsest(Stack):
         kept = RemovalPolicy.RETAIN if self._stage.keeps_data else RemovalPolicy.DESTROY
         key = kms.Key(self, "Key", enable_key_rotation=True, removal_policy=kept)
         groups = self.format_arn(
-            service="logs", resource="log-group", resource_name="*", arn_format=ArnFormat.COLON_RESOURCE_NAME
+            service="logs",
+            resource="log-group",
+            resource_name="*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
         )
         own = {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}}
-        key.grant_encrypt_decrypt(iam.ServicePrincipal(f"logs.{self.region}.amazonaws.com", conditions=own))
+        key.grant_encrypt_decrypt(
+            iam.ServicePrincipal(f"logs.{self.region}.amazonaws.com", conditions=own)
+        )
         return key
 
     def _environment(self) -> dict[str, str]:
         """Every environment variable that a function may have."""
         tables, embedding, choices = self.tables, self._stage.embedding, self._choices
         named = {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables.all}
-        return named | _urls(self._queues_by_name) | {
-            "CONTENTS_BUCKET": self.contents.bucket.bucket_name,
-            "EVENT_BUS": self.bus.event_bus_name,
-            "SEARCH_URL": self.search.url,
-            "EMBEDDING_MODEL": embedding.model,
-            "EMBEDDING_DIMENSION": str(embedding.dimension),
-            "CHAT_MODEL": choices.chat_model,
-            "MODELS": ",".join(dict.fromkeys((choices.chat_model, *choices.models))),  # that callers may name
-            "OPENAI_BASE_URL": choices.openai_base_url,
-            "JWT_ISSUER": choices.jwt_issuer,
-            "JWT_AUDIENCE": ",".join(choices.jwt_audience),
-            SHARE: str(tenant_jobs_at_once(self._stage.sizes.worker_concurrency)),
-            MODEL_KEY: self.key_parameter,
-        }  # fmt: skip
+        return (
+            named
+            | _urls(self._queues_by_name)
+            | {
+                "CONTENTS_BUCKET": self.contents.bucket.bucket_name,
+                "EVENT_BUS": self.bus.event_bus_name,
+                "SEARCH_URL": self.search.url,
+                "EMBEDDING_MODEL": embedding.model,
+                "EMBEDDING_DIMENSION": str(embedding.dimension),
+                "CHAT_MODEL": choices.chat_model,
+                "MODELS": ",".join(
+                    dict.fromkeys((choices.chat_model, *choices.models))
+                ),  # that callers may name
+                "OPENAI_BASE_URL": choices.openai_base_url,
+                "JWT_ISSUER": choices.jwt_issuer,
+                "JWT_AUDIENCE": ",".join(choices.jwt_audience),
+                SHARE: str(tenant_jobs_at_once(self._stage.sizes.worker_concurrency)),
+                MODEL_KEY: self.key_parameter,
+            }
+        )
 
     @property
     def _queues_by_name(self) -> dict[str, sqs.Queue]:
         return {**self.queues.of, "events": self.queues.events, "parked": self.queues.parked}
 
     def _function(
-        self, name: str, *variables: str, seconds: int, memory_mb: int, layers: Sequence[lambda_.ILayerVersion] = ()
+        self,
+        name: str,
+        *variables: str,
+        seconds: int,
+        memory_mb: int,
+        layers: Sequence[lambda_.ILayerVersion] = (),
     ) -> PythonFunction:
         """A function that has those environment variables."""
         function = PythonFunction(
-            self, name, stage=self._stage, layers=[*self._layers.every, *layers], timeout_seconds=seconds,
-            memory_mb=memory_mb, environment={each: self._variables[each] for each in variables}, key=self._key,
-        )  # fmt: skip
+            self,
+            name,
+            stage=self._stage,
+            layers=[*self._layers.every, *layers],
+            timeout_seconds=seconds,
+            memory_mb=memory_mb,
+            environment={each: self._variables[each] for each in variables},
+            key=self._key,
+        )
         self.functions[name] = function
         if MODEL_KEY in variables:
             self._grant_openai_key(function.role)
@@ -134,13 +164,19 @@ class Palimpsest(Stack):
             "memories": self._add_memories(),
             "site": self._function("site", "JWT_ISSUER", seconds=10, memory_mb=512),
         }
-        self.front = HttpFront(self, stage=self._stage, key=self._key, authorizer=self._authorizer())
+        self.front = HttpFront(
+            self, stage=self._stage, key=self._key, authorizer=self._authorizer()
+        )
         self.front.route({name: each.function for name, each in functions.items()})
 
     def _add_sessions(self) -> PythonFunction:
         tables, variables = self.tables, (*STORES, *SEARCHING, "MODELS")
         sessions = self._function(
-            "sessions", *variables, seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.models
+            "sessions",
+            *variables,
+            seconds=REQUEST_SECONDS,
+            memory_mb=1024,
+            layers=self._layers.models,
         )
         tables.grant_tenants(sessions.role, *WRITES)
         tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
@@ -152,10 +188,19 @@ class Palimpsest(Stack):
     def _add_memories(self) -> PythonFunction:
         tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, "MODELS"))
         layers = [*self._layers.embedding, *self._layers.graph]
-        memories = self._function("memories", *variables, seconds=REQUEST_SECONDS, memory_mb=1024, layers=layers)
+        memories = self._function(
+            "memories", *variables, seconds=REQUEST_SECONDS, memory_mb=1024, layers=layers
+        )
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
-        tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
+        tables.grant(
+            memories.role,
+            tables.memories,
+            READS,
+            WRITES,
+            DELETES,
+            indexes=["by_created", "by_tenant"],
+        )
         self.contents.grant(memories.role, READ, ADD, LIST)
         self.contents.grant(memories.role, REMOVE, under=EXPORTS)
         self.search.grant(memories.role, makes_indexes=False)
@@ -166,7 +211,9 @@ class Palimpsest(Stack):
         takes_tokens = bool(self._choices.jwt_issuer)
         layers = self._layers.tokens() if takes_tokens else ()
         variables = ("TENANTS_TABLE", "JWT_ISSUER", "JWT_AUDIENCE")
-        authorize = self._function("authorize", *variables, seconds=10, memory_mb=512, layers=layers)
+        authorize = self._function(
+            "authorize", *variables, seconds=10, memory_mb=512, layers=layers
+        )
         if not takes_tokens:
             self.tables.grant_keys(authorize.role)
         return asking(authorize.function)
@@ -187,31 +234,46 @@ class Palimpsest(Stack):
         self._add_sweep()
 
     def _add_sweep(self) -> None:
-        """Add the function that each minute looks for what has expired, got stuck, or was lost on its way."""
+        """Add the function that each minute looks for what has expired, got stuck, or was lost on
+        its way.
+        """
         tables, lines = self.tables, self.queues.of
         sweep = self._worker("sweep", *STORES, *_urls(lines), memory_mb=512)
         for name, queue in lines.items():
             if name != "sweep":
                 self.queues.grant_send(queue, sweep.role)
         tables.grant_tenants(sweep.role)
-        tables.grant(sweep.role, tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"])
+        tables.grant(
+            sweep.role,
+            tables.sessions,
+            READS,
+            WRITES,
+            DELETES,
+            indexes=["by_user", "by_owner", "due"],
+        )
         indexes = ["by_created", "by_tenant", "due"]
         tables.grant(sweep.role, tables.memories, READS, WRITES, DELETES, indexes=indexes)
         self.contents.grant(sweep.role, READ, ADD, REMOVE, LIST)
         every_minute = events.Schedule.rate(Duration.minutes(1))
-        target = targets.LambdaFunction(sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1))
+        target = targets.LambdaFunction(
+            sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1)
+        )
         events.Rule(self, "Round", schedule=every_minute, targets=[target])
 
     def _add_extract(self) -> None:
         tables = self.tables
-        extract = self._worker("extract", *STORES, *CHATTING, memory_mb=512, layers=self._layers.models)
+        extract = self._worker(
+            "extract", *STORES, *CHATTING, memory_mb=512, layers=self._layers.models
+        )
         tables.grant_tenants(extract.role)
         tables.grant(extract.role, tables.sessions, READS, WRITES)
         tables.grant(extract.role, tables.memories, READS, WRITES, ["dynamodb:DeleteItem"])
         self.contents.grant(extract.role, READ, REMOVE, LIST, under=PASSING)
 
     def _add_embed(self) -> None:
-        """Add the function that keeps the search index up to date; it marks records as indexed and ends redactions."""
+        """Add the function that keeps the search index up to date; it marks records as indexed and
+        ends redactions.
+        """
         embed = self._worker("embed", *INDEXED, memory_mb=1024, layers=self._layers.embedding)
         self.tables.grant(embed.role, self.tables.sessions, READS)
         self.tables.grant_jobs(embed.role)
@@ -221,19 +283,31 @@ class Palimpsest(Stack):
         self._have_embedded(embed.function)
 
     def _have_embedded(self, embed: lambda_.Function | None) -> None:
-        """Where models ship with the functions, the path of every turn does not carry them: it asks `embed`."""
+        """Where models ship with the functions, the path of every turn does not carry them: it asks
+        `embed`.
+        """
         sessions = self.functions["sessions"]
         asked = embed if self._stage.embedding == BUILTIN else None
         sessions.function.add_environment("EMBED_FUNCTION", asked.function_name if asked else "")
         if asked:
             arns = [asked.function_arn]
-            iam.Grant.add_to_principal(grantee=sessions.role, actions=["lambda:InvokeFunction"], resource_arns=arns)
+            iam.Grant.add_to_principal(
+                grantee=sessions.role, actions=["lambda:InvokeFunction"], resource_arns=arns
+            )
 
     def _add_reindex(self) -> None:
-        """Add the function that rebuilds the search index of all tenants; it alone may scan the lists of owners."""
+        """Add the function that rebuilds the search index of all tenants; it alone may scan the
+        lists of owners.
+        """
         reindex = self._worker("reindex", *INDEXED, memory_mb=1024, layers=self._layers.embedding)
         self.tables.grant(reindex.role, self.tables.sessions, READS, WRITES, indexes=["by_owner"])
-        self.tables.grant(reindex.role, self.tables.memories, READS, ["dynamodb:UpdateItem"], indexes=["by_created"])
+        self.tables.grant(
+            reindex.role,
+            self.tables.memories,
+            READS,
+            ["dynamodb:UpdateItem"],
+            indexes=["by_created"],
+        )
         self.tables.grant_scan(reindex.role, self.tables.sessions, "by_user")
         self.tables.grant_scan(reindex.role, self.tables.memories, "by_tenant")
         self.search.grant(reindex.role, makes_indexes=True)
@@ -241,7 +315,13 @@ class Palimpsest(Stack):
     def _add_dispatch(self) -> None:
         queues = self._queues_by_name
         dispatch = self._function(
-            "dispatch", *_urls(queues), "SESSIONS_TABLE", "EVENT_BUS", SHARE, seconds=30, memory_mb=512
+            "dispatch",
+            *_urls(queues),
+            "SESSIONS_TABLE",
+            "EVENT_BUS",
+            SHARE,
+            seconds=30,
+            memory_mb=512,
         )
         self.bus.grant_put_events_to(dispatch.role)
         self.tables.grant_usage(dispatch.role)
@@ -256,17 +336,33 @@ class Palimpsest(Stack):
         follow(self.tables.sessions, dispatch.function, filters=changes, parked=self.queues.parked)
         changes = [CHANGED_RECORDS if searched else NEW_RECORDS, GONE_RECORDS, MOVED_POINTERS]
         follow(self.tables.memories, dispatch.function, filters=changes, parked=self.queues.parked)
-        accept(dispatch.role, "IAM5[Resource::*]", because="Lambda lists streams, by name, to find the table's own.")
+        accept(
+            dispatch.role,
+            "IAM5[Resource::*]",
+            because="Lambda lists streams, by name, to find the table's own.",
+        )
         for action in ("ReEncrypt*", "GenerateDataKey*") if self._key else ():
-            accept(dispatch.role, f"IAM5[Action::kms:{action}]", because="Kinds of one action, on the stack's own key.")
+            accept(
+                dispatch.role,
+                f"IAM5[Action::kms:{action}]",
+                because="Kinds of one action, on the stack's own key.",
+            )
 
     def _worker(
-        self, name: str, *variables: str, memory_mb: int, layers: Sequence[lambda_.ILayerVersion] = ()
+        self,
+        name: str,
+        *variables: str,
+        memory_mb: int,
+        layers: Sequence[lambda_.ILayerVersion] = (),
     ) -> PythonFunction:
         """A function that processes the messages of the queue with its name."""
         queue, line = self.queues.of[name], self._lines[name]
-        names = dict.fromkeys((*variables, *_urls({name: queue}), *([SHARE] if name in LINES else [])))
-        worker = self._function(name, *names, seconds=line.seconds, memory_mb=memory_mb, layers=layers)
+        names = dict.fromkeys(
+            (*variables, *_urls({name: queue}), *([SHARE] if name in LINES else []))
+        )
+        worker = self._function(
+            name, *names, seconds=line.seconds, memory_mb=memory_mb, layers=layers
+        )
         self.queues.grant_back_off(queue, worker.role)
         if name in LINES:  # one job's end lets the next one of its tenant in
             self.queues.grant_send(queue, worker.role)
@@ -284,8 +380,12 @@ class Palimpsest(Stack):
         )  # fmt: skip
 
     def _grant_openai_key(self, reader: iam.IGrantable) -> None:
-        arn = self.format_arn(service="ssm", resource="parameter", resource_name=self.key_parameter.removeprefix("/"))
-        iam.Grant.add_to_principal(grantee=reader, actions=["ssm:GetParameter"], resource_arns=[arn])
+        arn = self.format_arn(
+            service="ssm", resource="parameter", resource_name=self.key_parameter.removeprefix("/")
+        )
+        iam.Grant.add_to_principal(
+            grantee=reader, actions=["ssm:GetParameter"], resource_arns=[arn]
+        )
         if self._key is not None:
             self._key.grant_decrypt(reader)
 
@@ -299,7 +399,9 @@ class Palimpsest(Stack):
         monitoring.watch_tables(self.tables)
 
     def _add_outputs(self) -> None:
-        """Write the outputs: what callers, operators and tests need to know about a deployed stack."""
+        """Write the outputs: what callers, operators and tests need to know about a deployed
+        stack.
+        """
         outputs = {
             "Endpoint": self.front.api.api_endpoint,
             "ApiId": self.front.api.api_id,
@@ -316,9 +418,13 @@ class Palimpsest(Stack):
             "ParkedQueueUrl": self.queues.parked.queue_url,
             "OpenAiKeyParameter": self.key_parameter,
         }
-        outputs |= {f"{name.capitalize()}QueueUrl": queue.queue_url for name, queue in self.queues.of.items()}
         outputs |= {
-            f"{name.capitalize()}Function": each.function.function_name for name, each in self.functions.items()
+            f"{name.capitalize()}QueueUrl": queue.queue_url
+            for name, queue in self.queues.of.items()
+        }
+        outputs |= {
+            f"{name.capitalize()}Function": each.function.function_name
+            for name, each in self.functions.items()
         }
         if self._key is not None:
             outputs["KeyArn"] = self._key.key_arn

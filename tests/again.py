@@ -1,8 +1,10 @@
-"""A plugin of pytest: each test that fails is run once more, alone. If it passes then it is flaky, and forgiven.
+"""A plugin of pytest: each test that fails is run once more, alone. If it passes then it is flaky,
+and forgiven.
 
-`make e2e` loads it (`python -m pytest -p tests.again`). At most two tests are forgiven: where more fail, none is run
-again. The last lines name each test with both outcomes. FLAKY_RECORD names a file in which several runs count together:
-each adds the lines of the tests that it forgives, and `make test` prints them at its end.
+`make e2e` loads it (`python -m pytest -p tests.again`). At most two tests are forgiven: where more
+fail, none is run again. The last lines name each test with both outcomes. FLAKY_RECORD names a file
+in which several runs count together: each adds the lines of the tests that it forgives, and `make
+test` prints them at its end.
 """
 
 from __future__ import annotations
@@ -52,12 +54,16 @@ class Again:
         before = len(_recorded())
         if before + len(self._failed) > MOST:
             also = f" and {before} before" if before else ""
-            self._last_lines.append(f"{len(self._failed)} failed{also}: more than {MOST}, so none is run once more")
+            self._last_lines.append(
+                f"{len(self._failed)} failed{also}: more than {MOST}, so none is run once more"
+            )
             return
         for name in self._failed:
             if self._passes_alone(name):
                 self._flaky.append(name)
-                self._last_lines.append(f"flaky: {name}: failed, then passed alone; {self._advice(name)}")
+                self._last_lines.append(
+                    f"flaky: {name}: failed, then passed alone; {self._advice(name)}"
+                )
             else:
                 self._last_lines.append(f"not flaky: {name}: failed, then failed alone")
         _record([line for line in self._last_lines if line.startswith("flaky: ")])
@@ -67,7 +73,11 @@ class Again:
         """Whether all was collected, and every test has run."""
         counted = sum(len(reports) for reports in self._failed.values())
         is_stopped = session.shouldstop or session.shouldfail
-        return session.exitstatus == pytest.ExitCode.TESTS_FAILED and counted == session.testsfailed and not is_stopped
+        return (
+            session.exitstatus == pytest.ExitCode.TESTS_FAILED
+            and counted == session.testsfailed
+            and not is_stopped
+        )
 
     def _passes_alone(self, name: str) -> bool:
         reporter = _reporter(self._config)

@@ -1,4 +1,6 @@
-"""What every test shares: how deeply Hypothesis searches, a wall around the machine, and the real engines."""
+"""What every test shares: how deeply Hypothesis searches, a wall around the machine, and the real
+engines.
+"""
 
 import os
 import socket
@@ -21,9 +23,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # on a busy machine everything is
 )
 settings.register_profile(
-    "deep", max_examples=2_000, stateful_step_count=60, deadline=None, suppress_health_check=SLOW_DATA
+    "deep",
+    max_examples=2_000,
+    stateful_step_count=60,
+    deadline=None,
+    suppress_health_check=SLOW_DATA,
 )
-settings.register_profile("quick", settings.get_profile("default"), max_examples=15, stateful_step_count=15)
+settings.register_profile(
+    "quick", settings.get_profile("default"), max_examples=15, stateful_step_count=15
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 GENEROUS = 120  # seconds
@@ -39,8 +47,8 @@ LIMITS = {
     "palimpsest.context.blocks.extractive.PATIENCE": GENEROUS,
     "palimpsest.retry.PATIENCE": timedelta(seconds=GENEROUS),
 }
-"""How long the library waits for others. What a test waits for is there in the end, however busy its machine is; a test
-of a limit itself sets that limit.
+"""How long the library waits for others. What a test waits for is there in the end, however busy
+its machine is; a test of a limit itself sets that limit.
 """
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -58,7 +66,9 @@ def _wall() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", connect_here)
-        for name in [name for name in os.environ if name.startswith("AWS_") or name == "OPENAI_API_KEY"]:
+        for name in [
+            name for name in os.environ if name.startswith("AWS_") or name == "OPENAI_API_KEY"
+        ]:
             patch.delenv(name)
         patch.setenv("AWS_ACCESS_KEY_ID", "test")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "test")

@@ -1,4 +1,5 @@
-"""The whole service in this process, behind HTTP on loopback: what clients are tested against without a stack.
+"""The whole service in this process, behind HTTP on loopback: what clients are tested against
+without a stack.
 
 python -m tests.served     # prints address and key, and serves until its standard input ends.
 """
@@ -52,10 +53,11 @@ class WorkingClock(SystemClock):
 class Served:
     """A service of the tenant `acme` with `ALL_SCOPES` for `KEY`; other `keys` have other scopes.
 
-    `before` and `after` hold what befalls the next requests, one each, before the service has seen them or after: see
-    `busy` and `lost`. `seen` holds method, path and headers of every request. What a request causes (summaries,
-    extraction, indexing) is done before it is answered, unless `works` is false. `authorize` says whose a call is, by
-    its header; at first by `keys`. Without an `embedder` search compares words only.
+    `before` and `after` hold what befalls the next requests, one each, before the service has seen
+    them or after: see `busy` and `lost`. `seen` holds method, path and headers of every request.
+    What a request causes (summaries, extraction, indexing) is done before it is answered, unless
+    `works` is false. `authorize` says whose a call is, by its header; at first by `keys`. Without
+    an `embedder` search compares words only.
     """
 
     def __init__(self, *, embedder: Embedder | None = None) -> None:
@@ -86,24 +88,32 @@ class Served:
         return f"{self.url}{BLOBS}{quote(key)}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, Any, str]:
+    def answer(
+        self, method: str, target: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, Any, str]:
         """Status, headers and body: what gateway and functions say together."""
         parts = urlsplit(target)
         query: dict[str, str] = {}
         for name, value in parse_qsl(parts.query):
             query[name] = f"{query[name]},{value}" if name in query else value
         who = self.authorize(headers.get("authorization", ""))
-        event = http_event(method, parts.path, query=query, headers=headers, authorizer={"lambda": who})
+        event = http_event(
+            method, parts.path, query=query, headers=headers, authorizer={"lambda": who}
+        )
         event |= {} if body is None else _as_sent_on(body)
         event["rawQueryString"] = parts.query
-        is_mem0 = parts.path.startswith(f"{MEM0}/")  # its client calls some operations by other paths
+        is_mem0 = parts.path.startswith(
+            f"{MEM0}/"
+        )  # its client calls some operations by other paths
         is_memory = is_mem0 or any(serves(each, method, parts.path) for each in self._of_memories)
         with self._lock:
             answer = invoked(self._memories if is_memory else self._sessions, event)
@@ -133,10 +143,16 @@ class Served:
                 if not self.raw_requestline or not self.parse_request():
                     self.close_connection = True
                     return
-                if self.path.startswith(BLOBS):  # an address of a file: it takes no key, and refuses one
-                    data = served.inside.memories.stores.blobs.get(unquote(self.path.removeprefix(BLOBS)))
+                if self.path.startswith(
+                    BLOBS
+                ):  # an address of a file: it takes no key, and refuses one
+                    data = served.inside.memories.stores.blobs.get(
+                        unquote(self.path.removeprefix(BLOBS))
+                    )
                     is_fine = data is not None and "Authorization" not in self.headers
-                    respond(self, 200 if is_fine else 403, (data or b"").decode() if is_fine else "")
+                    respond(
+                        self, 200 if is_fine else 403, (data or b"").decode() if is_fine else ""
+                    )
                     return
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
                 headers = {name.lower(): value for name, value in self.headers.items()}
@@ -173,7 +189,11 @@ def respond(to: BaseHTTPRequestHandler, status: int, text: str, **headers: str) 
 
 def busy(status: int = 503, *, retry_after: str | None = None, code: str | None = None) -> Fault:
     """The request is refused for now, by a gateway, or with a `code` by the service."""
-    body = {"message": "Too Many Requests"} if code is None else {"code": code, "retryable": True, "detail": code}
+    body = (
+        {"message": "Too Many Requests"}
+        if code is None
+        else {"code": code, "retryable": True, "detail": code}
+    )
 
     def befalls(to: BaseHTTPRequestHandler) -> bool:
         headers = {"Retry-After": retry_after} if retry_after else {}

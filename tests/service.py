@@ -1,4 +1,6 @@
-"""The one wired service of the tests: every use case over stores in this process, moved on only when a test says so."""
+"""The one wired service of the tests: every use case over stores in this process, moved on only
+when a test says so.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.owners import InMemoryExpiries, InMemoryOwners
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import Faults, State
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.tenants import (
+    InMemoryStaticFacts,
+    InMemoryTenants,
+    InMemoryUsages,
+)
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.attempts import MAX_RECEIVES
@@ -85,11 +91,12 @@ class SentAgain(list[JobNotice]):
 class Service:
     """Conversations, long-term memory and search over in-memory stores, wired as the functions are.
 
-    `faults` is told of every write and may raise there. `memory` is what every session begins with. Sessions know of no
-    long-term memory if `long_term` is false. There is a search index if there is a `folder` for it, or an `index`.
-    `selector` and `answerer` are models, None while there are none; `has_embedder` says whether texts are embedded.
-    `models` are those that callers may name, None: any.
-    What waits in queues is delivered by `handle` and `drain`; time moves by `time.advance`.
+    `faults` is told of every write and may raise there. `memory` is what every session begins with.
+    Sessions know of no long-term memory if `long_term` is false. There is a search index if there
+    is a `folder` for it, or an `index`. `selector` and `answerer` are models, None while there are
+    none; `has_embedder` says whether texts are embedded. `models` are those that callers may name,
+    None: any. What waits in queues is delivered by `handle` and `drain`; time moves by
+    `time.advance`.
     """
 
     def __init__(
@@ -136,7 +143,9 @@ class Service:
 
     @contextmanager
     def killed_at(self, step: str) -> Iterator[None]:
-        """The process that works in this block is killed at this step of a store, such as `before commit`."""
+        """The process that works in this block is killed at this step of a store, such as `before
+        commit`.
+        """
 
         def kill(now: str) -> None:
             if now == step:
@@ -154,7 +163,9 @@ class Service:
             selector=selector,
             reranker=lambda: self.reranker,
         )
-        self.stores = MemoryStores(**self.front_stores(), index=self.index, vectors=self.vectors_of())
+        self.stores = MemoryStores(
+            **self.front_stores(), index=self.index, vectors=self.vectors_of()
+        )
         self.app: SessionsApp = wire_sessions(
             self.stores,
             tokens=self.tokens,
@@ -171,10 +182,14 @@ class Service:
     def wire_workers(self) -> None:
         """Have the workers use the summariser and the extractor that there are now."""
         within: dict[str, Any] = {"sessions": self.sessions, "jobs": self.jobs, "clock": self.clock}
-        summaries = wire_summarize(**within, summarizer=self.summarizer, tokens=self.tokens, models=self.models)
+        summaries = wire_summarize(
+            **within, summarizer=self.summarizer, tokens=self.tokens, models=self.models
+        )
         self.summarize, self.give_up_overflow = summaries.step, summaries.give_up
         within["memories"] = self.memories
-        self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor, blobs=self.blobs)
+        self.extraction = wire_extraction(
+            **within, tenants=self.tenants, extractor=self.extractor, blobs=self.blobs
+        )
         self.removal, self.sweep_all = wire_sweep(
             **within,
             expiries=self.expiries,
@@ -187,13 +202,19 @@ class Service:
             is_indexed=self.is_indexed,
         )
         steps = UserSteps(self.jobs, RestartSteps(self.jobs, self.clock), self.clock)
-        self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock, steps)
+        self.embed = Embed(
+            self.memories, self.sessions, self.index, self.embedder, self.clock, steps
+        )
         folding = Router({"summarize": summaries})
         self.workers = {
-            kind: worker for worker in (folding, self.extraction.queue, self.removal) for kind in worker.handlings
+            kind: worker
+            for worker in (folding, self.extraction.queue, self.removal)
+            for kind in worker.handlings
         }
 
-    def stores_of(self, faults: Faults | None) -> tuple[InMemorySessions, InMemoryJobs, InMemoryMemories]:
+    def stores_of(
+        self, faults: Faults | None
+    ) -> tuple[InMemorySessions, InMemoryJobs, InMemoryMemories]:
         """The stores themselves, one transaction's reach."""
         sessions = InMemorySessions(faults=faults)
         return sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
@@ -209,10 +230,15 @@ class Service:
     def front_stores(self) -> dict[str, Any]:
         """The stores that the functions behind the front door see."""
         return {
-            "sessions": self.sessions, "jobs": self.jobs, "calls": InMemoryKeyedCalls(self.shared),
-            "tenants": self.tenants, "blobs": self.blobs, "usages": self.usages, "memories": self.memories,
+            "sessions": self.sessions,
+            "jobs": self.jobs,
+            "calls": InMemoryKeyedCalls(self.shared),
+            "tenants": self.tenants,
+            "blobs": self.blobs,
+            "usages": self.usages,
+            "memories": self.memories,
             "facts": self.facts,
-        }  # fmt: skip
+        }
 
     @property
     def outbox(self) -> list[Job]:
@@ -264,7 +290,9 @@ class Service:
                 return
 
     def drain(self) -> None:
-        """Deliver every job that was put and not yet delivered or was sent again, and those that follow from them."""
+        """Deliver every job that was put and not yet delivered or was sent again, and those that
+        follow from them.
+        """
         while self.delivered < len(self.outbox) or self.sent_again:
             if self.sent_again:
                 notice = self.sent_again.pop(0)

@@ -22,13 +22,25 @@ def public(key: ec.EllipticCurvePrivateKey = KEY, *, kid: str = "k1") -> dict[st
 
 def claims(**more: Any) -> dict[str, Any]:
     """Those of a good token, with others laid over them; what is None is left out."""
-    good = {"iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 300, "tenant": "acme", "scope": "read write"}
+    good = {
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "exp": int(time.time()) + 300,
+        "tenant": "acme",
+        "scope": "read write",
+    }
     return {name: value for name, value in {**good, **more}.items() if value is not None}
 
 
 def token(
-    *, key: ec.EllipticCurvePrivateKey = KEY, headers: dict[str, Any] | None = None, kid: str | None = "k1", **more: Any
+    *,
+    key: ec.EllipticCurvePrivateKey = KEY,
+    headers: dict[str, Any] | None = None,
+    kid: str | None = "k1",
+    **more: Any,
 ) -> str:
     named = {} if kid is None else {"kid": kid}
-    said = json.dumps(claims(**more)).encode()  # whatever it is: the library would refuse some of it
+    said = json.dumps(
+        claims(**more)
+    ).encode()  # whatever it is: the library would refuse some of it
     return jwt.PyJWS().encode(said, key, algorithm="ES256", headers={**named, **(headers or {})})

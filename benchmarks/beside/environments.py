@@ -1,4 +1,6 @@
-"""The libraries that stand beside us: each in an environment of its own, thrown away with .build, versions pinned."""
+"""The libraries that stand beside us: each in an environment of its own, thrown away with .build,
+versions pinned.
+"""
 
 import contextlib
 import hashlib
@@ -22,7 +24,9 @@ REQUIREMENTS = Path(__file__).parent / "subjects" / "requirements"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """`module` drives it, `packages` are what its row names with their versions, `note` how it is set up."""
+    """`module` drives it, `packages` are what its row names with their versions, `note` how it is
+    set up.
+    """
 
     module: str
     title: str
@@ -32,7 +36,9 @@ class Peer:
     @property
     def versions(self) -> str:
         pinned = dict(
-            line.split(" ")[0].split("==", 1) for line in self.requirements.read_text().splitlines() if "==" in line
+            line.split(" ")[0].split("==", 1)
+            for line in self.requirements.read_text().splitlines()
+            if "==" in line
         )
         return ", ".join(f"{package} {pinned[package]}" for package in self.packages)
 
@@ -43,28 +49,41 @@ class Peer:
 
 PEERS = (
     Peer(
-        "openai_agents", "OpenAI Agents SQLiteSession", ("openai-agents",),
+        "openai_agents",
+        "OpenAI Agents SQLiteSession",
+        ("openai-agents",),
         "a file database, get_items(limit=20); its text is neither validated nor counted",
     ),
     Peer(
-        "llama_index_memory", "LlamaIndex Memory", ("llama-index-core", "sqlalchemy", "aiosqlite"),
-        "a file database by async_database_uri; token_limit of 40 messages, token_flush_size of 20, no memory blocks: "
+        "llama_index_memory",
+        "LlamaIndex Memory",
+        ("llama-index-core", "sqlalchemy", "aiosqlite"),
+        "a file database by async_database_uri; token_limit of 40 messages, token_flush_size of "
+        "20, no memory blocks: "
         "reading gives the 20 to 40 messages of its queue",
     ),
     Peer(
-        "langgraph_sqlite", "LangGraph SqliteSaver", ("langgraph", "langgraph-checkpoint-sqlite"),
-        "MessagesState; an append is one update_state (a run of a graph writes more checkpoints), reading is "
+        "langgraph_sqlite",
+        "LangGraph SqliteSaver",
+        ("langgraph", "langgraph-checkpoint-sqlite"),
+        "MessagesState; an append is one update_state (a run of a graph writes more checkpoints), "
+        "reading is "
         "get_state; its beta DeltaChannel, which stores differences, is not used",
     ),
     Peer(
-        "langchain_dynamodb", "LangChain DynamoDBChatMessageHistory", ("langchain-community", "boto3"),
-        "the documented table on the same engine as ours, history_size unset: with it older messages are deleted",
+        "langchain_dynamodb",
+        "LangChain DynamoDBChatMessageHistory",
+        ("langchain-community", "boto3"),
+        "the documented table on the same engine as ours, history_size unset: with it older "
+        "messages are deleted",
     ),
-)  # fmt: skip
+)
 
 
 def python_of(peer: Peer) -> Path:
-    """The interpreter of its environment, which is made where it is missing or was made from other requirements."""
+    """The interpreter of its environment, which is made where it is missing or was made from other
+    requirements.
+    """
     folder = ENVIRONMENTS / peer.module
     stamp = folder / "requirements.sha256"
     digest = hashlib.sha256(peer.requirements.read_bytes() + sys.version.encode()).hexdigest()
@@ -76,7 +95,10 @@ def python_of(peer: Peer) -> Path:
             uv = [sys.executable, "-m", "uv"]
             subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
             options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--python", python]
-            subprocess.run([*uv, "pip", "install", *map(str, options), "-r", str(peer.requirements)], check=True)
+            subprocess.run(
+                [*uv, "pip", "install", *map(str, options), "-r", str(peer.requirements)],
+                check=True,
+            )
             stamp.write_text(digest)
     return python
 
@@ -86,18 +108,29 @@ def command(python: Path | str, module: str, told: dict[str, Any]) -> list[str]:
 
 
 def environment(place: Place) -> dict[str, str]:
-    """What a subject's process is told: nothing of whose machine this is, and nothing that leads off it."""
+    """What a subject's process is told: nothing of whose machine this is, and nothing that leads
+    off it.
+    """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {**kept, **place.environment}
 
 
-def asked(python: Path | str, module: str, told: dict[str, Any], *, place: Place, seconds: float) -> dict[str, Any]:
-    """The answer of a subject's process. Raises `RuntimeError` if it ends without one, or not in time."""
+def asked(
+    python: Path | str, module: str, told: dict[str, Any], *, place: Place, seconds: float
+) -> dict[str, Any]:
+    """The answer of a subject's process. Raises `RuntimeError` if it ends without one, or not in
+    time.
+    """
     try:
         done = subprocess.run(
-            command(python, module, told), check=False, capture_output=True, text=True, timeout=seconds,
-            cwd=paths.PROJECT, env=environment(place),
-        )  # fmt: skip
+            command(python, module, told),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            cwd=paths.PROJECT,
+            env=environment(place),
+        )
     except subprocess.TimeoutExpired as error:
         raise RuntimeError(f"{module}: no answer within {seconds:.0f} s") from error
     if done.returncode != 0:

@@ -1,4 +1,6 @@
-"""The tables in which others stand beside us: an append, reading the newest messages, and bytes, at the same sizes."""
+"""The tables in which others stand beside us: an append, reading the newest messages, and bytes, at
+the same sizes.
+"""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,9 @@ ROUNDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One subject: CPU ms (its own and its engine's) of an append and a read, and bytes a turn, by size."""
+    """One subject: CPU ms (its own and its engine's) of an append and a read, and bytes a turn, by
+    size.
+    """
 
     title: str
     append: Mapping[int, float]
@@ -29,25 +33,60 @@ class Line:
 
 def tables(place: Place, figures: Figures, *, sizes: Sequence[int], seconds: float) -> list[Table]:
     lines = [_ours(figures, "Palimpsest, request to answer", "append with a key", "context")]
-    lines.append(_ours(figures, "Palimpsest, library alone", f"append{LIBRARY}", f"context{LIBRARY}"))
+    lines.append(
+        _ours(figures, "Palimpsest, library alone", f"append{LIBRARY}", f"context{LIBRARY}")
+    )
     lines += [_peer(peer, place, sizes=sizes, seconds=seconds) for peer in PEERS]
     reached = sorted({size for line in lines for size in line.append})
     notes = [note for line in lines for note in line.notes]
     return [
-        _table("Append of one message, beside others", lines, reached, "append", (
-            "CPU ms of the process and of the engine, where there is one: SQLite works in the process.",
-            "Ours validates, counts tokens, keeps an idempotency key, and is a transaction; the others store.", *notes,
-        )),
-        _table(f"Reading the {WINDOW} newest messages, beside others", lines, reached, "read", (
-            "CPU ms as above. Ours reads them fitted to the token budget, with the state of the session.",
-        )),
-        _table("Bytes stored a turn, beside others", lines, reached, "turn", (
-            f"Two messages of {len(said(0)[1])} bytes. DynamoDB counts names and values; SQLite: values of rows.",
-        )),
-    ]  # fmt: skip
+        _table(
+            "Append of one message, beside others",
+            lines,
+            reached,
+            "append",
+            (
+                (
+                    "CPU ms of the process and of the engine, where there is one: SQLite works in the "
+                    "process."
+                ),
+                (
+                    "Ours validates, counts tokens, keeps an idempotency key, and is a transaction; the "
+                    "others store."
+                ),
+                *notes,
+            ),
+        ),
+        _table(
+            f"Reading the {WINDOW} newest messages, beside others",
+            lines,
+            reached,
+            "read",
+            (
+                (
+                    "CPU ms as above. Ours reads them fitted to the token budget, with the state of the "
+                    "session."
+                ),
+            ),
+        ),
+        _table(
+            "Bytes stored a turn, beside others",
+            lines,
+            reached,
+            "turn",
+            (
+                (
+                    f"Two messages of {len(said(0)[1])} bytes. DynamoDB counts names and values; SQLite: "
+                    f"values of rows."
+                ),
+            ),
+        ),
+    ]
 
 
-def _table(title: str, lines: Sequence[Line], sizes: Sequence[int], part: str, notes: Sequence[str]) -> Table:
+def _table(
+    title: str, lines: Sequence[Line], sizes: Sequence[int], part: str, notes: Sequence[str]
+) -> Table:
     rows: list[list[Cell]] = []
     for line in lines:
         points: Mapping[int, float] = getattr(line, part)
@@ -76,7 +115,11 @@ def _peer(peer: Peer, place: Place, *, sizes: Sequence[int], seconds: float) -> 
     except RuntimeError as error:
         return Line(title, {}, {}, {}, (f"{peer.title}: {peer.note}. {error}.",))
     by_size: dict[int, Any] = {int(size): of for size, of in found["sizes"].items()}
-    few = {size: of["append"]["calls"] for size, of in by_size.items() if of["append"]["calls"] < ROUNDS}
+    few = {
+        size: of["append"]["calls"]
+        for size, of in by_size.items()
+        if of["append"]["calls"] < ROUNDS
+    }
     said = [f"{peer.title} ({peer.versions}): {peer.note}."]
     if found["stopped"]:
         said.append(f"Stopped: {found['stopped']}.")

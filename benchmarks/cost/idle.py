@@ -1,4 +1,6 @@
-"""The cost of an idle month: the parts of the template that are billed whether they are used or not."""
+"""The cost of an idle month: the parts of the template that are billed whether they are used or
+not.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,24 @@ from infra.app import use_bundled_node
 STAGES = ("dev", "prod")
 HOURS = 730
 POLLERS, POLLS_A_MINUTE = 5, 3
-"""Of a queue that a function works off: so many of Lambda's pollers wait side by side, for 20 s each time."""
+"""Of a queue that a function works off: so many of Lambda's pollers wait side by side, for 20 s
+each time.
+"""
 FREE_POLLS = 1_000_000
 FREE_METRICS, DASHBOARD = 50, 3.00  # US$ a month for a dashboard with more metrics
 FREE_ALARMS, ALARM = 10, 0.10
 KEY = 1.00
-SHARDS = 64  # of the index `due`: the sweep reads each once a minute, for half a unit while it is empty
+SHARDS = (
+    64  # of the index `due`: the sweep reads each once a minute, for half a unit while it is empty
+)
 Resources = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The parts of a stage: metrics on each dashboard, alarms, keys, polled queues, rounds of the sweep."""
+    """The parts of a stage: metrics on each dashboard, alarms, keys, polled queues, rounds of the
+    sweep.
+    """
 
     metrics: tuple[int, ...]
     alarms: int
@@ -60,9 +68,15 @@ def month_of(resources: Resources) -> Month:
     for each in resources.values():
         kinds.setdefault(each["Type"], []).append(each.get("Properties", {}))
     mappings = kinds.get("AWS::Lambda::EventSourceMapping", [])
-    rules = [each for each in kinds.get("AWS::Events::Rule", []) if each.get("ScheduleExpression") == "rate(1 minute)"]
+    rules = [
+        each
+        for each in kinds.get("AWS::Events::Rule", [])
+        if each.get("ScheduleExpression") == "rate(1 minute)"
+    ]
     return Month(
-        metrics=tuple(_metrics(each["DashboardBody"]) for each in kinds.get("AWS::CloudWatch::Dashboard", [])),
+        metrics=tuple(
+            _metrics(each["DashboardBody"]) for each in kinds.get("AWS::CloudWatch::Dashboard", [])
+        ),
         alarms=sum(_metrics_of_alarm(each) for each in kinds.get("AWS::CloudWatch::Alarm", [])),
         keys=len(kinds.get("AWS::KMS::Key", [])),
         queues=sum("StartingPosition" not in each for each in mappings),
@@ -94,7 +108,8 @@ def templates(folder: Path) -> dict[str, Resources]:
 
     application(folder, **IN_PLACE, stage=",".join(STAGES), search="dynamodb").synth()
     return {
-        stage: json.loads((folder / f"Palimpsest-{stage}.template.json").read_text())["Resources"] for stage in STAGES
+        stage: json.loads((folder / f"Palimpsest-{stage}.template.json").read_text())["Resources"]
+        for stage in STAGES
     }
 
 
@@ -109,11 +124,14 @@ def table() -> Table:
 
 def _notes(month: Month) -> Iterator[str]:
     yield (
-        f"Counted in the synthesized template: a dashboard of {max(month.metrics)} metrics ({FREE_METRICS} are free),"
-        f" {month.alarms} alarms ({FREE_ALARMS} are free), {month.queues} queues that functions poll."
+        f"Counted in the synthesized template: a dashboard of {max(month.metrics)} metrics "
+        f"({FREE_METRICS} are free),"
+        f" {month.alarms} alarms ({FREE_ALARMS} are free), {month.queues} queues that functions "
+        f"poll."
     )
     yield (
-        f"An empty queue is asked by {POLLERS} pollers, each {POLLS_A_MINUTE} times a minute; a million requests a"
+        f"An empty queue is asked by {POLLERS} pollers, each {POLLS_A_MINUTE} times a minute; a "
+        f"million requests a"
         " month are free. The sweep reads what is due every minute."
     )
     yield f"List prices of us-east-1 of {AWS_AS_OF}; not measured on AWS. Without a search domain and what is stored."

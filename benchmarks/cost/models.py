@@ -1,4 +1,6 @@
-"""A stand-in for the models' server that keeps what it is sent and when, and the tokens of that by stage."""
+"""A stand-in for the models' server that keeps what it is sent and when, and the tokens of that by
+stage.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.doubles.openai_api import Request, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
 
 SUMMARY_WORDS, EVERY, QUOTED = 150, 2, 80
-"""What it writes: a summary of so many words; one memory for every so many user messages, with so long a quote."""
+"""What it writes: a summary of so many words; one memory for every so many user messages, with so
+long a quote.
+"""
 ENCODING = "o200k_base"
 Span = tuple[str, float, float]
 """A stage, and when a call of it began and ended, by the machine's monotonic clock."""
@@ -61,23 +65,36 @@ class RecordingApi(OpenAIEmbeddingsApi):
 
 
 def answer(asked: Mapping[str, Any]) -> str:
-    """Memories in the users' own words where messages are to be extracted from, else the beginning of what was said."""
+    """Memories in the users' own words where messages are to be extracted from, else the beginning
+    of what was said.
+    """
     text = asked["messages"][-1]["content"]
     conversation = text.rpartition("<conversation>")[2]
     if said := _SAID.findall(conversation) if "response_format" in asked else []:
-        return json.dumps({"memories": [_memory(int(number), unescape(words)) for number, words in said[::EVERY]]})
+        return json.dumps(
+            {"memories": [_memory(int(number), unescape(words)) for number, words in said[::EVERY]]}
+        )
     return " ".join(text.split()[:SUMMARY_WORDS])
 
 
 def _memory(number: int, words: str) -> dict[str, Any]:
     return {
-        "type": "fact", "content": words[:QUOTED], "messages": [number], "quote": words[:QUOTED], "topic": None,
-        "subject": "user", "keywords": words.split()[:3], "queries": [f"What about {words[:30]}?"],
-        "importance": 0.7, "confidence": 0.9,
-    }  # fmt: skip
+        "type": "fact",
+        "content": words[:QUOTED],
+        "messages": [number],
+        "quote": words[:QUOTED],
+        "topic": None,
+        "subject": "user",
+        "keywords": words.split()[:3],
+        "queries": [f"What about {words[:30]}?"],
+        "importance": 0.7,
+        "confidence": 0.9,
+    }
 
 
-def tokens_of(recorded: Iterable[tuple[float, Request]], spans: Sequence[Span]) -> dict[str, Tokens]:
+def tokens_of(
+    recorded: Iterable[tuple[float, Request]], spans: Sequence[Span]
+) -> dict[str, Tokens]:
     """By the stage in whose call each request came."""
     found: dict[str, Tokens] = {}
     for moment, request in recorded:

@@ -1,4 +1,6 @@
-"""What 1,000 turns cost at list prices: operations counted while a conversation goes through the service's handlers."""
+"""What 1,000 turns cost at list prices: operations counted while a conversation goes through the
+service's handlers.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,28 @@ TURNS, QUICK_TURNS, PER = 100, 20, 1_000
 WINDOW = 4_000  # tokens
 MODEL = Choices().chat_model
 COLUMNS = (
-    "stage", "API calls", "Lambda calls", "GB-s (estimate)", "write units", "read units", "SQS requests", "tokens in",
-    "tokens out", "KB of logs", "US$ AWS", "US$ models", "US$",
-)  # fmt: skip
+    "stage",
+    "API calls",
+    "Lambda calls",
+    "GB-s (estimate)",
+    "write units",
+    "read units",
+    "SQS requests",
+    "tokens in",
+    "tokens out",
+    "KB of logs",
+    "US$ AWS",
+    "US$ models",
+    "US$",
+)
 WITHOUT = (
-    "No key for a model: summaries in the conversation's own sentences, memories by patterns; vectors, and the order of"
+    "No key for a model: summaries in the conversation's own sentences, memories by patterns; "
+    "vectors, and the order of"
     " what is recalled, by the built-in models."
 )
 WITH_MODEL = (
-    f"{MODEL} and {OPENAI.model}. Tokens in are counted in the requests that a stand-in for the server was sent, out in"
+    f"{MODEL} and {OPENAI.model}. Tokens in are counted in the requests that a stand-in for the "
+    f"server was sent, out in"
     f" its answers: a summary of {SUMMARY_WORDS} words, a memory for every {EVERY} user messages."
 )
 WHOLE_CPU = 1_769  # MB of a function that has one
@@ -67,32 +82,48 @@ def tables(place: Place, *, quick: bool) -> list[Table]:
 def _table(place: Place, turns: Sequence[tuple[str, str, str]], *, has_model: bool) -> Table:
     counts, tokens = _counted(place, turns, has_model=has_model)
     scale = PER / len(turns)
-    rows = [_row(stage, counts[stage], tokens.get(stage), scale) for stage in STAGES if stage in counts]
-    rows.append(["all", *(sum(float(row[place] or 0) for row in rows) for place in range(1, len(COLUMNS)))])
+    rows = [
+        _row(stage, counts[stage], tokens.get(stage), scale) for stage in STAGES if stage in counts
+    ]
+    rows.append(
+        ["all", *(sum(float(row[place] or 0) for row in rows) for place in range(1, len(COLUMNS)))]
+    )
     title = f"Cost of {PER:,} turns, {'with' if has_model else 'without'} a model"
     return Table(
-        title, COLUMNS, [_shown(row) for row in rows], [*_notes(len(turns)), WITH_MODEL if has_model else WITHOUT]
+        title,
+        COLUMNS,
+        [_shown(row) for row in rows],
+        [*_notes(len(turns)), WITH_MODEL if has_model else WITHOUT],
     )
 
 
 def _shown(row: Sequence[Cell]) -> list[Cell]:
     """Dollars to a hundredth of a cent."""
-    return [f"{cell:.4f}" if name.startswith("US$") else cell for name, cell in zip(COLUMNS, row, strict=True)]
+    return [
+        f"{cell:.4f}" if name.startswith("US$") else cell
+        for name, cell in zip(COLUMNS, row, strict=True)
+    ]
 
 
 def _notes(turns: int) -> Iterator[str]:
     yield "A turn: two appends with a key, a context with three blocks of memory, one recall."
     yield (
-        f"{turns} turns of the labelled set's English conversations, scaled; a window of {WINDOW:,} tokens; extraction"
-        " every 5 turns. After each call all that follows from it is worked off: no batch grows, the dearest case."
+        f"{turns} turns of the labelled set's English conversations, scaled; a window of "
+        f"{WINDOW:,} tokens; extraction"
+        " every 5 turns. After each call all that follows from it is worked off: no batch grows, "
+        "the dearest case."
     )
     yield (
-        "Counted: requests, invocations, consumed units (dynoxide), sends, receives and deletes. Estimated: GB-s, from"
-        f" the CPU used here at the function's share of a whole one ({WHOLE_CPU:,} MB), or the clock if that is longer."
+        "Counted: requests, invocations, consumed units (dynoxide), sends, receives and deletes. "
+        "Estimated: GB-s, from"
+        f" the CPU used here at the function's share of a whole one ({WHOLE_CPU:,} MB), or the "
+        f"clock if that is longer."
     )
     yield (
-        f"Logs: what the functions write, and {PLATFORM_LINES} bytes of Lambda's own lines for each call, at"
-        f" US$ {LOG_GB} a GB. The authorizer is a call of {AUTHORIZED_MS} ms and {AUTHORIZED_MB} MB with each request."
+        f"Logs: what the functions write, and {PLATFORM_LINES} bytes of Lambda's own lines for "
+        f"each call, at"
+        f" US$ {LOG_GB} a GB. The authorizer is a call of {AUTHORIZED_MS} ms and {AUTHORIZED_MB} "
+        f"MB with each request."
     )
     yield "Not in it: the wait for a model's answer, storage, traffic, the hours of a search domain."
     yield f"List prices: AWS in us-east-1 of {AWS_AS_OF}, models of {model_catalogue().as_of}."
@@ -101,13 +132,21 @@ def _notes(turns: int) -> Iterator[str]:
 def _row(stage: str, count: Mapping[str, float], tokens: Tokens | None, scale: float) -> list[Cell]:
     gigabytes = memory_of(FUNCTION_OF.get(stage, stage)) / 1024
     busy = max(count["cpu_ms"] * max(1.0, WHOLE_CPU / 1024 / gigabytes), count["clock_ms"]) / 1e3
-    used = {name: count.get(name, 0) for name in AWS_PRICES} | {"lambda_gb_seconds": busy * gigabytes}
+    used = {name: count.get(name, 0) for name in AWS_PRICES} | {
+        "lambda_gb_seconds": busy * gigabytes
+    }
     logged = count.get("log_bytes", 0) + PLATFORM_LINES * count["lambda_requests"]
     aws = sum(AWS_PRICES[name] * amount for name, amount in used.items()) / 1e6
     aws += logged / 1e9 * LOG_GB + authorized(count.get("http_api_requests", 0))
     models = tokens.dollars if tokens else 0.0
-    names = ("http_api_requests", "lambda_requests", "lambda_gb_seconds", "dynamodb_writes", "dynamodb_reads",
-             "sqs_requests")  # fmt: skip
+    names = (
+        "http_api_requests",
+        "lambda_requests",
+        "lambda_gb_seconds",
+        "dynamodb_writes",
+        "dynamodb_reads",
+        "sqs_requests",
+    )
     counted = [used[name] * scale for name in names]
     read, written = (tokens.tokens_in, tokens.tokens_out) if tokens else (0, 0)
     dollars = [aws * scale, models * scale, (aws + models) * scale]
@@ -119,21 +158,27 @@ def authorized(requests: float) -> float:
     """Dollars for the authorizer's calls."""
     seconds = requests * AUTHORIZED_MS / 1e3
     gigabytes = seconds * AUTHORIZED_MB / 1024
-    return (AWS_PRICES["lambda_requests"] * requests + AWS_PRICES["lambda_gb_seconds"] * gigabytes) / 1e6
+    return (
+        AWS_PRICES["lambda_requests"] * requests + AWS_PRICES["lambda_gb_seconds"] * gigabytes
+    ) / 1e6
 
 
 @cache
 def memory_of(function: str) -> int:
     """MB, as the stack says."""
     source = (paths.PROJECT / "infra" / "stack.py").read_text()
-    found = re.search(rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\d+)', source)
+    found = re.search(
+        rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\d+)', source
+    )
     if found is None:
         raise RuntimeError(f"the stack says no memory of {function}")
     return int(found[1])
 
 
 def _turns(count: int) -> Iterator[tuple[str, str, str]]:
-    """What users and agents of the set said to each other in English, pair by pair and over again, and a question."""
+    """What users and agents of the set said to each other in English, pair by pair and over again,
+    and a question.
+    """
     dataset = load()
     spoken = [
         (message.role, message.content)
@@ -142,7 +187,11 @@ def _turns(count: int) -> Iterator[tuple[str, str, str]]:
         for message in session.messages
         if message.role in ("user", "assistant") and message.content
     ]
-    pairs = [(said, told) for (role, said), (other, told) in pairwise(spoken) if (role, other) == ("user", "assistant")]
+    pairs = [
+        (said, told)
+        for (role, said), (other, told) in pairwise(spoken)
+        if (role, other) == ("user", "assistant")
+    ]
     questions = [question.question for question in dataset.questions]
     for number in range(count):
         yield *pairs[number % len(pairs)], questions[number % len(questions)]
@@ -154,26 +203,42 @@ def _counted(
     """What each stage used: of AWS, and of the models."""
     with tempfile.TemporaryDirectory() as folder, RecordingApi() as server, _local_aws() as aws:
         queues = {name: _queue(aws, name) for name in QUEUES}
-        _boto("ssm", aws).get_parameters(Names=[KEY])  # a first question loads the store: functions do not wait so long
+        _boto("ssm", aws).get_parameters(
+            Names=[KEY]
+        )  # a first question loads the store: functions do not wait so long
         if has_model:
             _boto("ssm", aws).put_parameter(Name=KEY, Value="benchmark", Type="SecureString")
         embedding = OPENAI if has_model else BUILTIN
         told = {
-            **environment(place), "PYTHONPATH": str(npm.ENGINES),
+            **environment(place),
+            "PYTHONPATH": str(npm.ENGINES),
             "SESSIONS_TABLE": sessions_table(place.endpoint),
-            "MEMORIES_TABLE": memories_table(place.endpoint), "TENANTS_TABLE": tenants_table(place.endpoint),
-            "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": place.endpoint, "AWS_ENDPOINT_URL_SQS": aws,
-            "AWS_ENDPOINT_URL_EVENTS": aws, "EVENT_BUS": "default",
-            "AWS_ENDPOINT_URL_SSM": aws, "OPENAI_KEY_PARAMETER": KEY, "OPENAI_BASE_URL": server.base_url,
-            "CHAT_MODEL": MODEL, "EMBEDDING_MODEL": embedding.model, "EMBEDDING_DIMENSION": str(embedding.dimension),
+            "MEMORIES_TABLE": memories_table(place.endpoint),
+            "TENANTS_TABLE": tenants_table(place.endpoint),
+            "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": place.endpoint,
+            "AWS_ENDPOINT_URL_SQS": aws,
+            "AWS_ENDPOINT_URL_EVENTS": aws,
+            "EVENT_BUS": "default",
+            "AWS_ENDPOINT_URL_SSM": aws,
+            "OPENAI_KEY_PARAMETER": KEY,
+            "OPENAI_BASE_URL": server.base_url,
+            "CHAT_MODEL": MODEL,
+            "EMBEDDING_MODEL": embedding.model,
+            "EMBEDDING_DIMENSION": str(embedding.dimension),
             "SEARCH_URL": (Path(folder) / "index.sqlite").as_uri(),
             **{f"{name.upper()}_QUEUE_URL": url for name, url in queues.items()},
-        }  # fmt: skip
+        }
         asked = {"turns": turns, "window": WINDOW, **_pollers(told)}
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.cost.turns"], input=json.dumps(asked), env=told, cwd=paths.PROJECT,
-            check=False, capture_output=True, text=True, timeout=SECONDS,
-        )  # fmt: skip
+            [sys.executable, "-m", "benchmarks.cost.turns"],
+            input=json.dumps(asked),
+            env=told,
+            cwd=paths.PROJECT,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
         if done.returncode != 0:
             raise RuntimeError(f"the turns failed: {done.stderr.strip()[-2_000:]}")
         answer = json.loads(done.stdout.splitlines()[-1])
@@ -187,8 +252,14 @@ def _pollers(told: Mapping[str, str]) -> dict[str, Any]:
     from infra.stack import INDEXING, LINES
 
     lines = LINES | INDEXING
-    queues = {name: {"url": told[f"{name.upper()}_QUEUE_URL"], "batch": lines[name].batch} for name in WORKED}
-    streams = {told["SESSIONS_TABLE"]: [NEW_JOBS, NEW_MESSAGES], told["MEMORIES_TABLE"]: [CHANGED_RECORDS]}
+    queues = {
+        name: {"url": told[f"{name.upper()}_QUEUE_URL"], "batch": lines[name].batch}
+        for name in WORKED
+    }
+    streams = {
+        told["SESSIONS_TABLE"]: [NEW_JOBS, NEW_MESSAGES],
+        told["MEMORIES_TABLE"]: [CHANGED_RECORDS],
+    }
     return {"queues": queues, "streams": streams, "stream_batch": BATCH}
 
 
@@ -208,7 +279,9 @@ def _local_aws() -> Iterator[str]:
 
 
 def _queue(aws: str, name: str) -> str:
-    return str(_boto("sqs", aws).create_queue(QueueName=f"{name}-{uuid.uuid4().hex[:8]}")["QueueUrl"])
+    return str(
+        _boto("sqs", aws).create_queue(QueueName=f"{name}-{uuid.uuid4().hex[:8]}")["QueueUrl"]
+    )
 
 
 def _boto(service: str, endpoint: str) -> Any:

@@ -1,7 +1,8 @@
-"""A conversation through the service's own handlers, in a process of its own: what each stage asks of AWS, counted.
+"""A conversation through the service's own handlers, in a process of its own: what each stage asks
+of AWS, counted.
 
-Streams are read, and queues worked off, after every call: nothing waits for a larger batch, which is the dearest case.
-The last line that it prints is the counts, as JSON.
+Streams are read, and queues worked off, after every call: nothing waits for a larger batch, which
+is the dearest case. The last line that it prints is the counts, as JSON.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ USER, SESSION = "sarah", "turns"
 
 
 class Service:
-    """The functions, and between them streams and queues as Lambda's pollers serve them. `counts` go by stage, `spans`
-    say when each call of a stage began and ended.
+    """The functions, and between them streams and queues as Lambda's pollers serve them. `counts`
+    go by stage, `spans` say when each call of a stage began and ended.
     """
 
     def __init__(self, told: Mapping[str, Any]) -> None:
@@ -36,17 +37,24 @@ class Service:
         self.spans: list[tuple[str, float, float]] = []
         self._log = _Log()
         with contextlib.redirect_stdout(self._log):  # the functions' logger holds it from now on
-            self._handlers = {name: importlib.import_module(f"functions.{name}.handler").handler for name in FUNCTIONS}
+            self._handlers = {
+                name: importlib.import_module(f"functions.{name}.handler").handler
+                for name in FUNCTIONS
+            }
         self._queues: Mapping[str, Mapping[str, Any]] = told["queues"]
         self._sqs = _client("sqs")
         self._batch: int = told["stream_batch"]
         self._streams = [_Stream(table, filters) for table, filters in told["streams"].items()]
 
-    def call(self, stage: str, method: str, path: str, body: Mapping[str, Any], *, meter: Meter) -> Any:
+    def call(
+        self, stage: str, method: str, path: str, body: Mapping[str, Any], *, meter: Meter
+    ) -> Any:
         """A request of the API, then everything that follows from it."""
         by_sessions = path.startswith("/v1/sessions") and not path.endswith("/context")
         self.counts[stage]["http_api_requests"] += 1
-        key = f"{stage}-{self.counts[stage]['http_api_requests']:.0f}" if stage == "append" else None
+        key = (
+            f"{stage}-{self.counts[stage]['http_api_requests']:.0f}" if stage == "append" else None
+        )
         given = event(method, path, body, key=key)
         answer = self._invoke(stage, "sessions" if by_sessions else "memories", given, meter=meter)
         while self._follow(meter):
@@ -59,7 +67,12 @@ class Service:
         for stream in self._streams:
             records = stream.read()
             for start in range(0, len(records), self._batch):
-                self._invoke("dispatch", "dispatch", {"Records": records[start : start + self._batch]}, meter=meter)
+                self._invoke(
+                    "dispatch",
+                    "dispatch",
+                    {"Records": records[start : start + self._batch]},
+                    meter=meter,
+                )
             self.counts["dispatch"]["sqs_requests"] += len(records)  # a message each
             found |= bool(records)
         for name, queue in self._queues.items():
@@ -71,7 +84,9 @@ class Service:
         messages = told.get("Messages", [])
         if not messages:
             return False
-        failed = self._invoke(name, name, {"Records": [_sqs_record(each) for each in messages]}, meter=meter)
+        failed = self._invoke(
+            name, name, {"Records": [_sqs_record(each) for each in messages]}, meter=meter
+        )
         if failed["batchItemFailures"]:
             raise RuntimeError(f"{name} failed: {failed}")
         for each in messages:
@@ -121,11 +136,15 @@ class _Stream:
         answer = self._client.get_records(ShardIterator=self._at)
         self._at = answer.get("NextShardIterator", self._at)
         records = [json.loads(json.dumps(record, default=str)) for record in answer["Records"]]
-        return [record for record in records if any(matches(record, each) for each in self._filters)]
+        return [
+            record for record in records if any(matches(record, each) for each in self._filters)
+        ]
 
 
 def matches(record: Mapping[str, Any], pattern: Mapping[str, Any]) -> bool:
-    """Whether a stream record passes a filter of the kind that the template has: lists of texts, one of which it is."""
+    """Whether a stream record passes a filter of the kind that the template has: lists of texts,
+    one of which it is.
+    """
     for name, wanted in pattern.items():
         found = record.get(name)
         if isinstance(wanted, Mapping):
@@ -155,13 +174,20 @@ def _client(service: str) -> Any:
 
 
 def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Each turn: the user's message appended, a context with memory for it, the reply appended, one recall."""
+    """Each turn: the user's message appended, a context with memory for it, the reply appended, one
+    recall.
+    """
     from palimpsest.engines.dynamodb.table import connected
 
     service = Service(told)
     path = f"/v1/sessions/{SESSION}"
     with metered(connected(None, None)) as meter:
-        memory = {"strategy": "summarize", "max_tokens": told["window"], "extract": "auto", "blocks": BLOCKS}
+        memory = {
+            "strategy": "summarize",
+            "max_tokens": told["window"],
+            "extract": "auto",
+            "blocks": BLOCKS,
+        }
         begun = {"session_id": SESSION, "user_id": USER, "memory": memory}
         service.call("begin", "POST", "/v1/sessions", begun, meter=meter)
         for said, replied, question in told["turns"]:
@@ -169,8 +195,12 @@ def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
                 messages = {"messages": [{"role": role, "content": text}]}
                 service.call("append", "POST", f"{path}/messages", messages, meter=meter)
                 if role == "user":
-                    service.call("context", "POST", f"{path}/context", {"message": said}, meter=meter)
-            service.call("recall", "POST", f"/v1/users/{USER}/recall", {"query": question}, meter=meter)
+                    service.call(
+                        "context", "POST", f"{path}/context", {"message": said}, meter=meter
+                    )
+            service.call(
+                "recall", "POST", f"/v1/users/{USER}/recall", {"query": question}, meter=meter
+            )
     return {"counts": service.counts, "spans": service.spans}
 
 

@@ -17,29 +17,58 @@ def append_table(figures: Figures) -> Table:
         _cost(figures, "CPU ms, with an Idempotency-Key", "append with a key"),
         _cost(figures, "CPU ms, making room", ROOM),
         _cost(figures, "CPU ms, library alone", f"append{LIBRARY}"),
-        _cost(figures, "CPU ms of the engine, with a key", "append with a key", lambda cost: cost.engine),
+        _cost(
+            figures,
+            "CPU ms of the engine, with a key",
+            "append with a key",
+            lambda cost: cost.engine,
+        ),
         _cost(figures, "clock ms, with a key", "append with a key", lambda cost: cost.clock),
         _row(figures, "write units", lambda of: of.readings["append"].write_units),
-        _row(figures, "write units, with a key", lambda of: of.readings["append with a key"].write_units),
+        _row(
+            figures,
+            "write units, with a key",
+            lambda of: of.readings["append with a key"].write_units,
+        ),
         _row(figures, "write units, making room", lambda of: of.readings[ROOM].write_units),
         _row(figures, "read units", lambda of: of.readings["append"].read_units),
-        _row(figures, "read units, with a key", lambda of: of.readings["append with a key"].read_units),
+        _row(
+            figures,
+            "read units, with a key",
+            lambda of: of.readings["append with a key"].read_units,
+        ),
         _row(figures, "read units, making room", lambda of: of.readings[ROOM].read_units),
-        _row(figures, "requests to the table", lambda of: of.readings["append with a key"].requests),
+        _row(
+            figures, "requests to the table", lambda of: of.readings["append with a key"].requests
+        ),
         _row(figures, "bytes stored a turn", lambda of: round(2 * of.bytes_of["message"])),
         _row(figures, "bytes of the head", lambda of: round(of.bytes_of["head"])),
     ]
     key = round(next(iter(figures.values())).bytes_of["key"])
     return Table(
-        "Append of one message", _columns(figures), rows,
+        "Append of one message",
+        _columns(figures),
+        rows,
         (
-            "Through the function's handler: event, validation, routing, tokens, transaction, answer, log line.",
-            "Reads: the head, the user's epoch, and the extraction that stays pending here, as no worker runs beside.",
-            f"One append in {FOLDED_AT - WINDOW + 1} makes room: past {FOLDED_AT} messages, down to {WINDOW}.",
-            f"A turn is two messages of {len(said(0)[1])} bytes. A key takes {key} bytes more, for 25 hours.",
+            (
+                "Through the function's handler: event, validation, routing, tokens, transaction, "
+                "answer, log line."
+            ),
+            (
+                "Reads: the head, the user's epoch, and the extraction that stays pending here, as no "
+                "worker runs beside."
+            ),
+            (
+                f"One append in {FOLDED_AT - WINDOW + 1} makes room: past {FOLDED_AT} messages, down "
+                f"to {WINDOW}."
+            ),
+            (
+                f"A turn is two messages of {len(said(0)[1])} bytes. A key takes {key} bytes more, for "
+                f"25 hours."
+            ),
             "Growth is k in cost ~ messages^k; the goal is 0.05 at most.",
         ),
-    )  # fmt: skip
+    )
 
 
 def context_table(figures: Figures) -> Table:
@@ -57,7 +86,9 @@ def context_table(figures: Figures) -> Table:
 
 
 def read_bound(of: Sized) -> float:
-    """The read units that a context of the whole window may take: static facts and the user's memories take two."""
+    """The read units that a context of the whole window may take: static facts and the user's
+    memories take two.
+    """
     return 6 + (WINDOW * of.bytes_of["message"] + of.bytes_of["settings"]) / 4096
 
 
@@ -69,7 +100,9 @@ def _columns(figures: Figures) -> list[str]:
     return ["messages in the session", *map(shown, figures), "growth"]
 
 
-def _cost(figures: Figures, title: str, call: str, part: Callable[[Cost], float] = lambda cost: cost.cpu) -> list[Cell]:
+def _cost(
+    figures: Figures, title: str, call: str, part: Callable[[Cost], float] = lambda cost: cost.cpu
+) -> list[Cell]:
     """A row of times with its growth; a size at which such a call did not happen stays empty."""
     points = {size: part(of.costs[call]) for size, of in figures.items() if call in of.costs}
     return [title, *(points.get(size) for size in figures), growth(exponent(points))]

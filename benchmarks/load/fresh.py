@@ -1,4 +1,5 @@
-"""What a fresh process does first, and the CPU it takes. Run by path, so that nothing but what is measured is loaded.
+"""What a fresh process does first, and the CPU it takes. Run by path, so that nothing but what is
+measured is loaded.
 
 python -S -P benchmarks/load/fresh.py handler|boto3  < two events as JSON
 """

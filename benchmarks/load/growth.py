@@ -1,4 +1,6 @@
-"""Append and context while the conversation grows: CPU, consumed units, requests and bytes, through the handler."""
+"""Append and context while the conversation grows: CPU, consumed units, requests and bytes, through
+the handler.
+"""
 
 import itertools
 import os
@@ -21,7 +23,9 @@ SAMPLE = 40  # messages whose bytes are looked at
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """One conversation's figures. `costs` and `readings` go by the name of the call; `bytes_of` by the kind of item."""
+    """One conversation's figures. `costs` and `readings` go by the name of the call; `bytes_of` by
+    the kind of item.
+    """
 
     costs: Mapping[str, Cost]
     readings: Mapping[str, Reading]
@@ -45,15 +49,26 @@ class Conversation:
         self._function = function
         self._path = f"/v1/sessions/{self.id}"
         self._number = itertools.count(size)
-        memory = {"strategy": "trim", "max_tokens": 3 + FOLDED_AT * weight, "max_memory_tokens": WINDOW * weight}
-        self._ask("POST", "/v1/sessions", {"session_id": self.id, "user_id": "sarah", "memory": memory})
+        memory = {
+            "strategy": "trim",
+            "max_tokens": 3 + FOLDED_AT * weight,
+            "max_memory_tokens": WINDOW * weight,
+        }
+        self._ask(
+            "POST", "/v1/sessions", {"session_id": self.id, "user_id": "sarah", "memory": memory}
+        )
 
     def fill(self) -> None:
         for number, batch in enumerate(batches(self.size)):
             messages = [{"role": role, "content": text} for role, text in batch]
             answer = self._ask("POST", f"{self._path}/messages", {"messages": messages})
             if sys.stderr.isatty() and number % 20 == 0:
-                print(f"\r  filling: {number * BATCH:,} of {self.size:,}   ", end="", file=sys.stderr, flush=True)
+                print(
+                    f"\r  filling: {number * BATCH:,} of {self.size:,}   ",
+                    end="",
+                    file=sys.stderr,
+                    flush=True,
+                )
         if answer["window"]["messages"] != WINDOW:
             raise RuntimeError(f"the window holds {answer['window']['messages']} messages")
 
@@ -66,9 +81,13 @@ class Conversation:
         return Call(f"context{LIBRARY}", partial(sessions_app().context, self._scope))
 
     def append(self, *, keyed: bool) -> Call:
-        """An append of the next message; one that makes room in the window counts as another call."""
+        """An append of the next message; one that makes room in the window counts as another
+        call.
+        """
         body, number = self._next()
-        given = event("POST", f"{self._path}/messages", body, key=f"key-{number:032d}" if keyed else None)
+        given = event(
+            "POST", f"{self._path}/messages", body, key=f"key-{number:032d}" if keyed else None
+        )
         return Call("append with a key" if keyed else "append", partial(self._function, given))
 
     def library_append(self) -> Call:
@@ -104,8 +123,8 @@ class Conversation:
 
 
 def measured(place: Place, *, sizes: tuple[int, ...], rounds: int) -> dict[int, Sized]:
-    """Each size is a session of its own; the calls go round by round over all of them, so that whatever else the
-    machine does meets them alike.
+    """Each size is a session of its own; the calls go round by round over all of them, so that
+    whatever else the machine does meets them alike.
     """
     function = Function(place.environment)
     weight = _weight(function)
@@ -116,12 +135,19 @@ def measured(place: Place, *, sizes: tuple[int, ...], rounds: int) -> dict[int, 
     readings = {talk.size: _readings(function, talk) for talk in talks}
     appends = _rounds(talks, _appends, rounds=rounds, engine=place.engine)
     return {
-        talk.size: Sized(contexts[talk.size] | appends[talk.size], readings[talk.size], _bytes(talk)) for talk in talks
+        talk.size: Sized(
+            contexts[talk.size] | appends[talk.size], readings[talk.size], _bytes(talk)
+        )
+        for talk in talks
     }
 
 
 def _rounds(
-    talks: Sequence[Conversation], calls: Callable[[Conversation], Iterator[Call]], *, rounds: int, engine: int
+    talks: Sequence[Conversation],
+    calls: Callable[[Conversation], Iterator[Call]],
+    *,
+    rounds: int,
+    engine: int,
 ) -> dict[int, dict[str, Cost]]:
     """What each call costs in each conversation, typically."""
     costs: dict[int, dict[str, list[Cost]]] = {talk.size: defaultdict(list) for talk in talks}

@@ -1,4 +1,6 @@
-"""How fast the search index is brought up to date: the labelled set's messages through `Embed`, on both engines."""
+"""How fast the search index is brought up to date: the labelled set's messages through `Embed`, on
+both engines.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,20 @@ def table(dataset: Dataset) -> Table:
                 index = make(kind.replace(" ", "-"), embedder)
                 rows.append([name, kind, *_indexed(dataset, index, embedder)])
     notes = (
-        f"Through the use case of the function `embed`, {BATCH} changes at once: read from the stores, embed, write.",
-        "Stores in this process; the built-in model embeds. That every message can be found then is asserted.",
+        (
+            f"Through the use case of the function `embed`, {BATCH} changes at once: read from the "
+            f"stores, embed, write."
+        ),
+        (
+            "Stores in this process; the built-in model embeds. That every message can be found then "
+            "is asserted."
+        ),
     )
     return Table(
-        "Bringing the search index up to date", ("index", "of each message", "messages", "a second"), rows, notes
+        "Bringing the search index up to date",
+        ("index", "of each message", "messages", "a second"),
+        rows,
+        notes,
     )
 
 
@@ -45,7 +56,9 @@ def _engines() -> Iterator[dict[str, Make]]:
     """Each makes an empty index, under a name of its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         found: dict[str, Make] = {
-            "embedded": lambda name, model: EmbeddedIndex(Path(folder) / name, space=model.space if model else None)
+            "embedded": lambda name, model: EmbeddedIndex(
+                Path(folder) / name, space=model.space if model else None
+            )
         }
         if opensearch.missing() is None:
             opensearch.install()

@@ -1,4 +1,6 @@
-"""One tenant with 100,000 sessions: how its list spreads over partitions, and what a page of it costs."""
+"""One tenant with 100,000 sessions: how its list spreads over partitions, and what a page of it
+costs.
+"""
 
 from collections import Counter
 from typing import Any
@@ -19,26 +21,49 @@ TENANT = Scope("large")
 
 
 def table(at: Place, *, sessions: int) -> Table:
-    """Raises `AssertionError` if the list is out of order or incomplete, or a partition has twice its share."""
+    """Raises `AssertionError` if the list is out of order or incomplete, or a partition has twice
+    its share.
+    """
     name = sessions_table(at.endpoint)
     expected = fill(name, TENANT, sessions=sessions, endpoint=at.endpoint)
     most = _largest(name, at.endpoint)
     assert most < 2 * sessions / BUCKETS, f"{most} of {sessions} sessions in one partition"
     units: list[float] = []
-    store = DynamoDbSessions(name, endpoint=at.endpoint, meter=lambda _, used: units.append(used["CapacityUnits"]))
+    store = DynamoDbSessions(
+        name, endpoint=at.endpoint, meter=lambda _, used: units.append(used["CapacityUnits"])
+    )
     found, costs = _listed(store, at)
     assert found == expected, "the list is out of order or incomplete"
     page = typical(costs)
     rows = [
-        [sessions, BUCKETS, most * BUCKETS / sessions, len(costs), sum(units) / len(costs), page.clock, page.engine]
+        [
+            sessions,
+            BUCKETS,
+            most * BUCKETS / sessions,
+            len(costs),
+            sum(units) / len(costs),
+            page.clock,
+            page.engine,
+        ]
     ]
     columns = (
-        "sessions of one tenant", "partitions", "largest, of its share", f"pages of {PAGE}", "read units a page",
-        "ms a page", "of it the engine's CPU",
-    )  # fmt: skip
+        "sessions of one tenant",
+        "partitions",
+        "largest, of its share",
+        f"pages of {PAGE}",
+        "read units a page",
+        "ms a page",
+        "of it the engine's CPU",
+    )
     notes = (
-        "The whole list, page by page, by user and creation; that it is complete and in order is asserted.",
-        "A page queries every partition side by side. The engine's time is one process's for all of them.",
+        (
+            "The whole list, page by page, by user and creation; that it is complete and in order is "
+            "asserted."
+        ),
+        (
+            "A page queries every partition side by side. The engine's time is one process's for all "
+            "of them."
+        ),
     )
     return Table("The list of a large tenant", columns, rows, notes)
 
@@ -56,7 +81,9 @@ def _listed(store: DynamoDbSessions, at: Place) -> tuple[list[str], list[Cost]]:
     after = None
     while True:
         page, cost = cost_of(
-            lambda after=after: store.listed(TENANT, user=None, limit=PAGE, after=after, newest_first=False),  # type: ignore[misc]
+            lambda after=after: store.listed(
+                TENANT, user=None, limit=PAGE, after=after, newest_first=False
+            ),  # type: ignore[misc]
             engine=at.engine,
         )
         found += page.sessions

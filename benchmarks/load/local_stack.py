@@ -1,4 +1,6 @@
-"""The service on the local AWS: requests a second beside a trivial function, and how soon what is said is found."""
+"""The service on the local AWS: requests a second beside a trivial function, and how soon what is
+said is found.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,13 @@ SECONDS, QUICK_SECONDS = 4.0, 1.0
 WARM_SECONDS = 1.0
 START_SECONDS = 300  # the first burst starts a process for each connection
 ROUNDS, QUICK_ROUNDS = 10, 2
-KEPT = 20  # messages of a session: a query of the local AWS costs in proportion to its whole partition
+KEPT = (
+    20  # messages of a session: a query of the local AWS costs in proportion to its whole partition
+)
 NOWHERE = "http://127.0.0.1:9"
 NOTES = (
-    "MiniStack on the same machine runs each function as warm processes, and enforces roles; no key for a model, the"
+    "MiniStack on the same machine runs each function as warm processes, and enforces roles; no "
+    "key for a model, the"
     " built-in one for vectors."
 )
 
@@ -71,12 +76,17 @@ class Load:
 
 def tables(*, quick: bool) -> list[Table]:
     with running() as stack:
-        return [_throughput(stack, quick=quick), _freshness(stack, rounds=QUICK_ROUNDS if quick else ROUNDS)]
+        return [
+            _throughput(stack, quick=quick),
+            _freshness(stack, rounds=QUICK_ROUNDS if quick else ROUNDS),
+        ]
 
 
 @contextmanager
 def running() -> Iterator[Stack]:
-    """A stack of its own in a folder of its own: nobody's data is mixed with what is measured here."""
+    """A stack of its own in a folder of its own: nobody's data is mixed with what is measured
+    here.
+    """
     with tempfile.TemporaryDirectory(prefix="bench-stack-", ignore_cleanup_errors=True) as folder:
         stack = Stack(Path(folder), NOWHERE, port=free_port())
         try:
@@ -98,20 +108,43 @@ def _throughput(stack: Stack, *, quick: bool) -> Table:
     for name, prepared in calls.items():
         row: list[Cell] = [name]
         for connections in CONNECTIONS:
-            row += load(stack, prepared, connections=connections, seconds=QUICK_SECONDS if quick else SECONDS).cells
+            row += load(
+                stack,
+                prepared,
+                connections=connections,
+                seconds=QUICK_SECONDS if quick else SECONDS,
+            ).cells
         rows.append(row)
-    columns = [f"{name}, {count} at once" for count in CONNECTIONS for name in ("a second", "p50 ms", "p95 ms")]
+    columns = [
+        f"{name}, {count} at once"
+        for count in CONNECTIONS
+        for name in ("a second", "p50 ms", "p95 ms")
+    ]
     return Table(
-        "Requests on the local stack", ["request", *columns], rows,
+        "Requests on the local stack",
+        ["request", *columns],
+        rows,
         (
             NOTES,
-            "Warm: each connection was answered, then a second more. Health does nothing: the local AWS's own time.",
-            f"Sessions of up to {KEPT} messages; a recall looks among {KEPT} memories and their messages.",
+            (
+                "Warm: each connection was answered, then a second more. Health does nothing: the "
+                "local AWS's own time."
+            ),
+            (
+                f"Sessions of up to {KEPT} messages; a recall looks among {KEPT} memories and their "
+                f"messages."
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
-def load(stack: Stack, prepared: Callable[[Caller], Callable[[], Any]], *, connections: int, seconds: float) -> Load:
+def load(
+    stack: Stack,
+    prepared: Callable[[Caller], Callable[[], Any]],
+    *,
+    connections: int,
+    seconds: float,
+) -> Load:
     """The same call over and over on each connection, which prepares for itself."""
     times: list[list[float]] = [[] for _ in range(connections)]
     failures: list[BaseException] = []
@@ -153,7 +186,9 @@ def _appends(caller: Caller) -> Callable[[], Any]:
 
     def append() -> Any:
         path = f"/v1/sessions/{session}-{next(number) // KEPT}/messages"
-        return caller("POST", path, {"user_id": "sarah", "messages": [{"role": "user", "content": "May I?"}]})
+        return caller(
+            "POST", path, {"user_id": "sarah", "messages": [{"role": "user", "content": "May I?"}]}
+        )
 
     return append
 
@@ -167,7 +202,10 @@ def _contexts(caller: Caller) -> Callable[[], Any]:
 
 def _recalls(caller: Caller, *, rerank: bool = True) -> Callable[[], Any]:
     user = f"user-{uuid.uuid4().hex}"
-    facts = [{"type": "fact", "content": f"Colleague {number} has desk {number * 7}"} for number in range(KEPT)]
+    facts = [
+        {"type": "fact", "content": f"Colleague {number} has desk {number * 7}"}
+        for number in range(KEPT)
+    ]
     caller("POST", f"/v1/users/{user}/memories", {"memories": facts})
     asked = {"query": "Which desk has colleague 5?", "rerank": rerank}
     return lambda: caller("POST", f"/v1/users/{user}/recall", asked)
@@ -178,25 +216,41 @@ def _freshness(stack: Stack, *, rounds: int) -> Table:
     found = [_one(Caller(stack), number) for number in range(rounds + 1)][1:]
     stages = list(found[0])
     rows: list[list[Cell]] = [
-        [stage, round(statistics.median(one[stage] for one in found)), round(max(one[stage] for one in found))]
+        [
+            stage,
+            round(statistics.median(one[stage] for one in found)),
+            round(max(one[stage] for one in found)),
+        ]
         for stage in stages
     ]
     return Table(
-        "From an append until it is found", ("ms after the append's answer", "median", "most"), rows,
+        "From an append until it is found",
+        ("ms after the append's answer", "median", "most"),
+        rows,
         (
             NOTES,
-            f"{rounds} times, a session each. That the first recall after the append finds the message is asserted.",
+            (
+                f"{rounds} times, a session each. That the first recall after the append finds the "
+                f"message is asserted."
+            ),
             "The index has it once stream, queue and embedding are through.",
-            "Extraction is asked for right after the append; its record goes the same way into the index.",
+            (
+                "Extraction is asked for right after the append; its record goes the same way into the "
+                "index."
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _one(caller: Caller, number: int) -> dict[str, float]:
     user, word = f"user-{uuid.uuid4().hex}", f"quillon{number}{uuid.uuid4().hex[:6]}"
     session = f"/v1/sessions/{uuid.uuid4().hex}"
     text = f"My favourite colour is {word}."
-    caller("POST", f"{session}/messages", {"user_id": user, "messages": [{"role": "user", "content": text}]})
+    caller(
+        "POST",
+        f"{session}/messages",
+        {"user_id": user, "messages": [{"role": "user", "content": text}]},
+    )
     begun = time.perf_counter()
 
     def passed() -> float:

@@ -1,4 +1,6 @@
-"""Fifty writers on one conversation at once: what is acknowledged, what is kept, and in whose order."""
+"""Fifty writers on one conversation at once: what is acknowledged, what is kept, and in whose
+order.
+"""
 
 import json
 import statistics
@@ -19,8 +21,16 @@ WRITERS = 50
 SECONDS = 180
 SESSION = "race"
 COLUMNS = (
-    "at once", "acknowledged", "kept", "lost", "doubled", "in order", "attempts a commit", "append p95, ms", "seconds"
-)  # fmt: skip
+    "at once",
+    "acknowledged",
+    "kept",
+    "lost",
+    "doubled",
+    "in order",
+    "attempts a commit",
+    "append p95, ms",
+    "seconds",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +43,11 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`acknowledged` are the texts of each writer in its order, `stored` all texts in the conversation's.
+    """`acknowledged` are the texts of each writer in its order, `stored` all texts in the
+    conversation's.
 
-    `waited` are the seconds of each acknowledged append, `attempts` the commits that were tried; None: not counted.
+    `waited` are the seconds of each acknowledged append, `attempts` the commits that were tried;
+    None: not counted.
     """
 
     acknowledged: Mapping[str, Sequence[str]]
@@ -71,7 +83,10 @@ class Outcome:
     def in_order(self) -> int:
         """Writers whose messages are stored in the order in which they were acknowledged."""
         places = {text: number for number, text in enumerate(self.stored)}
-        found = ([places[text] for text in texts if text in places] for texts in self.acknowledged.values())
+        found = (
+            [places[text] for text in texts if text in places]
+            for texts in self.acknowledged.values()
+        )
         return sum(order == sorted(order) for order in found)
 
 
@@ -87,10 +102,22 @@ def of_peer(peer: Peer, place: Place, *, course: Course) -> Outcome:
 def table(place: Place, *, course: Course) -> Table:
     rows = [_row("Palimpsest, handler", ours(place, course=course))]
     notes = [
-        f"{course.processes} processes of {WRITERS // course.processes} threads; no two writers share an object.",
-        "Ours: the handler, which answers one call at a time in each process as in Lambda; a key with every append.",
-        "Kept: of what was acknowledged. In order: writers whose messages stand in the order they were acknowledged.",
-        "Attempts a commit: transactions tried for each append acknowledged; what the others try is not counted.",
+        (
+            f"{course.processes} processes of {WRITERS // course.processes} threads; no two writers "
+            f"share an object."
+        ),
+        (
+            "Ours: the handler, which answers one call at a time in each process as in Lambda; a key "
+            "with every append."
+        ),
+        (
+            "Kept: of what was acknowledged. In order: writers whose messages stand in the order they "
+            "were acknowledged."
+        ),
+        (
+            "Attempts a commit: transactions tried for each append acknowledged; what the others try "
+            "is not counted."
+        ),
         "Append p95: of those acknowledged, with retries and the wait for other threads.",
     ]
     for peer in PEERS:
@@ -103,8 +130,15 @@ def table(place: Place, *, course: Course) -> Table:
         rows.append(_row(peer.title, outcome))
         if outcome.refused:
             reason, times = max(outcome.refused.items(), key=lambda found: found[1])
-            notes.append(f"{peer.title} refused {sum(outcome.refused.values())}: {reason} ({times} times).")
-    return Table(f"One conversation, {WRITERS} writers with {course.appends} appends each", COLUMNS, rows, notes)
+            notes.append(
+                f"{peer.title} refused {sum(outcome.refused.values())}: {reason} ({times} times)."
+            )
+    return Table(
+        f"One conversation, {WRITERS} writers with {course.appends} appends each",
+        COLUMNS,
+        rows,
+        notes,
+    )
 
 
 def _row(title: str, outcome: Outcome) -> list[Cell]:
@@ -129,22 +163,36 @@ def _outcome(python: str, module: str, where: str, place: Place, course: Course)
     texts = [text for text in stored if text.startswith("writer ")]
     counted = [share["attempts"] for share in shares]
     return Outcome(
-        acknowledged, texts, refused, seconds=max(share["seconds"] for share in shares), waited=waited,
+        acknowledged,
+        texts,
+        refused,
+        seconds=max(share["seconds"] for share in shares),
+        waited=waited,
         attempts=None if None in counted else sum(counted),
-    )  # fmt: skip
+    )
 
 
-def _run(python: str, module: str, told: Mapping[str, Any], place: Place, course: Course) -> list[dict[str, Any]]:
+def _run(
+    python: str, module: str, told: Mapping[str, Any], place: Place, course: Course
+) -> list[dict[str, Any]]:
     """All processes at once, from the moment in which the last of them is ready."""
     writers = [list(range(first, WRITERS, course.processes)) for first in range(course.processes)]
     running = [
         subprocess.Popen(
-            command(python, module, {"task": "race", **told, "writers": theirs, "appends": course.appends}),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            cwd=paths.PROJECT, env=environment(place),
+            command(
+                python,
+                module,
+                {"task": "race", **told, "writers": theirs, "appends": course.appends},
+            ),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=paths.PROJECT,
+            env=environment(place),
         )
         for theirs in writers
-    ]  # fmt: skip
+    ]
     watch = threading.Timer(SECONDS, _kill, (running,))
     watch.start()
     try:

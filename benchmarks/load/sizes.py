@@ -1,4 +1,6 @@
-"""How large layers and functions are, unzipped: Lambda takes 250 MB of a function with all its layers."""
+"""How large layers and functions are, unzipped: Lambda takes 250 MB of a function with all its
+layers.
+"""
 
 from pathlib import Path
 
@@ -6,7 +8,11 @@ from benchmarks.report import Cell, Table
 from infra import layer_build, paths
 
 LIMIT = 250  # MB (Lambda)
-LAYERS = {"runtime": "every function", "models": "functions that call a model", "builtin": "functions that run one"}
+LAYERS = {
+    "runtime": "every function",
+    "models": "functions that call a model",
+    "builtin": "functions that run one",
+}
 LARGEST = 3
 
 
@@ -14,16 +20,29 @@ def table() -> Table:
     rows = [_layer(name, layer_build.ON_AWS) for name in LAYERS if _is_locked(name)]
     rows += [_layer(name, layer_build.on_this_machine()) for name in LAYERS if _is_locked(name)]
     rows.append(["layer core", _kilobytes(paths.LAYERS / "core" / "python"), "every function"])
-    rows += [_function(folder) for folder in sorted(paths.FUNCTIONS.iterdir()) if (folder / "handler.py").is_file()]
-    whole = sum(float(row[1] or 0) for row in rows if str(row[0]).endswith(f"for {layer_build.ON_AWS.tag}"))
+    rows += [
+        _function(folder)
+        for folder in sorted(paths.FUNCTIONS.iterdir())
+        if (folder / "handler.py").is_file()
+    ]
+    whole = sum(
+        float(row[1] or 0) for row in rows if str(row[0]).endswith(f"for {layer_build.ON_AWS.tag}")
+    )
     core = _kilobytes(paths.LAYERS / "core" / "python")
-    notes = (f"A function with all layers has {(whole + core) / 1e3:.0f} MB on AWS; Lambda takes {LIMIT}.",)
+    notes = (
+        (
+            f"A function with all layers has {(whole + core) / 1e3:.0f} MB on AWS; Lambda takes "
+            f"{LIMIT}."
+        ),
+    )
     return Table("Sizes, unzipped", ["part", "KB", "the largest in it, or who has it"], rows, notes)
 
 
 def _layer(name: str, wheels: layer_build.Wheels) -> list[Cell]:
     folder = layer_build.build(name, wheels).folder / "python"
-    parts = sorted(((_kilobytes(part), part.name) for part in folder.iterdir()), reverse=True)[:LARGEST]
+    parts = sorted(((_kilobytes(part), part.name) for part in folder.iterdir()), reverse=True)[
+        :LARGEST
+    ]
     largest = ", ".join(f"{part} {size:,.0f}" for size, part in parts)
     return [f"layer {name} for {wheels.tag}", _kilobytes(folder), largest]
 

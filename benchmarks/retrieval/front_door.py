@@ -1,4 +1,6 @@
-"""The API over a place's stores: events through the applications of `sessions` and `memories`, within this process."""
+"""The API over a place's stores: events through the applications of `sessions` and `memories`,
+within this process.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from typing import Any
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.tenants import (
+    InMemoryStaticFacts,
+    InMemoryTenants,
+    InMemoryUsages,
+)
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
@@ -24,21 +30,31 @@ from tests.unit.api.gateway import LambdaContext
 
 
 class FrontDoor:
-    """Asks as a client does; what it asks is answered as the functions answer it. Time is the place's."""
+    """Asks as a client does; what it asks is answered as the functions answer it. Time is the
+    place's.
+    """
 
     def __init__(self, place: Place) -> None:
         self._place = place
         self._sessions, self._memories = _applications(place)
 
     def __call__(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        is_of_sessions = path.startswith("/v1/sessions") and not (method == "POST" and path.endswith("/context"))
+        is_of_sessions = path.startswith("/v1/sessions") and not (
+            method == "POST" and path.endswith("/context")
+        )
         app = self._sessions if is_of_sessions else self._memories
         given = event(method, path, body, tenant=TENANT.tenant)
         return body_of(app(given, LambdaContext()))
 
     def recall(self, user: str, question: str, *, rerank: bool = True) -> list[Found]:
-        """What all retrievers find together. It is a fault of the measurement if one could not look."""
-        asked = {"query": question, "k": MOST, "rerank": rerank and self._place.reranker is not None}
+        """What all retrievers find together. It is a fault of the measurement if one could not
+        look.
+        """
+        asked = {
+            "query": question,
+            "k": MOST,
+            "rerank": rerank and self._place.reranker is not None,
+        }
         answer = self("POST", f"/v1/users/{user}/recall", asked)
         while "reranker" in answer["degraded"]:
             answer = self("POST", f"/v1/users/{user}/recall", asked)  # it has read more meanwhile
@@ -62,18 +78,29 @@ class FrontDoor:
 
 
 def _applications(place: Place) -> tuple[Any, Any]:
-    """What the functions log goes where it costs little: Lambda takes it without the function's CPU."""
+    """What the functions log goes where it costs little: Lambda takes it without the function's
+    CPU.
+    """
     with contextlib.redirect_stdout(Path(os.devnull).open("w")):
         from palimpsest.api.app import HttpApp
         from palimpsest.api.operations import operations_of
     jobs, tenants, facts = InMemoryJobs(State()), InMemoryTenants(), InMemoryStaticFacts()
     tokens = TiktokenCounter()
     stores = MemoryStores(
-        sessions=place.sessions, jobs=jobs, calls=InMemoryKeyedCalls(State()), memories=place.memories, tenants=tenants,
-        blobs=InMemoryBlobs(), usages=InMemoryUsages(State()), facts=facts,
-        index=place.index, vectors=InMemoryVectors(InMemoryMemories()),
-    )  # fmt: skip
-    of_sessions = wire_sessions(stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts)
+        sessions=place.sessions,
+        jobs=jobs,
+        calls=InMemoryKeyedCalls(State()),
+        memories=place.memories,
+        tenants=tenants,
+        blobs=InMemoryBlobs(),
+        usages=InMemoryUsages(State()),
+        facts=facts,
+        index=place.index,
+        vectors=InMemoryVectors(InMemoryMemories()),
+    )
+    of_sessions = wire_sessions(
+        stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts
+    )
     models = Models(embedder=lambda: place.embedder, reranker=lambda: place.reranker)
     of_memories = wire_memories(stores, models=models, tokens=tokens, clock=place.clock)
     return (

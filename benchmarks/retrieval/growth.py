@@ -1,5 +1,5 @@
-"""What a recall, and a context with memory, cost as a user's memory grows, and whether memories of others change what
-is found.
+"""What a recall, and a context with memory, cost as a user's memory grows, and whether memories of
+others change what is found.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ from benchmarks.retrieval.scores import scored
 from tests.contract.tables import search_table
 
 SIZES, QUICK_SIZES = (100, 1_000, 10_000), (100, 1_000)
-FOREIGNERS = {"embedded": 100_000, "dynamodb": 5_000, "opensearch": 20_000}  # what is filled within a few minutes
+FOREIGNERS = {
+    "embedded": 100_000,
+    "dynamodb": 5_000,
+    "opensearch": 20_000,
+}  # what is filled within a few minutes
 QUICK_FOREIGNERS, FOREIGN_USERS = 5_000, 100
 RECORDS_AT_ONCE = 80  # in one transaction
 WRITTEN_AT_ONCE = 500
@@ -46,31 +50,54 @@ ROUNDS = 15
 MOST_UNITS, MOST_REQUESTS = 100, 3
 BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 MOST_GROWTH = 0.15
-"""What k in the time of a recall ~ memories^k stays below: a hundred times the memories, less than twice the time."""
+"""What k in the time of a recall ~ memories^k stays below: a hundred times the memories, less than
+twice the time.
+"""
 MOST_TIMES = 1.5  # as long as among the fewest memories may a context take among the most
 
 
 def growth(dataset: Dataset, *, endpoint: str, quick: bool) -> list[Table]:
-    """Clock times of one call by a user with so many memories. Raises `AssertionError` if they grow too much."""
+    """Clock times of one call by a user with so many memories. Raises `AssertionError` if they grow
+    too much.
+    """
     with tempfile.TemporaryDirectory() as folder:
         vectors = model()
-        index = EmbeddedIndex(Path(folder) / "index.sqlite", space=vectors.space if vectors else None)
+        index = EmbeddedIndex(
+            Path(folder) / "index.sqlite", space=vectors.space if vectors else None
+        )
         place = Place(dataset, index=index, embedder=vectors, stores=tables_on(endpoint))
         index.prepare()
         door = FrontDoor(place)
         sizes = QUICK_SIZES if quick else SIZES
         for size in sizes:
             remember(place, f"user-{size}", size)
-        calls = {"recall": recall(door, dataset), "context with three blocks": context(door, dataset)}
+        calls = {
+            "recall": recall(door, dataset),
+            "context with three blocks": context(door, dataset),
+        }
         medians = {name: _medians(call, sizes) for name, call in calls.items()}
     rows: list[list[Cell]] = [
-        [f"{name}, median ms", *points.values(), points[sizes[-1]] / points[sizes[0]], written(exponent(points))]
+        [
+            f"{name}, median ms",
+            *points.values(),
+            points[sizes[-1]] / points[sizes[0]],
+            written(exponent(points)),
+        ]
         for name, points in medians.items()
     ]
     notes = (
-        f"{ROUNDS} questions of the labelled set each, by the clock, through the API with the question's embedding.",
-        "Embedded index; tables on dynoxide, on the same machine. The memories have the set's words.",
-        "They were written into table and index directly, as if saved long ago, with vectors that have no meaning.",
+        (
+            f"{ROUNDS} questions of the labelled set each, by the clock, through the API with the "
+            f"question's embedding."
+        ),
+        (
+            "Embedded index; tables on dynoxide, on the same machine. The memories have the set's "
+            "words."
+        ),
+        (
+            "They were written into table and index directly, as if saved long ago, with vectors that "
+            "have no meaning."
+        ),
         "Growth is k in time ~ memories^k.",
         f"Asserted: at most {MOST_GROWTH} of it for a recall, and {MOST_TIMES} times for a context.",
     )
@@ -89,13 +116,19 @@ def _assert_flat(medians: Mapping[str, Mapping[int, float]], table: Table) -> No
 
 
 def remember(place: Place, user: str, count: int) -> None:
-    """Records of the set's words straight into table and index, as if they had been saved long ago."""
+    """Records of the set's words straight into table and index, as if they had been saved long
+    ago.
+    """
     scope = TENANT.user(user)
     now = milliseconds(place.clock.now())
     vectors = _noise(place.index.space)
     for batch in batches(_records(place.dataset, user, count, now=now), RECORDS_AT_ONCE):
         place.memories.commit(scope, MemoryCommit(epoch=0, new=batch))
-        _write(place.index, scope, [of_record(record).with_vector(next(vectors), is_whole=True) for record in batch])
+        _write(
+            place.index,
+            scope,
+            [of_record(record).with_vector(next(vectors), is_whole=True) for record in batch],
+        )
 
 
 def _records(dataset: Dataset, user: str, count: int, *, now: int) -> Iterator[Record]:
@@ -105,33 +138,47 @@ def _records(dataset: Dataset, user: str, count: int, *, now: int) -> Iterator[R
         content = f"{' '.join(chance.choices(words, k=12))} {number}"
         name = record_id(tenant=TENANT.tenant, user=user, kind="fact", content=content)
         moment = now - (count - number) * 60_000
-        yield Record(name, "fact", content, created_at=moment, valid_from=moment, index_state="done")
+        yield Record(
+            name, "fact", content, created_at=moment, valid_from=moment, index_state="done"
+        )
 
 
 def recall(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
     """A recall by the user of a size, of the question with a number."""
     questions = [question.question for question in dataset.questions]
-    return lambda size, number: door("POST", f"/v1/users/user-{size}/recall", {"query": questions[number]})
+    return lambda size, number: door(
+        "POST", f"/v1/users/user-{size}/recall", {"query": questions[number]}
+    )
 
 
 def context(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
-    """A context for that question, with every block of memory, of a conversation of six messages."""
+    """A context for that question, with every block of memory, of a conversation of six
+    messages.
+    """
     questions = [question.question for question in dataset.questions]
 
     def begun(size: int) -> str:
         path = f"/v1/sessions/context-{size}"
         memory = {"strategy": "summarize", "blocks": BLOCKS}
-        door("POST", "/v1/sessions", {"session_id": f"context-{size}", "user_id": f"user-{size}", "memory": memory})
+        door(
+            "POST",
+            "/v1/sessions",
+            {"session_id": f"context-{size}", "user_id": f"user-{size}", "memory": memory},
+        )
         said = [{"role": role, "content": "What about that?"} for role in ("user", "assistant") * 3]
         door("POST", f"{path}/messages", {"messages": said})
         return path
 
     session = cache(begun)
-    return lambda size, number: door("POST", f"{session(size)}/context", {"message": questions[number]})
+    return lambda size, number: door(
+        "POST", f"{session(size)}/context", {"message": questions[number]}
+    )
 
 
 def _medians(call: Callable[[int, int], object], sizes: Sequence[int]) -> dict[int, float]:
-    """Round by round over all sizes, so that whatever else the machine does meets them alike; the first warms up."""
+    """Round by round over all sizes, so that whatever else the machine does meets them alike; the
+    first warms up.
+    """
     times: dict[int, list[float]] = {size: [] for size in sizes}
     for number in range(ROUNDS + 1):
         for size in sizes:
@@ -148,9 +195,18 @@ def crowd(dataset: Dataset, *, endpoint: str, quick: bool) -> list[Table]:
             _crowded(name, engine, dataset, QUICK_FOREIGNERS if quick else FOREIGNERS[name])
             for name, engine in engines.items()
         ]
-    columns = ("index", "foreign memories", "recall@10 alone", "among them", "median ms alone", "among them", "times")
+    columns = (
+        "index",
+        "foreign memories",
+        "recall@10 alone",
+        "among them",
+        "median ms alone",
+        "among them",
+        "times",
+    )
     note = (
-        "They are of other users of the same tenant, of the set's words and as long as its messages; their vectors have"
+        "They are of other users of the same tenant, of the set's words and as long as its "
+        "messages; their vectors have"
         " no meaning."
     )
     same = f"Recall@10 among them within {SAME} of alone is asserted, the time is not."
@@ -171,7 +227,15 @@ def _crowded(name: str, engine: Engine, dataset: Dataset, foreigners: int) -> li
     )
     assert abs(before.recall[10] - after.recall[10]) <= SAME, "foreigners changed what is found"
     first, then = statistics.median(alone), statistics.median(crowded)
-    return [name, foreigners, f"{before.recall[10]:.3f}", f"{after.recall[10]:.3f}", first, then, then / first]
+    return [
+        name,
+        foreigners,
+        f"{before.recall[10]:.3f}",
+        f"{after.recall[10]:.3f}",
+        first,
+        then,
+        then / first,
+    ]
 
 
 def _timed(engine: Engine, user: str, question: str) -> float:
@@ -183,7 +247,14 @@ def add_foreigners(dataset: Dataset, index: SearchIndex, count: int) -> None:
     chance = random.Random(11)
     vectors = _noise(index.space)
     for user in range(FOREIGN_USERS):
-        _fill(dataset, index, TENANT.user(f"foreigner-{user}"), count // FOREIGN_USERS, chance, vectors=vectors)
+        _fill(
+            dataset,
+            index,
+            TENANT.user(f"foreigner-{user}"),
+            count // FOREIGN_USERS,
+            chance,
+            vectors=vectors,
+        )
 
 
 def _fill(
@@ -192,7 +263,10 @@ def _fill(
 ) -> None:  # fmt: skip
     words, lengths = _vocabulary(dataset), _lengths(dataset)
     texts = (" ".join(chance.choices(words, k=chance.choice(lengths))) for _ in range(count))
-    names = (record_id(tenant=scope.tenant, user=scope.user, kind="fact", content=str(each)) for each in range(count))
+    names = (
+        record_id(tenant=scope.tenant, user=scope.user, kind="fact", content=str(each))
+        for each in range(count)
+    )
     documents = (
         Document(name, "fact", text, version=1, created_at=number, vector=next(vectors))
         for number, (name, text) in enumerate(zip(names, texts, strict=True))
@@ -202,7 +276,9 @@ def _fill(
 
 
 def in_tables(dataset: Dataset, *, endpoint: str, quick: bool) -> Table:
-    """What a question by words costs in DynamoDB's tables. Raises `AssertionError` if it reads more than it may."""
+    """What a question by words costs in DynamoDB's tables. Raises `AssertionError` if it reads more
+    than it may.
+    """
     sizes = QUICK_SIZES if quick else SIZES
     asked = [question.question for question in dataset.questions[:ROUNDS]]
     spent: Counter[str] = Counter()
@@ -226,18 +302,28 @@ def in_tables(dataset: Dataset, *, endpoint: str, quick: bool) -> Table:
         taken = [_taken(partial(index.by_words, scope, question, k=50)) for question in asked]
         cpu = (time.process_time() - begun) * 1e3 / len(asked)
         units, requests = spent["read"] / len(asked), spent["requests"] / len(asked)
-        assert units <= MOST_UNITS, f"a question by words reads {units:.0f} units among {size} documents"
-        assert requests <= MOST_REQUESTS, f"a question by words makes {requests:.1f} requests among {size} documents"
+        assert units <= MOST_UNITS, (
+            f"a question by words reads {units:.0f} units among {size} documents"
+        )
+        assert requests <= MOST_REQUESTS, (
+            f"a question by words makes {requests:.1f} requests among {size} documents"
+        )
         rows.append([size, statistics.median(taken), max(taken), cpu, units, requests, written])
     columns = (
         "documents of the user", "median ms", "longest ms", "mean CPU ms", "read units a question",
         "requests a question", "write units a document",
     )  # fmt: skip
     notes = (
-        f"{len(asked)} questions of the labelled set; documents of the set's words, as long as its messages.",
+        (
+            f"{len(asked)} questions of the labelled set; documents of the set's words, as long as its "
+            f"messages."
+        ),
         "Tables on dynoxide, on the same machine: its own work is in the times, and not in the CPU.",
         f"At most {MOST_UNITS} read units and {MOST_REQUESTS} requests a question are asserted.",
-        "Write units include the packing of what was written before, and each document's own transaction.",
+        (
+            "Write units include the packing of what was written before, and each document's own "
+            "transaction."
+        ),
     )
     return Table("A question by words in DynamoDB's tables", columns, rows, notes)
 
@@ -264,7 +350,11 @@ def _noise(space: Space | None) -> Iterator[Sequence[float] | None]:
 
 def _lengths(dataset: Dataset) -> Sequence[int]:
     """In words, of the messages that say anything."""
-    counts = (len((message.content or "").split()) for session in dataset.sessions() for message in session.messages)
+    counts = (
+        len((message.content or "").split())
+        for session in dataset.sessions()
+        for message in session.messages
+    )
     return [count for count in counts if count]
 
 
@@ -275,4 +365,8 @@ def _words_of(texts: tuple[str, ...]) -> Sequence[str]:
 
 def _vocabulary(dataset: Dataset) -> Sequence[str]:
     """Each word as often as it was said."""
-    return _words_of(tuple(message.content or "" for session in dataset.sessions() for message in session.messages))
+    return _words_of(
+        tuple(
+            message.content or "" for session in dataset.sessions() for message in session.messages
+        )
+    )

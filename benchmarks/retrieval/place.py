@@ -1,4 +1,6 @@
-"""A memory to ask questions of: the library's use cases over stores in this process and either search index."""
+"""A memory to ask questions of: the library's use cases over stores in this process and either
+search index.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,13 @@ from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 
-from benchmarks.retrieval.labelled.dataset import Dataset, NewStatement, OldStatement, Session, Supersession
+from benchmarks.retrieval.labelled.dataset import (
+    Dataset,
+    NewStatement,
+    OldStatement,
+    Session,
+    Supersession,
+)
 
 TENANT = Scope("benchmark")
 BATCH = 100
@@ -45,8 +53,8 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One result: the labelled set's messages that it is or rests on, whether it is a record, and whether it says of
-    itself that it is outdated.
+    """One result: the labelled set's messages that it is or rests on, whether it is a record, and
+    whether it says of itself that it is outdated.
     """
 
     messages: tuple[str, ...]
@@ -55,7 +63,8 @@ class Found:
 
 
 class Place:
-    """Stores a labelled set and answers its questions, as each user. Time stands still, a day after the last message.
+    """Stores a labelled set and answers its questions, as each user. Time stands still, a day after
+    the last message.
 
     The stores are in this process unless others are given.
     """
@@ -75,15 +84,21 @@ class Place:
         self.sessions, self.memories = stores or _stores_here()
         self.index = index
         self.embedder, self.reranker = embedder, reranker
-        recall = Recall(self.memories, self.sessions, index, index, embedder, TiktokenCounter(), self.clock)
+        recall = Recall(
+            self.memories, self.sessions, index, index, embedder, TiktokenCounter(), self.clock
+        )
         self._recall = replace(recall, reranker=reranker)
-        self._search = SearchMemories(self.memories, self.sessions, index, index, embedder, self.clock)
+        self._search = SearchMemories(
+            self.memories, self.sessions, index, index, embedder, self.clock
+        )
         self._embed = Embed(self.memories, self.sessions, index, embedder, self.clock)
         self._remember = Remember(self.memories, InMemoryTenants(), self.clock)
         self._named: dict[tuple[str | None, int], str] = {}
 
     def store(self, *, settle: Callable[[], None]) -> None:
-        """Every message as it was said, and what replaced what as versions of a topic; `settle` makes it findable."""
+        """Every message as it was said, and what replaced what as versions of a topic; `settle`
+        makes it findable.
+        """
         self.index.prepare()
         for session in self.dataset.sessions():
             self.put(self.keep(session))
@@ -94,8 +109,9 @@ class Place:
         settle()
 
     def put(self, changes: Iterable[Changed], *, embedder: Embedder | None = None) -> None:
-        """Have everything indexed, by the place's own embedder or another one of its space. What an engine on a busy
-        machine was too late for is given again, as the queue gives it again to the worker.
+        """Have everything indexed, by the place's own embedder or another one of its space. What an
+        engine on a busy machine was too late for is given again, as the queue gives it again to the
+        worker.
         """
         embed = self._embed if embedder is None else replace(self._embed, embedder=embedder)
         for batch in batches(changes, BATCH):
@@ -110,7 +126,14 @@ class Place:
         """Store a whole session."""
         now = self.clock.now()
         messages = numbered(
-            drafts, [0] * len(drafts), session=session, seq=0, turn=0, before="", encoding="o200k_base", now=stamp(now)
+            drafts,
+            [0] * len(drafts),
+            session=session,
+            seq=0,
+            turn=0,
+            before="",
+            encoding="o200k_base",
+            now=stamp(now),
         )
         head = Head(user=user, version=1, seq=len(messages), updated_at=milliseconds(now))
         settings = Settings(user=user, agent=None, created_at=messages[0].timestamp or stamp(now))
@@ -125,15 +148,24 @@ class Place:
 
     def keep(self, session: Session) -> Iterator[Changed]:
         """Store a session of the set."""
-        self._named |= {(session.id, seq): message.id for seq, message in enumerate(session.messages, 1)}
-        drafts = [Draft(message.chat, timestamp=message.timestamp.isoformat()) for message in session.messages]
+        self._named |= {
+            (session.id, seq): message.id for seq, message in enumerate(session.messages, 1)
+        }
+        drafts = [
+            Draft(message.chat, timestamp=message.timestamp.isoformat())
+            for message in session.messages
+        ]
         yield from self.say(session.id, session.user, drafts)
 
     def _supersede(self, supersession: Supersession) -> Iterator[Changed]:
         every: tuple[OldStatement | NewStatement, ...] = (*supersession.old, supersession.new)
-        yield from self.remember(supersession.user, (self._statement(supersession, said) for said in every))
+        yield from self.remember(
+            supersession.user, (self._statement(supersession, said) for said in every)
+        )
 
-    def _statement(self, supersession: Supersession, said: OldStatement | NewStatement) -> Statement:
+    def _statement(
+        self, supersession: Supersession, said: OldStatement | NewStatement
+    ) -> Statement:
         session = self.dataset.session_of(said.message)
         seq = [message.id for message in session.messages].index(said.message) + 1
         return Statement(
@@ -145,10 +177,17 @@ class Place:
         )
 
     def recalled(
-        self, user: str, question: str, *, weights: Weights | None = None, k: int = MOST, rerank: bool = True
+        self,
+        user: str,
+        question: str,
+        *,
+        weights: Weights | None = None,
+        k: int = MOST,
+        rerank: bool = True,
     ) -> Recalled:
-        """What all retrievers find together. It is a fault of the measurement if one could not look: on a busy machine
-        one may be too late, and is asked again, as the reranker is, which has read more meanwhile.
+        """What all retrievers find together. It is a fault of the measurement if one could not
+        look: on a busy machine one may be too late, and is asked again, as the reranker is, which
+        has read more meanwhile.
         """
         recall = replace(self._recall, weights=weights)
         request = RecallRequest(question, k=k, rerank=rerank and self.reranker is not None)
@@ -159,12 +198,19 @@ class Place:
                 return found
         raise AssertionError(f"degraded: {found.degraded}")
 
-    def recall(self, user: str, question: str, *, weights: Weights | None = None, rerank: bool = True) -> list[Found]:
-        return [self._found(one) for one in self.recalled(user, question, weights=weights, rerank=rerank).memories]
+    def recall(
+        self, user: str, question: str, *, weights: Weights | None = None, rerank: bool = True
+    ) -> list[Found]:
+        return [
+            self._found(one)
+            for one in self.recalled(user, question, weights=weights, rerank=rerank).memories
+        ]
 
     def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
         """What one retriever finds alone."""
-        return [self._found(one) for one in self._search(TENANT.user(user), question, mode=mode, k=MOST)]
+        return [
+            self._found(one) for one in self._search(TENANT.user(user), question, mode=mode, k=MOST)
+        ]
 
     def names(self, session: str | None, seqs: Iterable[int]) -> tuple[str, ...]:
         """The labelled set's own names of stored messages; "" for what is none of its."""

@@ -1,7 +1,8 @@
-"""How well memories are recalled: a labelled set on each search index, by words, by meaning, and by all together.
+"""How well memories are recalled: a labelled set on each search index, by words, by meaning, and by
+all together.
 
-The embedded index and DynamoDB are asked through the library, OpenSearch through the API with its tables on a DynamoDB
-engine.
+The embedded index and DynamoDB are asked through the library, OpenSearch through the API with its
+tables on a DynamoDB engine.
 """
 
 from __future__ import annotations
@@ -43,11 +44,28 @@ FAMILY = "retrieval"
 SAME = 0.01  # what the indexes may differ by
 REFRESH_SECONDS = 1.5  # until OpenSearch shows what was written
 PATIENCE = 60  # seconds for one of its answers, while it is filled
-MEASURES = ("mrr", "new_first", "new_first_told", "stale_records", "stale_messages", "silent", "lost")
+MEASURES = (
+    "mrr",
+    "new_first",
+    "new_first_told",
+    "stale_records",
+    "stale_messages",
+    "silent",
+    "lost",
+)
 COLUMNS = (
-    "retriever, index", "recall@5", "recall@10", "recall@20", "MRR", "new before old", "the same, from messages",
-    "stale records", "stale messages", "abstention", "lost",
-)  # fmt: skip
+    "retriever, index",
+    "recall@5",
+    "recall@10",
+    "recall@20",
+    "MRR",
+    "new before old",
+    "the same, from messages",
+    "stale records",
+    "stale messages",
+    "abstention",
+    "lost",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +90,8 @@ def embedder() -> Embedder | None:
 
 
 class PatientReranker:
-    """Implements `Reranker` over another one: all texts are read together, as for a user, however long that takes, and
-    no list of them twice. Whoever did not wait finds them read the next time.
+    """Implements `Reranker` over another one: all texts are read together, as for a user, however
+    long that takes, and no list of them twice. Whoever did not wait finds them read the next time.
     """
 
     def __init__(self, reranker: Reranker) -> None:
@@ -119,7 +137,13 @@ def stored(dataset: Dataset, endpoint: str) -> Iterator[Mapping[str, Engine]]:
             opensearch.install()
             client = connected(stack.enter_context(opensearch.running()), seconds=PATIENCE)
             index = OpenSearchIndex(client, family=FAMILY, space=space)
-            place = Place(dataset, index=index, embedder=vectors, stores=tables_on(endpoint), reranker=reranker())
+            place = Place(
+                dataset,
+                index=index,
+                embedder=vectors,
+                stores=tables_on(endpoint),
+                reranker=reranker(),
+            )
             found["opensearch"] = Engine(place, FrontDoor(place))
         for engine in found.values():
             engine.place.store(settle=lambda: time.sleep(REFRESH_SECONDS))
@@ -133,7 +157,9 @@ def tables(dataset: Dataset, *, endpoint: str) -> list[Table]:
 
 def modes(door: Place | FrontDoor, *, has_vectors: bool) -> Mapping[str, Ask]:
     """The ways to ask, by name."""
-    alone: dict[str, Ask] = {"lexical": lambda user, question: door.search(user, question, mode="keyword")}
+    alone: dict[str, Ask] = {
+        "lexical": lambda user, question: door.search(user, question, mode="keyword")
+    }
     if has_vectors:
         alone["vector"] = lambda user, question: door.search(user, question, mode="vector")
     return alone | {"fused": partial(door.recall, rerank=False), "recall": door.recall}
@@ -149,17 +175,26 @@ def quality(dataset: Dataset, engines: Mapping[str, Engine]) -> Table:
             by_mode.setdefault(mode, []).append(whole)
             rows.append([f"{mode}, {name}", *_cells(whole)])
     for half, title in ((0, "chosen on"), (1, "held out")):
-        rows.append([f"recall, {title}", *_cells(scored(dataset, engines["embedded"].door.recall, half=half))])
+        rows.append(
+            [
+                f"recall, {title}",
+                *_cells(scored(dataset, engines["embedded"].door.recall, half=half)),
+            ]
+        )
     for mode, (first, *others) in by_mode.items():
-        assert all(differs(first, other) <= SAME for other in others), f"the indexes differ by {mode}: {by_mode[mode]}"
+        assert all(differs(first, other) <= SAME for other in others), (
+            f"the indexes differ by {mode}: {by_mode[mode]}"
+        )
     return Table(f"Recall on {dataset.name}", COLUMNS, rows, _notes(dataset, engines))
 
 
 def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
     counts = dataset.counts()
     size = (
-        f"{counts['questions']} questions, {counts['messages']} messages of {counts['users']} users in"
-        f" {counts['sessions']} sessions, {counts['supersessions']} supersessions; recall is fractional."
+        f"{counts['questions']} questions, {counts['messages']} messages of {counts['users']} "
+        f"users in"
+        f" {counts['sessions']} sessions, {counts['supersessions']} supersessions; recall is "
+        f"fractional."
     )
     vectors = embedder()
     made_by = vectors.space.model if vectors else "none, the model could not be had"
@@ -168,11 +203,14 @@ def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
         " through the library, OpenSearch through the API, with its tables on dynoxide."
     )
     meaning = (
-        "Stale: an old statement told as if it held, as a record, or among the first five as a message that is not"
-        " marked outdated. Abstention: unanswerable questions that nothing was told to; lost: answerable ones."
+        "Stale: an old statement told as if it held, as a record, or among the first five as a "
+        "message that is not"
+        " marked outdated. Abstention: unanswerable questions that nothing was told to; lost: "
+        "answerable ones."
     )
     order = (
-        "Fused: words, meaning and topics, `rerank: false`. Recall: the built-in cross-encoder has read the first"
+        "Fused: words, meaning and topics, `rerank: false`. Recall: the built-in cross-encoder has "
+        "read the first"
         f" {FIRST},"
         " however long that took here."
     )
@@ -184,7 +222,10 @@ def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
 
 
 def _cells(scores: Scores) -> list[Cell]:
-    return [f"{value:.3f}" for value in (*scores.recall.values(), *(getattr(scores, name) for name in MEASURES))]
+    return [
+        f"{value:.3f}"
+        for value in (*scores.recall.values(), *(getattr(scores, name) for name in MEASURES))
+    ]
 
 
 def differs(one: Scores, other: Scores) -> float:

@@ -1,4 +1,6 @@
-"""How well questions were answered: recall, reciprocal rank, what came new before old, what was kept silent."""
+"""How well questions were answered: recall, reciprocal rank, what came new before old, what was
+kept silent.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,13 @@ Ask = Callable[[str, str], Sequence[Found]]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Means over questions. `recall` is the share of a question's evidence among the first k results, by k; `mrr` looks
-    at the first result that is evidence. Of supersessions: how often the new statement came before every old one
-    (`new_first` where records hold both, `new_first_told` where messages alone do), and how often an old one was told
-    as if it held, as a record (`stale_records`) or as a message that does not say it is outdated (`stale_messages`,
-    among the first five). `silent` is the share of unanswerable questions that nothing was told to, `lost` that of
-    answerable ones.
+    """Means over questions. `recall` is the share of a question's evidence among the first k
+    results, by k; `mrr` looks at the first result that is evidence. Of supersessions: how often the
+    new statement came before every old one (`new_first` where records hold both, `new_first_told`
+    where messages alone do), and how often an old one was told as if it held, as a record
+    (`stale_records`) or as a message that does not say it is outdated (`stale_messages`, among the
+    first five). `silent` is the share of unanswerable questions that nothing was told to, `lost`
+    that of answerable ones.
     """
 
     recall: Mapping[int, float]
@@ -37,7 +40,9 @@ class Scores:
 
 
 def half_of(dataset: Dataset, user: str) -> int:
-    """0: whose conversations the threshold was chosen on; 1: whose it was not. Users take turns, by name."""
+    """0: whose conversations the threshold was chosen on; 1: whose it was not. Users take turns, by
+    name.
+    """
     return dataset.users().index(user) % 2
 
 
@@ -48,13 +53,23 @@ def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
     found = {question.id: ask(question.user, question.question) for question in questions}
     answerable = [question for question in questions if question.evidence]
     unanswerable = [question for question in questions if not question.evidence]
-    changed = [(each, ask(each.user, each.question)) for each in dataset.supersessions if each.user in users]
+    changed = [
+        (each, ask(each.user, each.question))
+        for each in dataset.supersessions
+        if each.user in users
+    ]
     return Scores(
         recall={k: _mean([_recall(each, found[each.id][:k]) for each in answerable]) for k in KS},
         mrr=_mean([_reciprocal_rank(each, found[each.id]) for each in answerable]),
-        new_first=_mean([_new_first(each, results) for each, results in changed if each.told_in == "records"]),
-        new_first_told=_mean([_new_first(each, results) for each, results in changed if each.told_in == "messages"]),
-        stale_records=_mean([any(one.is_record and _is_stale(each, one) for one in rs) for each, rs in changed]),
+        new_first=_mean(
+            [_new_first(each, results) for each, results in changed if each.told_in == "records"]
+        ),
+        new_first_told=_mean(
+            [_new_first(each, results) for each, results in changed if each.told_in == "messages"]
+        ),
+        stale_records=_mean(
+            [any(one.is_record and _is_stale(each, one) for one in rs) for each, rs in changed]
+        ),
         stale_messages=_mean([_leaks(each, results) for each, results in changed]),
         silent=_mean([not found[each.id] for each in unanswerable]),
         lost=_mean([not found[each.id] for each in answerable]),
@@ -72,13 +87,21 @@ def _recall(question: Question, found: Sequence[Found]) -> float:
 
 
 def _reciprocal_rank(question: Question, found: Sequence[Found]) -> float:
-    places = (place for place, one in enumerate(found, 1) if not set(one.messages).isdisjoint(question.answer_ids))
+    places = (
+        place
+        for place, one in enumerate(found, 1)
+        if not set(one.messages).isdisjoint(question.answer_ids)
+    )
     return next((1 / place for place in places), 0.0)
 
 
 def _new_first(supersession: Supersession, found: Sequence[Found]) -> bool:
     """Whether the new statement was found, and before every old one that is wrong now."""
-    firsts = (one for one in found if supersession.new.message in one.messages or _is_stale(supersession, one))
+    firsts = (
+        one
+        for one in found
+        if supersession.new.message in one.messages or _is_stale(supersession, one)
+    )
     first = next(firsts, None)
     return first is not None and supersession.new.message in first.messages
 

@@ -1,13 +1,24 @@
-"""The demo: a conversation overflows its window, is summarised and unfolded again; then a user is remembered.
+"""The demo: a conversation overflows its window, is summarised and unfolded again; then a user is
+remembered.
 
-`python -m examples.demo` talks to the local stack through its front door, and starts it if it does not run.
+`python -m examples.demo` talks to the local stack through its front door, and starts it if it does
+not run.
 """
 
 import uuid
 from datetime import datetime
 from typing import Any
 
-from examples.demo.conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY, SYSTEM, TRIGGER_RATIO, TURNS, USER
+from examples.demo.conversation import (
+    BUDGET,
+    KEPT_TURNS,
+    LAST_QUESTION,
+    MEMORY,
+    SYSTEM,
+    TRIGGER_RATIO,
+    TURNS,
+    USER,
+)
 from examples.demo.memory import USER as MEMORY_USER
 from examples.demo.memory import MemoryDemo
 from examples.demo.screen import Screen, Window, screen
@@ -17,7 +28,10 @@ from infra.local.processes import CannotRun
 
 NAMES = {"user": "Sarah", "assistant": "HR"}
 COLOURS = {"user": "yellow", "assistant": "blue", "system": "dim"}
-HOW = {"extractive": "the conversation's own sentences; no model was asked", "model": "written by a model"}
+HOW = {
+    "extractive": "the conversation's own sentences; no model was asked",
+    "model": "written by a model",
+}
 TRIGGER = int(BUDGET * TRIGGER_RATIO)
 SMALL = 250  # tokens: a model with half the room
 
@@ -50,16 +64,21 @@ class Demo:
         self._show.entry("session", f"{self._session} of the user {USER}")
         self._show.entry(
             "window",
-            f"{BUDGET} tokens; from {TRIGGER} on (|) all but the newest {KEPT_TURNS} turns are folded into a summary",
+            f"{BUDGET} tokens; from {TRIGGER} on (|) all but the newest {KEPT_TURNS} turns are "
+            f"folded into a summary",
         )
         self._show.entry(
-            "bars", "= summary   # messages   . room       What both say was written before; all else is real."
+            "bars",
+            "= summary   # messages   . room       What both say was written before; all else is "
+            "real.",
         )
 
     def _append(self, role: str, text: str, *, shows_window: bool) -> None:
         self._show.entry(NAMES[role], text, colour=COLOURS[role])
         answer = self._service(
-            "POST", f"{self._path}/messages", {"messages": [{"role": role, "content": text}], "context": {}}
+            "POST",
+            f"{self._path}/messages",
+            {"messages": [{"role": role, "content": text}], "context": {}},
         )
         self._said.append(text)
         overflow = answer["overflow"]
@@ -80,22 +99,34 @@ class Demo:
         small = self._service("GET", f"{self._path}/context?max_tokens={SMALL}")
         state = answer["context"]["compaction"]
         self._show.entry(
-            "pending", f"The append did not wait for a summary. It stored {job} with its message.", colour="red"
+            "pending",
+            f"The append did not wait for a summary. It stored {job} with its message.",
+            colour="red",
         )
         self._show.entry(
-            "", f"Meanwhile (compaction: {state}) a context of {weighs['context']} tokens fits {weighs['budget']};"
+            "",
+            f"Meanwhile (compaction: {state}) a context of {weighs['context']} tokens fits "
+            f"{weighs['budget']};",
         )
-        self._show.entry("", f"one for a model with half the room has {small['tokens']['context']} and fits {SMALL}.")
+        self._show.entry(
+            "",
+            f"one for a model with half the room has {small['tokens']['context']} and fits {SMALL}.",
+        )
         self._show.entry("", "table -> stream -> dispatch -> queue -> summarize ...", body="dim")
         done = self._service.job(job)
         if done["state"] != "done":
-            self._show.entry("summary", f"It is {done['state']}; the context fits all the same, and it is tried again.")
+            self._show.entry(
+                "summary",
+                f"It is {done['state']}; the context fits all the same, and it is tried again.",
+            )
             return
         self._committed()
 
     def _committed(self) -> None:
         (newest,) = self._service("GET", f"{self._path}/messages?order=desc&limit=1")["messages"]
-        (folded,) = self._service("GET", f"{self._path}/compactions?order=desc&limit=1")["compactions"]
+        (folded,) = self._service("GET", f"{self._path}/compactions?order=desc&limit=1")[
+            "compactions"
+        ]
         weighs = self._service("GET", f"{self._path}/context")["tokens"]
         how = HOW.get(folded["method"], "")
         seconds = (_time(folded) - _time(newest)).total_seconds()
@@ -103,7 +134,9 @@ class Demo:
         self._show.entry("committed", told, colour="green")
         self._show.entry("summary", f"method {folded['method']} ({how})", colour="blue")
         self._show.entry("", folded["summary"], body="dim")
-        self._bar("window", weighs["window"], weighs["summary"], note=f"from {folded['tokens_before']}")
+        self._bar(
+            "window", weighs["window"], weighs["summary"], note=f"from {folded['tokens_before']}"
+        )
         self._show.pause(1.0)
 
     def _show_context(self) -> None:
@@ -115,7 +148,8 @@ class Demo:
         self._show.line()
         self._show.entry(
             "context",
-            f"{context['tokens']['context']} tokens of {context['tokens']['budget']}; all {whole['messages']} messages "
+            f"{context['tokens']['context']} tokens of {context['tokens']['budget']}; all "
+            f"{whole['messages']} messages "
             f"weigh {whole['tokens']}. However long they talk, it never outgrows its window.",
             colour="green",
         )
@@ -126,14 +160,21 @@ class Demo:
             return
         first = compactions[0]
         self._show.heading(
-            f"What stands underneath: the first summary unfolded, messages {first['from']}-{first['to']}"
+            f"What stands underneath: the first summary unfolded, messages "
+            f"{first['from']}-{first['to']}"
         )
-        rows = self._service("GET", f"{self._path}/compactions/{first['n']}/messages?limit=100")["messages"]
+        rows = self._service("GET", f"{self._path}/compactions/{first['n']}/messages?limit=100")[
+            "messages"
+        ]
         for row in rows:
             self._show.entry(f"{row['seq']:>3} {NAMES[row['role']]}", row["content"], body="dim")
         same = [row["content"] for row in rows] == self._said[first["from"] - 1 : first["to"]]
         self._show.line()
-        self._show.entry("unfolded", "word for word what was said" if same else "NOT what was said", colour="green")
+        self._show.entry(
+            "unfolded",
+            "word for word what was said" if same else "NOT what was said",
+            colour="green",
+        )
 
 
 def _duration(seconds: float) -> str:
@@ -150,7 +191,11 @@ def main() -> None:
             show = screen()
             Demo(service, show).run()
             MemoryDemo(service, show).run()
-            show.entry("removed", "the demo's tenant: its sessions, memories, facts and key", colour="green")
+            show.entry(
+                "removed",
+                "the demo's tenant: its sessions, memories, facts and key",
+                colour="green",
+            )
     except (CannotRun, deploy.DeploymentFailed) as error:
         raise SystemExit(str(error)) from error
     except KeyboardInterrupt:

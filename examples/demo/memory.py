@@ -1,4 +1,6 @@
-"""The demo's second part: what Sarah said leaves the window into her memory, and a new conversation knows it."""
+"""The demo's second part: what Sarah said leaves the window into her memory, and a new conversation
+knows it.
+"""
 
 import time
 from typing import Any
@@ -23,16 +25,24 @@ class MemoryDemo:
         self._flush()
         self._recall()
         self._correct()
-        self._show.entry("next", f"make logs shows who did what; the API is described at {self._service.url}/v1/docs")
+        self._show.entry(
+            "next",
+            f"make logs shows who did what; the API is described at {self._service.url}/v1/docs",
+        )
 
     def _flush(self) -> None:
-        self._show.heading("The same conversation with the strategy flush: what leaves the window is remembered")
+        self._show.heading(
+            "The same conversation with the strategy flush: what leaves the window is remembered"
+        )
         session = f"{self._user}-first"
         self._service("PUT", "/v1/static-facts/remote-work", {"content": POLICY})
         told = {"session_id": session, "user_id": self._user, "system": SYSTEM, "memory": FLUSHED}
         self._service("POST", "/v1/sessions", told)
         for turn in TURNS:
-            said = [{"role": role, "content": text} for role, text in zip(("user", "assistant"), turn, strict=True)]
+            said = [
+                {"role": role, "content": text}
+                for role, text in zip(("user", "assistant"), turn, strict=True)
+            ]
             answer = self._service("POST", f"/v1/sessions/{session}/messages", {"messages": said})
             if answer["overflow"]:
                 self._flushed(session, answer)
@@ -46,13 +56,19 @@ class MemoryDemo:
         job = self._done(answer["overflow"]["job_id"])
         window = self._service("GET", f"/v1/sessions/{session}")["window"]
         told = f"messages {job['range']['from']}-{job['range']['to']} left the window, once they were stored"
-        weighs = f"{answer['window']['tokens']} -> {window['tokens']} of {window['max_tokens']} tokens"
+        weighs = (
+            f"{answer['window']['tokens']} -> {window['tokens']} of {window['max_tokens']} tokens"
+        )
         self._show.entry("flushed", f"{told}: {weighs}", colour="green")
 
     def _recall(self) -> None:
         session = f"{self._user}-later"
         self._show.heading("A new conversation of hers, where nothing was said yet")
-        told = {"session_id": session, "user_id": self._user, "memory": {"blocks": FLUSHED["blocks"]}}
+        told = {
+            "session_id": session,
+            "user_id": self._user,
+            "memory": {"blocks": FLUSHED["blocks"]},
+        }
         self._service("POST", "/v1/sessions", told)
         question, *others = LATER_QUESTIONS
         self._until(lambda: self._is_found(question))
@@ -67,14 +83,25 @@ class MemoryDemo:
         self._show.heading("What is corrected is superseded, and can still be read")
         for number, text in enumerate(CORRECTIONS):
             self._show.entry("Sarah", text, colour="yellow")
-            said = {"session_id": f"{self._user}-{number}", "messages": [{"role": "user", "content": text}]}
+            said = {
+                "session_id": f"{self._user}-{number}",
+                "messages": [{"role": "user", "content": text}],
+            }
             job = self._done(self._service("POST", f"{self._path}/ingest", said)["job_id"])
         (newest,) = job["records"]
         versions = self._service("GET", f"{self._path}/memories/{newest}/history")["versions"]
         for version in versions:
             told = f"version {version['version']}, {version['status']}: {version['content']}"
-            self._show.entry(version["topic_key"], told, colour="green" if version["status"] == "current" else "dim")
-        listed = [memory["content"] for memory in self._memories() if memory["topic_key"] == versions[0]["topic_key"]]
+            self._show.entry(
+                version["topic_key"],
+                told,
+                colour="green" if version["status"] == "current" else "dim",
+            )
+        listed = [
+            memory["content"]
+            for memory in self._memories()
+            if memory["topic_key"] == versions[0]["topic_key"]
+        ]
         self._show.entry("listed", " / ".join(listed))
 
     def _answer(self, question: str) -> None:
@@ -87,13 +114,17 @@ class MemoryDemo:
         for name in answer["citations"]:
             memory = cited[name]
             place = f"{memory['type']}, message {memory['source']['seqs'][0]} of {memory['source']['session_id']}"
-            self._show.entry("source", f"{place}, found by {' + '.join(memory['found_by'])}", body="dim")
+            self._show.entry(
+                "source", f"{place}, found by {' + '.join(memory['found_by'])}", body="dim"
+            )
 
     def _ask(self, question: str, **more: object) -> Any:
         return self._service("POST", f"{self._path}/recall", {"query": question, "k": 3, **more})
 
     def _is_found(self, question: str) -> bool:
-        """By words and by meaning; where the machine is busy, the reranker may never read all in its 400 ms."""
+        """By words and by meaning; where the machine is busy, the reranker may never read all in
+        its 400 ms.
+        """
         found = self._ask(question)
         return bool(found["memories"]) and set(found["degraded"]) <= {"reranker"}
 

@@ -1,4 +1,6 @@
-"""What the demo writes on: a terminal with colours and a pace for a person, plain lines for anything else."""
+"""What the demo writes on: a terminal with colours and a pace for a person, plain lines for
+anything else.
+"""
 
 import os
 import shutil
@@ -17,7 +19,9 @@ COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a bar shows, in tokens: `summary` of the `tokens` are the summary; at `trigger` old turns are folded."""
+    """What a bar shows, in tokens: `summary` of the `tokens` are the summary; at `trigger` old
+    turns are folded.
+    """
 
     tokens: int
     summary: int
@@ -67,15 +71,23 @@ class Screen:
 
     def _cells(self, window: Window, tokens: int, colour: str) -> str:
         """`=` is summary, `#` the rest, `|` the trigger while there is room before it."""
-        used, summary, trigger = (_cells_of(part, window.budget) for part in (tokens, window.summary, window.trigger))
+        used, summary, trigger = (
+            _cells_of(part, window.budget) for part in (tokens, window.summary, window.trigger)
+        )
         summary = min(summary, used)
         free = "." * (trigger - used) + "|" + "." * (CELLS - max(trigger, used) - 1)
         room = free if used <= trigger else "." * (CELLS - used)
-        return self.paint("=" * summary, "blue") + self.paint("#" * (used - summary), colour) + room[: CELLS - used]
+        return (
+            self.paint("=" * summary, "blue")
+            + self.paint("#" * (used - summary), colour)
+            + room[: CELLS - used]
+        )
 
     def _broken(self, text: str) -> list[str]:
         width = self.columns - GUTTER
-        return [part for line in text.splitlines() for part in textwrap.wrap(line, width) or [""]] or [""]
+        return [
+            part for line in text.splitlines() for part in textwrap.wrap(line, width) or [""]
+        ] or [""]
 
     def _write(self, text: str) -> None:
         sys.stdout.write(text)

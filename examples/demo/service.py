@@ -1,4 +1,6 @@
-"""The local stack's front door as the demo meets it, in a tenant of its own that leaves nothing behind."""
+"""The local stack's front door as the demo meets it, in a tenant of its own that leaves nothing
+behind.
+"""
 
 import http.client
 import json
@@ -14,7 +16,8 @@ from infra.local import commands, endpoint, ministack
 from infra.operate import target
 from infra.operate.api_keys import ApiKeys, key_id
 
-PATIENCE = 240  # seconds for what follows by stream and queue: functions may have to start on a busy machine
+# seconds for what follows by stream and queue: functions may have to start on a busy machine
+PATIENCE = 240
 WAIT = 20
 
 
@@ -38,7 +41,9 @@ class Service:
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise SystemExit(f"{self.url} does not answer as it should: {error!r}") from error
         if answer.status >= http.HTTPStatus.BAD_REQUEST:
-            raise SystemExit(f"{method} {path} was answered with {answer.status}: {said.get('detail', said)}")
+            raise SystemExit(
+                f"{method} {path} was answered with {answer.status}: {said.get('detail', said)}"
+            )
         return said
 
     def job(self, job_id: str) -> Any:
@@ -52,17 +57,22 @@ class Service:
 
 @contextmanager
 def own_tenant(users: Sequence[str]) -> Iterator[Service]:
-    """The local stack, started if it does not run, for a tenant that nobody else has. At the end these users of it are
-    erased, its static facts deleted and its key removed.
+    """The local stack, started if it does not run, for a tenant that nobody else has. At the end
+    these users of it are erased, its static facts deleted and its key removed.
     """
     if ministack.running() is None or endpoint.read() is None:
-        print("The local stack does not run yet: starting it (a first time takes a minute or two).", flush=True)
+        print(
+            "The local stack does not run yet: starting it (a first time takes a minute or two).",
+            flush=True,
+        )
         commands.start(os.environ.get("PORT", ""), os.environ.get("SEARCH", ""))
     found = endpoint.read()
     assert found is not None
     place = target.local()
     keys = ApiKeys(place, place.outputs()["TenantsTable"])
-    key = keys.create(f"demo-{uuid.uuid4().hex[:8]}", scopes=commands.SCOPES, label="make demo", expires_days=1)
+    key = keys.create(
+        f"demo-{uuid.uuid4().hex[:8]}", scopes=commands.SCOPES, label="make demo", expires_days=1
+    )
     service = Service(found.url, key)
     try:
         yield service

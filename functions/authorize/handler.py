@@ -1,4 +1,6 @@
-"""The gateway's authorizer: it finds the tenant of a key or token; a call that it refuses goes on, to get a problem."""
+"""The gateway's authorizer: it finds the tenant of a key or token; a call that it refuses goes on,
+to get a problem.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Say whose the request is, or why it is nobody's: the context of one that is refused names no tenant."""
+    """Say whose the request is, or why it is nobody's: the context of one that is refused names no
+    tenant.
+    """
     logger.set_correlation_id(event["requestContext"]["requestId"])
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     mem0 = headers.get("x-api-key") if event["rawPath"].startswith("/compat/") else None
@@ -32,7 +36,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         stated = {"tenant": found.tenant, "scopes": " ".join(sorted(found.scopes))}
         stated |= {} if found.id is None else {"key_id": found.id}
         logger.info("authorized", extra=stated)
-    return {"isAuthorized": True, "context": stated | ({"issuer": authorizer.issuer} if authorizer.issuer else {})}
+    return {
+        "isAuthorized": True,
+        "context": stated | ({"issuer": authorizer.issuer} if authorizer.issuer else {}),
+    }
 
 
 cold_start.warm(engines.authorizer)

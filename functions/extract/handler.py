@@ -1,4 +1,6 @@
-"""The worker of the extract queue: each message extracts memories from one chunk of a conversation."""
+"""The worker of the extract queue: each message extracts memories from one chunk of a
+conversation.
+"""
 
 from __future__ import annotations
 

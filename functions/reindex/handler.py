@@ -1,4 +1,6 @@
-"""The worker of the reindex queue: each message does one step of a rebuild of the index. An operator starts it."""
+"""The worker of the reindex queue: each message does one step of a rebuild of the index. An
+operator starts it.
+"""
 
 from __future__ import annotations
 

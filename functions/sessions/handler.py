@@ -1,4 +1,6 @@
-"""Sessions, messages, contexts, compactions, jobs and the tenant's settings: the path that every turn takes."""
+"""Sessions, messages, contexts, compactions, jobs and the tenant's settings: the path that every
+turn takes.
+"""
 
 from __future__ import annotations
 

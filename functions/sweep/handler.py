@@ -1,4 +1,6 @@
-"""The scheduled sweep, and the worker of the sweep queue, which removes deleted sessions and withdrawn messages."""
+"""The scheduled sweep, and the worker of the sweep queue, which removes deleted sessions and
+withdrawn messages.
+"""
 
 from __future__ import annotations
 

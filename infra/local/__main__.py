@@ -1,4 +1,6 @@
-"""Starts, stops, resets or follows the local stack: python -m infra.local start|stop|reset|logs|sam."""
+"""Starts, stops, resets or follows the local stack: python -m infra.local
+start|stop|reset|logs|sam.
+"""
 
 import argparse
 import os
@@ -12,13 +14,29 @@ from infra.local.processes import CannotRun
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m infra.local", description=(__doc__ or "").partition(":")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.local", description=(__doc__ or "").partition(":")[0]
+    )
     parser.add_argument("command", choices=("start", "stop", "reset", "logs", "sam"))
-    parser.add_argument("--port", default=os.environ.get("PORT", ""), help="default: that of the last start, or 4566")
-    parser.add_argument("--search", default=os.environ.get("SEARCH", ""), help="embedded, dynamodb, opensearch, none")
+    parser.add_argument(
+        "--port",
+        default=os.environ.get("PORT", ""),
+        help="default: that of the last start, or 4566",
+    )
+    parser.add_argument(
+        "--search",
+        default=os.environ.get("SEARCH", ""),
+        help="embedded, dynamodb, opensearch, none",
+    )
     parser.add_argument("--all", action="store_true", help="reset: forget its address and key, too")
-    parser.add_argument("--json", action="store_true", help="logs: print all that functions log, as JSON")
-    parser.add_argument("--host", default=sam.HOST, help="sam: how functions call this machine (default: %(default)s)")
+    parser.add_argument(
+        "--json", action="store_true", help="logs: print all that functions log, as JSON"
+    )
+    parser.add_argument(
+        "--host",
+        default=sam.HOST,
+        help="sam: how functions call this machine (default: %(default)s)",
+    )
     parsed = parser.parse_args(arguments)
     run: Callable[[], None] = {
         "start": lambda: commands.start(parsed.port, parsed.search),

@@ -1,4 +1,6 @@
-"""The AWS access key of the local AWS: made anew at each start, and kept in a file that only its owner can read."""
+"""The AWS access key of the local AWS: made anew at each start, and kept in a file that only its
+owner can read.
+"""
 
 import base64
 import json
@@ -17,7 +19,9 @@ class AccessKey:
 
 def make(folder: Path) -> Path:
     """Replace the key of the last start; returns the file."""
-    key = AccessKey("AKIA" + base64.b32encode(secrets.token_bytes(10)).decode(), secrets.token_urlsafe(30))
+    key = AccessKey(
+        "AKIA" + base64.b32encode(secrets.token_bytes(10)).decode(), secrets.token_urlsafe(30)
+    )
     return paths.write_private(_file(folder), json.dumps(asdict(key)))
 
 

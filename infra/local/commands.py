@@ -54,7 +54,9 @@ def start(wanted_port: str, search_engine: str) -> None:
 
 
 def _embed_once(place: Target, outputs: Mapping[str, str]) -> None:
-    """Have the built-in model make a vector: the first context would not wait until the function for it has started."""
+    """Have the built-in model make a vector: the first context would not wait until the function
+    for it has started.
+    """
     if "EmbedFunction" in outputs and not os.environ.get("EMBEDDING_MODEL"):
         asked = json.dumps({"texts": ["Hello"], "as_questions": False})
         place.client("lambda").invoke(FunctionName=outputs["EmbedFunction"], Payload=asked)
@@ -63,11 +65,17 @@ def _embed_once(place: Target, outputs: Mapping[str, str]) -> None:
 def stop() -> None:
     was_running = ministack.stop()
     search.stop()
-    print("The local stack has stopped; its data is kept." if was_running else "The local stack is not running.")
+    print(
+        "The local stack has stopped; its data is kept."
+        if was_running
+        else "The local stack is not running."
+    )
 
 
 def reset(*, forgets_address: bool) -> None:
-    """Stop the stack and delete its data; the next start has the same address and key unless they are forgotten."""
+    """Stop the stack and delete its data; the next start has the same address and key unless they
+    are forgotten.
+    """
     last = endpoint.read()
     ministack.stop()
     search.stop()
@@ -87,7 +95,9 @@ def _port(wanted: str) -> int:
 
 
 def _search_server(search_engine: str) -> opensearch.Server | None:
-    """The server behind the stack's search domain, started if need be; without a search domain it is stopped."""
+    """The server behind the stack's search domain, started if need be; without a search domain it
+    is stopped.
+    """
     if search_engine == "opensearch":
         _say("Starting OpenSearch")
         return search.start()
@@ -101,7 +111,11 @@ def _started(port: int, *, search_address: str) -> Running:
     if process is not None and (process.port, process.search) == (port, search_address):
         return process
     if process is not None:
-        _say(f"Moving from port {process.port} to {port}" if process.port != port else "Restarting the local AWS")
+        _say(
+            f"Moving from port {process.port} to {port}"
+            if process.port != port
+            else "Restarting the local AWS"
+        )
         ministack.stop()
     ministack.install()
     _say(f"Starting the local AWS on port {port}")
@@ -113,7 +127,9 @@ def _api_key(place: Target, table: str) -> str:
     keys, last = ApiKeys(place, table), endpoint.read()
     if last is not None and keys.works(last.api_key):
         return last.api_key
-    kept = None if last is None or keys.knows(last.api_key) else last.api_key  # unknown after a reset
+    kept = (
+        None if last is None or keys.knows(last.api_key) else last.api_key
+    )  # unknown after a reset
     return keys.create(TENANT, scopes=SCOPES, label="make start", secret=kept)
 
 
@@ -137,8 +153,10 @@ def _model_in_use() -> str:
     """Which model answers; if none does, what that means."""
     if not os.environ.get("OPENAI_API_KEY"):
         return (
-            "No model answers: summaries and memories are the conversation's own sentences. Search by meaning works.\n"
-            "With a model: OPENAI_API_KEY=... make start (OPENAI_BASE_URL and CHAT_MODEL choose another than OpenAI's)."
+            "No model answers: summaries and memories are the conversation's own sentences. Search "
+            "by meaning works.\n"
+            "With a model: OPENAI_API_KEY=... make start (OPENAI_BASE_URL and CHAT_MODEL choose "
+            "another than OpenAI's)."
         )
     model = os.environ.get("CHAT_MODEL") or Choices().chat_model
     return f"Model: {model} at {os.environ.get('OPENAI_BASE_URL') or 'OpenAI'} summarises, extracts and answers."

@@ -1,6 +1,8 @@
-"""Decodes paths as an HTTP API on AWS does before it passes them on to functions: twice, and it cuts them in between.
+"""Decodes paths as an HTTP API on AWS does before it passes them on to functions: twice, and it
+cuts them in between.
 
-On AWS `/a%3Fb` arrives as `/a`, `/a%2Fb` and `/a%252Fb` as `/a/b`, `/a%253Fb` as `/a?b`; `/a%25zz` is refused.
+On AWS `/a%3Fb` arrives as `/a`, `/a%2Fb` and `/a%252Fb` as `/a/b`, `/a%253Fb` as `/a?b`; `/a%25zz`
+is refused.
 """
 
 import json
@@ -17,21 +19,23 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 def passed_on(path: str) -> str | None:
-    """The path that a function gets. MiniStack has decoded `path` once, all but `%25`. The gateway refuses a path if
-    this returns None.
+    """The path that a function gets. MiniStack has decoded `path` once, all but `%25`. The gateway
+    refuses a path if this returns None.
     """
     once = path.replace("%25", "%").partition("?")[0]
     return None if NO_ESCAPE.search(once) else unquote(once)
 
 
 def install(gateway: ModuleType) -> None:
-    """Have MiniStack's gateway pass such paths on. It chooses routes, and reads their parameters, before the cut. It is
-    not known whether AWS does so, too.
+    """Have MiniStack's gateway pass such paths on. It chooses routes, and reads their parameters,
+    before the cut. It is not known whether AWS does so, too.
     """
     invoke: Callable[..., Awaitable[Answer]] = gateway._invoke_lambda_proxy  # noqa: SLF001 - there is no public way
 
     @wraps(invoke)
-    async def decoding(integration: Any, api_id: str, stage: str, path: str, *rest: Any, **more: Any) -> Answer:
+    async def decoding(
+        integration: Any, api_id: str, stage: str, path: str, *rest: Any, **more: Any
+    ) -> Answer:
         found = passed_on(path)
         if found is None:
             body = json.dumps({"message": HTTPStatus.BAD_REQUEST.phrase}).encode()

@@ -1,4 +1,6 @@
-"""Synthesizes the stack for the local AWS, uploads its assets there, and creates or updates the stack."""
+"""Synthesizes the stack for the local AWS, uploads its assets there, and creates or updates the
+stack.
+"""
 
 import hashlib
 import io
@@ -27,29 +29,52 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
 DEADLINE_SECONDS = 300  # only against waiting for ever
 LARGE = 10_000_000
 TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
-"""The local AWS takes the API's id, a part of its address, from this tag: it is the same after a reset."""
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the same time for all files, so that the same files make the same archive
+"""The local AWS takes the API's id, a part of its address, from this tag: it is the same after a
+reset.
+"""
+EPOCH = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # the same time for all files, so that the same files make the same archive
 
 
 CONTEXT = ("models", "embedding_model", "embedding_dimension")
-"""Parts of the CDK's context that come from environment variables of the same names, in capitals."""
-FOLDER, MODEL_SERVER, CHAT_MODEL = "/folder-of-the-start", "http://model-server-of-the-start", "chat-model-of-the-start"
-"""What an assembly says in place of values that each start fills in: so starts with other values can share it."""
+"""Parts of the CDK's context that come from environment variables of the same names, in
+capitals.
+"""
+FOLDER, MODEL_SERVER, CHAT_MODEL = (
+    "/folder-of-the-start",
+    "http://model-server-of-the-start",
+    "chat-model-of-the-start",
+)
+"""What an assembly says in place of values that each start fills in: so starts with other values
+can share it.
+"""
 IN_PLACE = {"aws:cdk:disable-asset-staging": True}
-"""Assets are packed from where they were built: a copy of the layers in the assembly would be 240 MB."""
+"""Assets are packed from where they were built: a copy of the layers in the assembly would be 240
+MB.
+"""
 MADE_OF = ("cdk.json", "functions", "infra", "layers", "requirements-infra.txt")
 UNUSED_SECONDS = 7 * 24 * 3600
 
 
 class DeploymentFailed(Exception):
-    """The stack did not reach its new state; the message lists the resources that failed, with the reasons."""
+    """The stack did not reach its new state; the message lists the resources that failed, with the
+    reasons.
+    """
 
 
 def assembly_of(search: str) -> Path:
-    """The assembly of the stage `local`, as the program that `cdk deploy` runs makes it, with the values of this start.
+    """The assembly of the stage `local`, as the program that `cdk deploy` runs makes it, with the
+    values of this start.
 
-    `search` is a search tier, or empty for the stage's own. An assembly that was made from the same files and settings,
-    for whatever stack of this project, is taken again. Raises `CannotRun` if the stack can't be synthesized.
+    `search` is a search tier, or empty for the stage's own. An assembly that was made from the same
+    files and settings, for whatever stack of this project, is taken again. Raises `CannotRun` if
+    the stack can't be synthesized.
     """
     chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
     filled = {"openai_base_url": MODEL_SERVER, "chat_model": CHAT_MODEL}
@@ -63,8 +88,8 @@ def assembly_of(search: str) -> Path:
 
 
 def _shared(context: str) -> Path:
-    """The assembly for that context, synthesized if there is none from the same sources. It is made as a whole or not
-    at all; those that were not used for a week are removed.
+    """The assembly for that context, synthesized if there is none from the same sources. It is made
+    as a whole or not at all; those that were not used for a week are removed.
     """
     made = paths.BUILD / "assemblies" / origin(context)
     if not (made.is_dir() and _is_whole(made)):
@@ -83,7 +108,11 @@ def _shared(context: str) -> Path:
 
 
 def _synthesize(assembly: Path, context: str) -> None:
-    context_and_output = {"CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(assembly), "CDK_VALIDATION": "false"}
+    context_and_output = {
+        "CDK_CONTEXT_JSON": context,
+        "CDK_OUTDIR": str(assembly),
+        "CDK_VALIDATION": "false",
+    }
     environment = os.environ | context_and_output | {"PALIMPSEST_LOCAL_DIR": FOLDER}
     command = [sys.executable, "-m", "infra.app"]
     if subprocess.run(command, env=environment, cwd=paths.PROJECT, check=False).returncode != 0:
@@ -113,7 +142,9 @@ def origin(context: str) -> str:
 
 
 def _is_whole(assembly: Path) -> bool:
-    """Whether every asset is where it was: the layers are built elsewhere, and may have been removed since."""
+    """Whether every asset is where it was: the layers are built elsewhere, and may have been
+    removed since.
+    """
     return all(source.exists() for source, *_ in _assets(assembly, stack_name(LOCAL)))
 
 
@@ -127,13 +158,17 @@ def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str)
     try:
         change(StackName=stack, TemplateURL=template_url, Capabilities=CAPABILITIES, Tags=TAGS)
     except ClientError as error:
-        if "No updates are to be performed" not in str(error):  # CloudFormation gives it no code of its own
+        if "No updates are to be performed" not in str(
+            error
+        ):  # CloudFormation gives it no code of its own
             raise DeploymentFailed(str(error)) from error
     return _await(formation, stack)
 
 
 def complete_tables(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> None:
-    """Give the template's tables what the local AWS's CloudFormation leaves out: vector indexes, and backups."""
+    """Give the template's tables what the local AWS's CloudFormation leaves out: vector indexes,
+    and backups.
+    """
     formation = session.client("cloudformation", endpoint_url=endpoint)
     dynamodb: Any = session.client("dynamodb", endpoint_url=endpoint)
     resources = json.loads((assembly / f"{stack}.template.json").read_text())["Resources"]
@@ -144,7 +179,9 @@ def complete_tables(assembly: Path, stack: str, *, session: boto3.Session, endpo
             _add_vector_indexes(dynamodb, table, resource["Properties"])
             backups = resource["Properties"].get("PointInTimeRecoverySpecification")
             if backups:
-                dynamodb.update_continuous_backups(TableName=table, PointInTimeRecoverySpecification=backups)
+                dynamodb.update_continuous_backups(
+                    TableName=table, PointInTimeRecoverySpecification=backups
+                )
 
 
 def _add_vector_indexes(dynamodb: Any, table: str, declared: Mapping[str, Any]) -> None:
@@ -165,7 +202,9 @@ def _index_states(dynamodb: Any, table: str) -> set[str]:
 
 
 def _is_there(formation: Any, stack: str) -> bool:
-    """Whether the stack exists and can be updated. What a failed creation left holds no data, and is deleted."""
+    """Whether the stack exists and can be updated. What a failed creation left holds no data, and
+    is deleted.
+    """
     try:
         (found,) = formation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError:
@@ -173,20 +212,28 @@ def _is_there(formation: Any, stack: str) -> bool:
     if found["StackStatus"] != "ROLLBACK_COMPLETE":
         return True
     formation.delete_stack(StackName=stack)
-    formation.get_waiter("stack_delete_complete").wait(StackName=stack, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    formation.get_waiter("stack_delete_complete").wait(
+        StackName=stack, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+    )
     return False
 
 
 def _upload(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> str:
-    """Upload each missing asset to where the template expects it; returns the address of the template."""
+    """Upload each missing asset to where the template expects it; returns the address of the
+    template.
+    """
     s3 = session.client("s3", endpoint_url=endpoint)
     account = session.client("sts", endpoint_url=endpoint).get_caller_identity()["Account"]
     template_url = ""
     for source, bucket_name, key in _assets(assembly, stack):
-        bucket = bucket_name.replace("${AWS::AccountId}", account).replace("${AWS::Region}", session.region_name)
+        bucket = bucket_name.replace("${AWS::AccountId}", account).replace(
+            "${AWS::Region}", session.region_name
+        )
         if not _head(s3.head_bucket, Bucket=bucket):
             s3.create_bucket(Bucket=bucket)
-        is_template = source.name == f"{stack}.template.json"  # its key says nothing of the values of this start
+        is_template = (
+            source.name == f"{stack}.template.json"
+        )  # its key says nothing of the values of this start
         if is_template or not _head(s3.head_object, Bucket=bucket, Key=key):
             s3.put_object(Bucket=bucket, Key=key, Body=_content(source, key))
         if is_template:
@@ -198,7 +245,11 @@ def _assets(assembly: Path, stack: str) -> Iterator[tuple[Path, str, str]]:
     files = json.loads((assembly / f"{stack}.assets.json").read_text())["files"]
     for asset in files.values():
         for destination in asset["destinations"].values():
-            yield assembly / asset["source"]["path"], destination["bucketName"], destination["objectKey"]
+            yield (
+                assembly / asset["source"]["path"],
+                destination["bucketName"],
+                destination["objectKey"],
+            )
 
 
 def _head(look: Any, **names: str) -> bool:
@@ -210,7 +261,9 @@ def _head(look: Any, **names: str) -> bool:
 
 
 def _content(source: Path, name: str) -> bytes:
-    """The file, or an archive of the folder. Archives of large folders (layers) are kept: packing takes seconds."""
+    """The file, or an archive of the folder. Archives of large folders (layers) are kept: packing
+    takes seconds.
+    """
     if source.is_file():
         return source.read_bytes()
     files = sorted(path for path in source.rglob("*") if path.is_file())
@@ -232,7 +285,9 @@ def _packed(source: Path, files: Iterable[Path]) -> bytes:
         for file in files:
             entry = zipfile.ZipInfo(str(file.relative_to(source)), date_time=EPOCH)
             entry.external_attr = 0o644 << 16
-            packed.writestr(entry, file.read_bytes(), compress_type=zipfile.ZIP_DEFLATED, compresslevel=1)
+            packed.writestr(
+                entry, file.read_bytes(), compress_type=zipfile.ZIP_DEFLATED, compresslevel=1
+            )
     return archive.getvalue()
 
 
@@ -243,13 +298,23 @@ def _await(formation: Any, stack: str) -> dict[str, str]:
         if not state["StackStatus"].endswith("IN_PROGRESS"):
             if state["StackStatus"] not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
                 raise DeploymentFailed(_reasons(formation, stack))
-            return {output["OutputKey"]: output["OutputValue"] for output in state.get("Outputs", [])}
+            return {
+                output["OutputKey"]: output["OutputValue"] for output in state.get("Outputs", [])
+            }
         time.sleep(0.1)
     raise DeploymentFailed(f"{stack} is still changing after {DEADLINE_SECONDS} s")
 
 
 def _reasons(formation: Any, stack: str) -> str:
     pages = formation.get_paginator("describe_stack_events").paginate(StackName=stack)
-    failed = [event for page in pages for event in page["StackEvents"] if event["ResourceStatus"].endswith("FAILED")]
-    reasons = [f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', 'no reason')}" for event in failed]
+    failed = [
+        event
+        for page in pages
+        for event in page["StackEvents"]
+        if event["ResourceStatus"].endswith("FAILED")
+    ]
+    reasons = [
+        f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', 'no reason')}"
+        for event in failed
+    ]
     return "\n".join([f"{stack} could not be deployed:", *reasons])

@@ -1,4 +1,6 @@
-"""Where the local stack answers and with which key, in a file of the local folder; and the wait until it answers."""
+"""Where the local stack answers and with which key, in a file of the local folder; and the wait
+until it answers.
+"""
 
 import json
 import time
@@ -15,7 +17,9 @@ ANSWER_SECONDS = 240  # of a very busy machine; on a quiet one it takes two
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`url` is the address of the service, `api_key` a key of it, `aws_endpoint` the address of the local AWS."""
+    """`url` is the address of the service, `api_key` a key of it, `aws_endpoint` the address of the
+    local AWS.
+    """
 
     url: str
     api_key: str
@@ -48,7 +52,9 @@ def wait(url: str, *, key: str = "") -> None:
         if answer == "200":
             return
         if time.monotonic() > deadline:
-            raise CannotRun(f"The service does not answer ({answer}); `make logs` shows what its functions log.")
+            raise CannotRun(
+                f"The service does not answer ({answer}); `make logs` shows what its functions log."
+            )
         time.sleep(0.1)
 
 

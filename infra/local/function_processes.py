@@ -1,8 +1,9 @@
-"""Starts the functions' processes: layers are unpacked once for all of them, and a burst of calls starts few.
+"""Starts the functions' processes: layers are unpacked once for all of them, and a burst of calls
+starts few.
 
-MiniStack by itself unpacks each layer for every process, and starts one for every call that finds the others busy. It
-also takes a call's log for whole once no line has come for 5 ms: later ones stayed unseen until that process's next
-call.
+MiniStack by itself unpacks each layer for every process, and starts one for every call that finds
+the others busy. It also takes a call's log for whole once no line has come for 5 ms: later ones
+stayed unseen until that process's next call.
 """
 
 import fcntl
@@ -30,15 +31,25 @@ from infra.local.snapshots import digest
 LAYERS = paths.BUILD / "unpacked"
 UNUSED_SECONDS = 7 * 24 * 3600
 VARIABLE = "_LAMBDA_LAYERS_DIRS"
-"""The variable that holds the folders of a process's layers, in the order in which they go onto its path."""
+"""The variable that holds the folders of a process's layers, in the order in which they go onto its
+path.
+"""
 IN_LAMBDA = {"AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1"}
-"""Functions that find it build what they need while they start, as in Lambda: their first call need not wait."""
+"""Functions that find it build what they need while they start, as in Lambda: their first call need
+not wait.
+"""
 PATIENCE_SECONDS = 2.0
-"""How long a call waits for each of the busy processes before it has another started: many are slower than few."""
+"""How long a call waits for each of the busy processes before it has another started: many are
+slower than few.
+"""
 MOST_PROCESSES = 10
-"""Of one function: more would only take turns on the processors, and no call waits for another of the same function."""
+"""Of one function: more would only take turns on the processors, and no call waits for another of
+the same function.
+"""
 LOG_SECONDS = 5.0
-"""How long a call that has answered waits for its log to be read: only a process that goes on writing needs it."""
+"""How long a call that has answered waits for its log to be read: only a process that goes on
+writing needs it.
+"""
 STARTING_SECONDS = 20.0
 """How long a call waits for one that is starting: two at once would take longer still."""
 
@@ -56,7 +67,9 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
         self._pipe: Any = None
 
     def _read_stderr(self) -> None:
-        """Queue the lines that the process logs, for as long as it lives. No line is on its way while nobody reads."""
+        """Queue the lines that the process logs, for as long as it lives. No line is on its way
+        while nobody reads.
+        """
         pipe, begun = self._proc.stderr, b""
         ready = select.poll()
         ready.register(pipe, select.POLLIN)
@@ -97,8 +110,12 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
             self.config = own
 
 
-def _acquire(name: str, config: dict[str, Any], code: bytes, qualifier: str = "$LATEST", **more: Any) -> Any:
-    """What MiniStack's own function answers, once a process is free, or another one may be started."""
+def _acquire(
+    name: str, config: dict[str, Any], code: bytes, qualifier: str = "$LATEST", **more: Any
+) -> Any:
+    """What MiniStack's own function answers, once a process is free, or another one may be
+    started.
+    """
     key, begun = lambda_runtime._worker_key(name, config, qualifier), time.monotonic()  # noqa: SLF001
     with _RELEASED:
         while not _may_go_on(lambda_runtime._workers.get(key, ()), waited=time.monotonic() - begun):  # noqa: SLF001
@@ -107,7 +124,9 @@ def _acquire(name: str, config: dict[str, Any], code: bytes, qualifier: str = "$
 
 
 def _may_go_on(processes: Sequence[SharingWorker], *, waited: float) -> bool:
-    """Whether one of a function's processes is free or another may start: none is starting, and none became free."""
+    """Whether one of a function's processes is free or another may start: none is starting, and
+    none became free.
+    """
     if not all(process.in_use for process in processes) or not processes:
         return True
     if len(processes) >= MOST_PROCESSES:
@@ -138,7 +157,9 @@ _UNPACKING = threading.Lock()
 
 
 def _unpacked(content: bytes) -> Path:
-    """The folder of that content, made as a whole or not at all. All stacks of this project share it."""
+    """The folder of that content, made as a whole or not at all. All stacks of this project share
+    it.
+    """
     folder = LAYERS / digest(content)[:16]
     if not folder.is_dir():
         LAYERS.mkdir(exist_ok=True)
@@ -152,7 +173,9 @@ def _unpacked(content: bytes) -> Path:
 
 
 def install() -> None:
-    """Make MiniStack start processes of Python functions this way, and remove layers that were not used for a week."""
+    """Make MiniStack start processes of Python functions this way, and remove layers that were not
+    used for a week.
+    """
     for folder in LAYERS.glob("*"):
         if folder.stat().st_mtime < time.time() - UNUSED_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)

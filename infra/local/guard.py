@@ -1,4 +1,6 @@
-"""Stands before the local AWS and refuses web pages of other origins, foreign host names and whatever is not signed."""
+"""Stands before the local AWS and refuses web pages of other origins, foreign host names and
+whatever is not signed.
+"""
 
 import json
 import re
@@ -19,14 +21,18 @@ API_PATH = "/_aws/execute-api/"
 API_NAME = re.compile(r"([a-z0-9]+)\.execute-api\.localhost")
 OWN_NAME = re.compile(r"127\.0\.0\.1|(?:[a-z0-9_-]+\.)*localhost")
 SAME_PAGE = (None, "same-origin", "none")
-"""What `Sec-Fetch-Site` may say: nothing (no browser), a page of this origin, or a person who typed the address."""
+"""What `Sec-Fetch-Site` may say: nothing (no browser), a page of this origin, or a person who typed
+the address.
+"""
 ONCE = ("host", "origin", "authorization", "sec-fetch-site")
 """Headers whose repetition two readers could understand differently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An HTTP request as it arrived: names of headers in lower case, the query decoded, the path still encoded."""
+    """An HTTP request as it arrived: names of headers in lower case, the query decoded, the path
+    still encoded.
+    """
 
     method: str
     path: str
@@ -43,8 +49,9 @@ class Refused(Exception):
 class Guard:
     """Passes on to `app` what may reach it.
 
-    `port` is the one that the local AWS listens on. `claims_key` says whether a request names any AWS credential,
-    `is_signed` whether its signature is right: made with a key that this start issued.
+    `port` is the one that the local AWS listens on. `claims_key` says whether a request names any
+    AWS credential, `is_signed` whether its signature is right: made with a key that this start
+    issued.
     """
 
     app: App
@@ -65,7 +72,9 @@ class Guard:
             await self.app(scope, receive, _without_cors(send))
 
     async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive]:
-        """The request as it is passed on: only health and the APIs of the gateway need no AWS signature."""
+        """The request as it is passed on: only health and the APIs of the gateway need no AWS
+        signature.
+        """
         if scope["path"] == HEALTH:
             return scope, receive
         request = _request(scope)
@@ -76,13 +85,20 @@ class Guard:
             return scope, _replay(body, receive)
         api = as_api_path(scope, port=self.port)
         if api is None:
-            raise Refused("Requests to the local AWS must be signed with the access key of this start")
+            raise Refused(
+                "Requests to the local AWS must be signed with the access key of this start"
+            )
         return api, receive
 
 
 def check_place(scope: Scope, *, port: int) -> None:
-    """Raise `Refused` for what comes from another origin, by another name, or goes to a closed route."""
-    named = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+    """Raise `Refused` for what comes from another origin, by another name, or goes to a closed
+    route.
+    """
+    named = [
+        (name.decode("latin-1").lower(), value.decode("latin-1"))
+        for name, value in scope["headers"]
+    ]
     if any(sum(name == each for name, _ in named) > 1 for each in ONCE):
         raise Refused("A header that may be there once is repeated")
     found = dict(named)
@@ -90,7 +106,10 @@ def check_place(scope: Scope, *, port: int) -> None:
     name, _, number = host.partition(":")
     if not OWN_NAME.fullmatch(name) or (number or "80") != str(port):
         raise Refused("The Host header names another server")
-    if found.get("origin", f"http://{host}") != f"http://{host}" or found.get("sec-fetch-site") not in SAME_PAGE:
+    if (
+        found.get("origin", f"http://{host}") != f"http://{host}"
+        or found.get("sec-fetch-site") not in SAME_PAGE
+    ):
         raise Refused("Web pages of other origins have no access")
     if scope["type"] == "websocket":
         raise Refused("Nothing here speaks WebSocket")
@@ -99,13 +118,17 @@ def check_place(scope: Scope, *, port: int) -> None:
 
 
 def as_api_path(scope: Scope, *, port: int) -> Scope | None:
-    """The scope of a request to an API of the gateway, addressed by its path; None for a request to anything else.
+    """The scope of a request to an API of the gateway, addressed by its path; None for a request to
+    anything else.
 
-    An API named by its host is addressed by path from here on: the local AWS looks at some paths before any host.
+    An API named by its host is addressed by path from here on: the local AWS looks at some paths
+    before any host.
     """
     if scope["path"].startswith(API_PATH):
         return scope
-    host = next(value for name, value in scope["headers"] if name.lower() == b"host").decode("latin-1")
+    host = next(value for name, value in scope["headers"] if name.lower() == b"host").decode(
+        "latin-1"
+    )
     named = API_NAME.fullmatch(host.lower().partition(":")[0])
     if named is None:
         return None
@@ -154,7 +177,9 @@ def _without_cors(send: Send) -> Send:
     async def sifted(message: Message) -> None:
         if "headers" in message:
             kept = [
-                (name, text) for name, text in message["headers"] if not name.lower().startswith(b"access-control-")
+                (name, text)
+                for name, text in message["headers"]
+                if not name.lower().startswith(b"access-control-")
             ]
             message = {**message, "headers": kept}
         await send(message)
@@ -164,7 +189,9 @@ def _without_cors(send: Send) -> Send:
 
 async def _refuse(kind: str, send: Send, reason: str) -> None:
     if kind == "websocket":
-        await send({"type": "websocket.close", "code": 1008})  # before it is accepted: the client reads 403
+        await send(
+            {"type": "websocket.close", "code": 1008}
+        )  # before it is accepted: the client reads 403
         return
     body = json.dumps({"__type": "AccessDeniedException", "message": reason}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

@@ -46,28 +46,48 @@ def claims_key(request: Request) -> bool:
 
 
 def is_signed(request: Request) -> bool:
-    """Whether the request is signed, and in time, with the key of this start or one that it issued for a role.
+    """Whether the request is signed, and in time, with the key of this start or one that it issued
+    for a role.
 
     The local AWS itself checks no signature of its root keys, and takes any 12 digits for one.
     """
     in_query = "authorization" not in request.headers
     if not _is_signature_4(request, in_query=in_query):
         return False
-    signature = parse_query_signature(request.query) if in_query else parse_header_signature(request.headers)
-    if not isinstance(signature, HeaderSignature) or _is_late(request, signature, in_query=in_query):
+    signature = (
+        parse_query_signature(request.query)
+        if in_query
+        else parse_header_signature(request.headers)
+    )
+    if not isinstance(signature, HeaderSignature) or _is_late(
+        request, signature, in_query=in_query
+    ):
         return False
     if extract_access_key_id(request.headers, request.query) != signature.access_key_id:
         return False
     headers, query = request.headers, request.query
-    token = _first(query, "X-Amz-Security-Token") if in_query else headers.get("x-amz-security-token", "")
+    token = (
+        _first(query, "X-Amz-Security-Token")
+        if in_query
+        else headers.get("x-amz-security-token", "")
+    )
     secret = _secret(signature.access_key_id, token)
     return secret is not None and not header_signature_failure(
-        signature, secret, request.method, request.path, query, headers, request.body, presigned=in_query
+        signature,
+        secret,
+        request.method,
+        request.path,
+        query,
+        headers,
+        request.body,
+        presigned=in_query,
     )
 
 
 def role_credentials(config: Mapping[str, Any]) -> dict[str, str]:
-    """Credentials of a function's role, in place of MiniStack's, which anybody can compute from two ARNs."""
+    """Credentials of a function's role, in place of MiniStack's, which anybody can compute from two
+    ARNs.
+    """
     arn, role_arn = config["FunctionArn"], config.get("Role", "")
     id_, secret, token = (
         hmac.new(_SALT, f"{purpose}:{arn}:{role_arn}".encode(), hashlib.sha256).hexdigest()
@@ -75,11 +95,20 @@ def role_credentials(config: Mapping[str, Any]) -> dict[str, str]:
     )
     role, session = role_arn.rpartition("/")[2], config.get("FunctionName", "function")[:64]
     access_key = f"ASIA{id_[:16].upper()}"
-    sts.register_session(access_key, {
-        "Arn": f"arn:aws:sts::{arn.split(':')[4]}:assumed-role/{role}/{session}", "UserId": f"{role}:{session}",
-        "SecretAccessKey": secret, "SessionToken": token,
-    })  # fmt: skip
-    return {"AWS_ACCESS_KEY_ID": access_key, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": token}
+    sts.register_session(
+        access_key,
+        {
+            "Arn": f"arn:aws:sts::{arn.split(':')[4]}:assumed-role/{role}/{session}",
+            "UserId": f"{role}:{session}",
+            "SecretAccessKey": secret,
+            "SessionToken": token,
+        },
+    )
+    return {
+        "AWS_ACCESS_KEY_ID": access_key,
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_SESSION_TOKEN": token,
+    }
 
 
 _SALT = secrets.token_bytes(32)
@@ -95,7 +124,9 @@ def _is_late(request: Request, signature: HeaderSignature, *, in_query: bool) ->
     if not in_query:
         return request_time_failure(signature) is not None
     try:
-        late: bool = presigned_request_is_expired(signature.amz_date, _first(request.query, "X-Amz-Expires"))
+        late: bool = presigned_request_is_expired(
+            signature.amz_date, _first(request.query, "X-Amz-Expires")
+        )
     except ValueError:
         return True
     return late
@@ -120,7 +151,8 @@ def main() -> None:
     del sys.argv[1:]  # MiniStack reads the rest
     os.chdir(folder)
     key = json.loads(Path(key_file).read_text())
-    # Not in the environment that the process was given. Functions have their roles' credentials under these names.
+    # Not in the environment that the process was given. Functions have their roles' credentials
+    # under these names.
     os.environ |= {"AWS_ACCESS_KEY_ID": key["id"], "AWS_SECRET_ACCESS_KEY": key["secret"]}
     lambda_runtime.execution_credentials = lambda_svc.execution_credentials = role_credentials
     snapshots.install()

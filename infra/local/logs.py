@@ -12,11 +12,15 @@ from infra.operate import target
 RUNTIME_LINES = ("START RequestId", "END RequestId", "REPORT RequestId")
 FUNCTION = re.compile(r"/(\w+?)Log")
 IDS = ("correlation_id", "function_request_id")
-"""Fields that can hold the id of a request, the best first: answers of the API carry the first one."""
+"""Fields that can hold the id of a request, the best first: answers of the API carry the first
+one.
+"""
 
 
 def follow(*, as_json: bool) -> NoReturn:
-    """Print what the functions logged in the last minute, and then what they log from now on, until interrupted."""
+    """Print what the functions logged in the last minute, and then what they log from now on, until
+    interrupted.
+    """
     client = target.local().client("logs")
     since = int(time.time() * 1000) - 60_000
     seen: set[tuple[int, str, str]] = set()
@@ -25,11 +29,15 @@ def follow(*, as_json: bool) -> NoReturn:
         found = [
             (event["timestamp"], group, line)
             for group in groups
-            for page in client.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=since)
+            for page in client.get_paginator("filter_log_events").paginate(
+                logGroupName=group, startTime=since
+            )
             for event in page["events"]
             for line in event["message"].splitlines()
         ]
-        for at, group, line in sorted((entry for entry in found if entry not in seen), key=lambda entry: entry[0]):
+        for at, group, line in sorted(
+            (entry for entry in found if entry not in seen), key=lambda entry: entry[0]
+        ):
             if line.strip() and not line.startswith(RUNTIME_LINES):
                 print(line if as_json else readable(line, group=group, at=at), flush=True)
         since, seen = max([since, *(at for at, _, _ in found)]), set(found)
@@ -37,9 +45,13 @@ def follow(*, as_json: bool) -> NoReturn:
 
 
 def readable(line: str, *, group: str, at: int) -> str:
-    """Time, function, level, message and request id of one line; `at` is its time in milliseconds."""
+    """Time, function, level, message and request id of one line; `at` is its time in
+    milliseconds.
+    """
     named = FUNCTION.search(group)
-    begin = f"{datetime.fromtimestamp(at / 1000):%H:%M:%S}  {(named[1] if named else group).lower():<9}"  # noqa: DTZ006 - of this machine
+    begin = (
+        f"{datetime.fromtimestamp(at / 1000):%H:%M:%S}  {(named[1] if named else group).lower():<9}"  # noqa: DTZ006 - of this machine
+    )
     try:
         fields = json.loads(line)
         return "  ".join([begin, *_parts(fields)])

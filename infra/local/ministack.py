@@ -1,4 +1,6 @@
-"""Runs the local AWS: MiniStack, in a virtual environment of its own, on loopback, its state in the local folder."""
+"""Runs the local AWS: MiniStack, in a virtual environment of its own, on loopback, its state in the
+local folder.
+"""
 
 import fcntl
 import hashlib
@@ -29,7 +31,9 @@ HEALTH_SECONDS = 30  # in which one that runs answers, however busy the machine 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A process of the local AWS. `search` is the address of the server behind its search domains; empty: none."""
+    """A process of the local AWS. `search` is the address of the server behind its search domains;
+    empty: none.
+    """
 
     pid: int
     port: int
@@ -41,13 +45,17 @@ class Running:
 
 
 def install() -> Path:
-    """The interpreter of its virtual environment, which is set up first if it is missing or incomplete.
+    """The interpreter of its virtual environment, which is set up first if it is missing or
+    incomplete.
 
     It is the Python version that functions declare, if this machine has that.
     """
     python = pythons.function_python()
     folder = paths.BUILD / "venvs" / "ministack"
-    done = folder / f"done-{pythons.version_of(python)}-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]}"
+    done = (
+        folder
+        / f"done-{pythons.version_of(python)}-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]}"
+    )
     with paths.building():
         if not done.is_file():
             print(f"Installing the local AWS on Python {pythons.version_of(python)}", flush=True)
@@ -60,7 +68,10 @@ def _make_environment(folder: Path, python: str) -> None:
     uv = [sys.executable, "-m", "uv"]
     options = ["--quiet", "--require-hashes", "--only-binary", ":all:", "--compile-bytecode"]
     subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", python, folder], check=True)
-    subprocess.run([*uv, "pip", "install", *options, "--python", folder / "bin" / "python", "-r", LOCK], check=True)
+    subprocess.run(
+        [*uv, "pip", "install", *options, "--python", folder / "bin" / "python", "-r", LOCK],
+        check=True,
+    )
 
 
 def running() -> Running | None:
@@ -70,7 +81,8 @@ def running() -> Running | None:
 
 
 def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Running:
-    """Start it and return at once; `wait` returns when it answers. Raises `CannotRun` if the port is in use.
+    """Start it and return at once; `wait` returns when it answers. Raises `CannotRun` if the port
+    is in use.
 
     It goes on from the newest snapshot. A process that ends still saves: this waits for it.
     """
@@ -81,18 +93,33 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
         shutil.rmtree(state / "tmp", ignore_errors=True)
         (state / "tmp").mkdir(mode=0o700)
         snapshot = _taken_up(state, port=port)
-        command = [str(install()), "-m", "infra.local.launcher", str(access_key.make(state)), str(state)]
+        command = [
+            str(install()),
+            "-m",
+            "infra.local.launcher",
+            str(access_key.make(state)),
+            str(state),
+        ]
         environment = _environment(port, state, enforces_roles=enforces_roles) | {
             "MINISTACK_OPENSEARCH_ENDPOINT": search, "STATE_DIR": str(snapshot),
         }  # fmt: skip
         (state / "ministack.log").touch(mode=0o600)
         with (state / "ministack.log").open("ab") as log:
             process = subprocess.Popen(
-                command, env=environment, cwd=paths.PROJECT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True, pass_fds=[lock], umask=paths.PRIVATE,
-            )  # fmt: skip
+                command,
+                env=environment,
+                cwd=paths.PROJECT,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                pass_fds=[lock],
+                umask=paths.PRIVATE,
+            )
         started = Running(on_its_own(process), port, search)
-        paths.write_private(_process_file(), json.dumps(asdict(started)))  # the address of search has a credential
+        paths.write_private(
+            _process_file(), json.dumps(asdict(started))
+        )  # the address of search has a credential
     return started
 
 
@@ -106,7 +133,9 @@ def _taken_up(state: Path, *, port: int) -> Path:
 
 
 def check_free(port: int) -> None:
-    """Raise `CannotRun` if another program uses the port than the local AWS that runs or is ending."""
+    """Raise `CannotRun` if another program uses the port than the local AWS that runs or is
+    ending.
+    """
     last = _last_started()
     if last is None or last.port != port:
         _check_free(port)
@@ -114,18 +143,26 @@ def check_free(port: int) -> None:
 
 def _check_free(port: int) -> None:
     if is_taken(port):
-        raise CannotRun(f"Port {port} is in use by another program; choose another: make start PORT={port + 1}")
+        raise CannotRun(
+            f"Port {port} is in use by another program; choose another: make start PORT={port + 1}"
+        )
 
 
 @contextmanager
 def _alone(state: Path) -> Iterator[int]:
-    """The descriptor of a lock that the process of the local AWS inherits, and that its end frees, whatever ends it."""
+    """The descriptor of a lock that the process of the local AWS inherits, and that its end frees,
+    whatever ends it.
+    """
     (state / "lock").touch(mode=0o600)
     with (state / "lock").open("w") as lock:
         if not _locked(lock.fileno()):
-            print("Waiting for the last local AWS, which is still saving what it stores", flush=True)
+            print(
+                "Waiting for the last local AWS, which is still saving what it stores", flush=True
+            )
             if not until(lambda: _locked(lock.fileno()), seconds=STOP_SECONDS):
-                raise CannotRun("The last local AWS does not end; `make stop` says which process it is.")
+                raise CannotRun(
+                    "The last local AWS does not end; `make stop` says which process it is."
+                )
         yield lock.fileno()
 
 
@@ -154,7 +191,9 @@ def wait(process: Running) -> None:
         if _is_ministack(process.port):
             return
         time.sleep(0.05)
-    raise CannotRun(f"The local AWS did not start; its log is {paths.local_state() / 'ministack.log'}")
+    raise CannotRun(
+        f"The local AWS did not start; its log is {paths.local_state() / 'ministack.log'}"
+    )
 
 
 def stop() -> bool:
@@ -170,14 +209,23 @@ def stop() -> bool:
 
 
 def _environment(port: int, state: Path, *, enforces_roles: bool) -> dict[str, str]:
-    """A clean environment: functions inherit it, and the caller's credentials must not reach them."""
+    """A clean environment: functions inherit it, and the caller's credentials must not reach
+    them.
+    """
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return passed_on | {
-        "BIND_HOST": HOST, "GATEWAY_PORT": str(port), "AUTH": str(enforces_roles).lower(), "LOG_LEVEL": "WARNING",
-        "PERSIST_STATE": "1", "S3_PERSIST": "1", "S3_DATA_DIR": str(state / "s3"),
-        "TMPDIR": str(state / "tmp"), "IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0",
+        "BIND_HOST": HOST,
+        "GATEWAY_PORT": str(port),
+        "AUTH": str(enforces_roles).lower(),
+        "LOG_LEVEL": "WARNING",
+        "PERSIST_STATE": "1",
+        "S3_PERSIST": "1",
+        "S3_DATA_DIR": str(state / "s3"),
+        "TMPDIR": str(state / "tmp"),
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
         "AWS_EC2_METADATA_DISABLED": "true",
-    }  # fmt: skip
+    }
 
 
 def _process_file() -> Path:

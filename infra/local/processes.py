@@ -1,4 +1,6 @@
-"""Helps with servers that go on after the command that starts them: their ports on loopback, and ending them."""
+"""Helps with servers that go on after the command that starts them: their ports on loopback, and
+ending them.
+"""
 
 import contextlib
 import os
@@ -12,7 +14,9 @@ HOST = "127.0.0.1"
 
 
 class CannotRun(Exception):
-    """Something on this machine prevents it; the message says in one sentence what, and what to do about it."""
+    """Something on this machine prevents it; the message says in one sentence what, and what to do
+    about it.
+    """
 
 
 def is_taken(port: int) -> bool:
@@ -33,7 +37,9 @@ def free_port() -> int:
 
 
 def on_its_own(process: subprocess.Popen[bytes]) -> int:
-    """The id of a process that outlives this one. `has_ended` asks for its end by the id; the object no longer does."""
+    """The id of a process that outlives this one. `has_ended` asks for its end by the id; the
+    object no longer does.
+    """
     process.returncode = 0
     return process.pid
 

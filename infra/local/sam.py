@@ -1,7 +1,8 @@
-"""Writes what `sam local invoke` needs to run a function of the local stack on the stack's own tables and queues.
+"""Writes what `sam local invoke` needs to run a function of the local stack on the stack's own
+tables and queues.
 
-SAM sets only variables that a template declares, and leaves those empty that refer to resources. So it gets a copy of
-the template that declares every variable, and a file with their values.
+SAM sets only variables that a template declares, and leaves those empty that refer to resources. So
+it gets a copy of the template that declares every variable, and a file with their values.
 """
 
 import json
@@ -15,13 +16,16 @@ from infra.operate import target
 from infra.operate.target import REGION, Target
 
 HOST = "palimpsest.localhost"
-"""The name of this machine within SAM's container. The guard lets names that end in .localhost pass."""
+"""The name of this machine within SAM's container. The guard lets names that end in .localhost
+pass.
+"""
 
 Environments = dict[str, dict[str, str]]
 
 
 def prepare(*, host: str = HOST) -> None:
-    """Write both files and print the command; `host` is the name by which functions reach the local AWS.
+    """Write both files and print the command; `host` is the name by which functions reach the local
+    AWS.
 
     Raises `CannotRun` if the local stack does not run.
     """
@@ -31,35 +35,51 @@ def prepare(*, host: str = HOST) -> None:
     assembly = paths.local_state() / "cdk.out"
     template = json.loads((assembly / f"{place.stack}.template.json").read_text())
     environments = _environments(place, template, host=host)
-    values, copy = paths.local_state() / "sam.env.json", assembly / "sam.template.json"  # it names assets beside it
+    values, copy = (
+        paths.local_state() / "sam.env.json",
+        assembly / "sam.template.json",
+    )  # it names assets beside it
     paths.write_private(values, json.dumps(environments, indent=2) + "\n")  # it holds a key
     paths.write_private(copy, json.dumps(declaring(template, environments)))
     print(f"sam local invoke -t {copy} --env-vars {values} \\")
     print(f"  --add-host {HOST}:host-gateway SessionsFunction -e events/sessions/append.json")
     if any("SEARCH_URL" in each and not each["SEARCH_URL"] for each in environments.values()):
-        print("A container does not see the file of the search index; with `make start SEARCH=dynamodb` it does.")
+        print(
+            "A container does not see the file of the search index; with `make start "
+            "SEARCH=dynamodb` it does."
+        )
 
 
 def declaring(template: dict[str, Any], environments: Environments) -> dict[str, Any]:
     """The template with each function's variables declared, without values."""
     resources = dict(template["Resources"])
     for name, variables in environments.items():
-        properties = resources[name]["Properties"] | {"Environment": {"Variables": dict.fromkeys(variables, "")}}
+        properties = resources[name]["Properties"] | {
+            "Environment": {"Variables": dict.fromkeys(variables, "")}
+        }
         resources[name] = resources[name] | {"Properties": properties}
     return {**template, "Resources": resources}
 
 
 def _environments(place: Target, template: dict[str, Any], *, host: str) -> Environments:
-    """The variables of each function as they are deployed, with those that lead it to the local AWS."""
+    """The variables of each function as they are deployed, with those that lead it to the local
+    AWS.
+    """
     leading = _leading(place, host=host)
     formation, functions = place.client("cloudformation"), place.client("lambda")
     found: Environments = {}
     for name, resource in template["Resources"].items():
         if resource["Type"] == "AWS::Lambda::Function":
-            detail = formation.describe_stack_resource(StackName=place.stack, LogicalResourceId=name)
+            detail = formation.describe_stack_resource(
+                StackName=place.stack, LogicalResourceId=name
+            )
             deployed = detail["StackResourceDetail"]["PhysicalResourceId"]
-            variables = functions.get_function_configuration(FunctionName=deployed)["Environment"]["Variables"]
-            found[name] = {key: _within(value, host=host) for key, value in variables.items()} | leading
+            variables = functions.get_function_configuration(FunctionName=deployed)["Environment"][
+                "Variables"
+            ]
+            found[name] = {
+                key: _within(value, host=host) for key, value in variables.items()
+            } | leading
     return found
 
 
@@ -68,14 +88,19 @@ def _leading(place: Target, *, host: str) -> dict[str, str]:
     if credentials is None or not place.endpoint:
         raise CannotRun("The local stack has no key or address: run `make start` again.")
     return {
-        "AWS_ENDPOINT_URL": _within(place.endpoint, host=host), "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": credentials.access_key, "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+        "AWS_ENDPOINT_URL": _within(place.endpoint, host=host),
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
         "AWS_SESSION_TOKEN": "",  # one of the caller's shell must not go with our key
-    }  # fmt: skip
+    }
 
 
 def _within(value: str, *, host: str) -> str:
-    """A variable's value as it must be in a container: files of this machine are not there, loopback is its own."""
+    """A variable's value as it must be in a container: files of this machine are not there,
+    loopback is its own.
+    """
     url = urlsplit(value)
     if url.scheme == "file":
         return ""

@@ -1,4 +1,6 @@
-"""What the local AWS has saved: the newest snapshot, how old it is, and how it goes on on another port."""
+"""What the local AWS has saved: the newest snapshot, how old it is, and how it goes on on another
+port.
+"""
 
 import re
 from datetime import datetime
@@ -6,17 +8,23 @@ from pathlib import Path
 
 ADDRESS = re.compile(rb"http://localhost:(\d+)/")
 WITH_ADDRESSES = ("apigateway", "cloudformation", "lambda", "sqs")
-"""The services whose state holds addresses; the one that is asked for the port that it was saved on comes last."""
+"""The services whose state holds addresses; the one that is asked for the port that it was saved on
+comes last.
+"""
 UNFINISHED = ".unfinished"
 STOPPED = "stopped"
 """A file in the snapshot of a process that ended in order. Whoever starts from it removes it."""
 AT_STAKE = "at_stake"
-"""A file with the most seconds between a snapshot and the next one, if that takes as long to write as this one did."""
+"""A file with the most seconds between a snapshot and the next one, if that takes as long to write
+as this one did.
+"""
 PROMISED_SECONDS = 10
 
 
 def newest(folder: Path) -> Path | None:
-    """The last complete snapshot, a folder whose name is its time in nanoseconds; None if there is none."""
+    """The last complete snapshot, a folder whose name is its time in nanoseconds; None if there is
+    none.
+    """
     return max((each for each in folder.glob("*") if each.name.isdigit()), default=None)
 
 
@@ -41,7 +49,9 @@ def _at_stake(snapshot: Path) -> int:
 
 
 def move_to(port: int, snapshot: Path) -> None:
-    """Replace the port in the addresses of queues, by which they are known; nothing would read them otherwise."""
+    """Replace the port in the addresses of queues, by which they are known; nothing would read them
+    otherwise.
+    """
     queues = snapshot / f"{WITH_ADDRESSES[-1]}.json"
     saved_at = ADDRESS.search(queues.read_bytes()) if queues.is_file() else None
     if saved_at is None or int(saved_at[1]) == port:

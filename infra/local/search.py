@@ -1,4 +1,6 @@
-"""The OpenSearch server of a local stack that is started with SEARCH=opensearch: it starts and stops with the stack."""
+"""The OpenSearch server of a local stack that is started with SEARCH=opensearch: it starts and
+stops with the stack.
+"""
 
 import json
 import os
@@ -11,13 +13,14 @@ from infra.local.opensearch.server import Place, Server
 from infra.local.processes import CannotRun, has_ended, is_taken
 
 PASSED_THROUGH = 0o711
-"""The mode of the local folder where root starts a server: it runs as somebody else, who has to reach its own folder
-in there, and sees nothing of the rest.
+"""The mode of the local folder where root starts a server: it runs as somebody else, who has to
+reach its own folder in there, and sees nothing of the rest.
 """
 
 
 def start() -> Server:
-    """The server that runs, or a new one with the data of the last; `opensearch.wait` returns when it answers.
+    """The server that runs, or a new one with the data of the last; `opensearch.wait` returns when
+    it answers.
 
     It keeps the port and the credential that it had first, because the stack knows it by them.
     """
@@ -29,7 +32,8 @@ def start() -> Server:
     place = last.place if last else opensearch.new_place()
     if is_taken(place.port):
         raise CannotRun(
-            f"Port {place.port} of the search server is in use by another program; `make reset` gives it a new one."
+            f"Port {place.port} of the search server is in use by another program; `make reset` "
+            f"gives it a new one."
         )
     folder = paths.private(paths.local_state())
     if os.geteuid() == 0:

@@ -1,7 +1,9 @@
-"""Saves the local AWS's state as a whole, every few seconds and when it is asked to end, so that a kill loses little.
+"""Saves the local AWS's state as a whole, every few seconds and when it is asked to end, so that a
+kill loses little.
 
-A copy of the process (fork) does it: nothing changes the state meanwhile, and no request waits. Folders, by time:
-state/<nanoseconds>; the newest is the one to start from. Large contents are files of their own, by their hash.
+A copy of the process (fork) does it: nothing changes the state meanwhile, and no request waits.
+Folders, by time: state/<nanoseconds>; the newest is the one to start from. Large contents are files
+of their own, by their hash.
 """
 
 import asyncio
@@ -31,17 +33,25 @@ LEAST_PAUSE_SECONDS = 3
 DRAIN_SECONDS = 10
 LARGE = 1_000_000  # bytes
 BLOB = "__blob__"
-BUSY = json.dumps({
-    "type": "urn:palimpsest:problem:unavailable", "title": "Unavailable", "status": 503, "code": "unavailable",
-    "detail": "The local stack is stopping.", "retryable": True,
-}).encode()  # fmt: skip
+BUSY = json.dumps(
+    {
+        "type": "urn:palimpsest:problem:unavailable",
+        "title": "Unavailable",
+        "status": 503,
+        "code": "unavailable",
+        "detail": "The local stack is stopping.",
+        "retryable": True,
+    }
+).encode()
 
 
 class Saving:
-    """Passes requests on to `app`, and saves what they change. What is saved is at most 10 s old, as long as the state
-    is so small (some 200 MB) that a snapshot takes no longer than 3 s; a start says what was at stake.
+    """Passes requests on to `app`, and saves what they change. What is saved is at most 10 s old,
+    as long as the state is so small (some 200 MB) that a snapshot takes no longer than 3 s; a start
+    says what was at stake.
 
-    Asked to end, it refuses new requests of the API, waits up to 10 s for those under way, saves, and ends the process.
+    Asked to end, it refuses new requests of the API, waits up to 10 s for those under way, saves,
+    and ends the process.
     """
 
     def __init__(self, app: App) -> None:
@@ -77,7 +87,9 @@ class Saving:
     def _begin(self) -> None:
         loop = asyncio.get_running_loop()
         self._tasks.append(loop.create_task(self._save_again_and_again()))
-        loop.add_signal_handler(signal.SIGTERM, lambda: self._tasks.append(loop.create_task(self._stop())))
+        loop.add_signal_handler(
+            signal.SIGTERM, lambda: self._tasks.append(loop.create_task(self._stop()))
+        )
 
     async def _save_again_and_again(self) -> None:
         took = 0.0
@@ -98,7 +110,9 @@ class Saving:
             for worker in [each for pool in lambda_runtime._workers.values() for each in pool]:  # noqa: SLF001
                 if worker._proc is not None:  # noqa: SLF001
                     worker._proc.kill()  # noqa: SLF001
-            os._exit(0 if is_saved else 1)  # threads that wait for a function would hold up an orderly end
+            os._exit(
+                0 if is_saved else 1
+            )  # threads that wait for a function would hold up an orderly end
 
 
 def _pause(took: float) -> float:
@@ -117,14 +131,19 @@ async def _save(*, is_last: bool) -> bool:
 
 
 async def _answer(send: Send, status: int, body: bytes) -> None:
-    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
     start: Message = {"type": "http.response.start", "status": status, "headers": headers}
     await send(start)
     await send({"type": "http.response.body", "body": body})
 
 
 def _save_and_exit(snapshot: Path, *, is_last: bool) -> NoReturn:
-    """Runs in the copy of the process, which ends with it; whatever it changes in memory, nobody else sees."""
+    """Runs in the copy of the process, which ends with it; whatever it changes in memory, nobody
+    else sees.
+    """
     try:
         copy.deepcopy = lambda value, *_: value  # all of it is a copy already
         _drop_delivered()
@@ -184,7 +203,9 @@ def digest(content: bytes) -> str:
 def _drop_delivered() -> None:
     """Remove stream records that every function has received that is started by them."""
     for (account, region, table), records in dynamodb._stream_records.all_items():  # noqa: SLF001
-        found = list(_positions(account, region, dynamodb._tables.get_scoped(account, region, table)))  # noqa: SLF001
+        found = list(
+            _positions(account, region, dynamodb._tables.get_scoped(account, region, table))  # noqa: SLF001
+        )  # noqa: RUF100, SLF001
         trimmed = dynamodb._stream_trimmed.get_scoped(account, region, table, 0)  # noqa: SLF001
         delivered = max(0, min(found, default=trimmed) - trimmed)
         del records[:delivered]
@@ -192,14 +213,20 @@ def _drop_delivered() -> None:
 
 
 def _positions(account: str, region: str, table: dict[str, Any]) -> Iterator[int]:
-    """How far the event source mappings of the table's stream are; 0 for one that has read nothing yet."""
+    """How far the event source mappings of the table's stream are; 0 for one that has read nothing
+    yet.
+    """
     for _, _, mapping in lambda_svc._iter_all_esms():  # noqa: SLF001
         if mapping["EventSourceArn"] == table.get("LatestStreamArn"):
-            yield lambda_svc._dynamodb_stream_positions.get_scoped(account, region, mapping["UUID"], 0)  # noqa: SLF001
+            yield lambda_svc._dynamodb_stream_positions.get_scoped(  # noqa: SLF001
+                account, region, mapping["UUID"], 0
+            )  # noqa: RUF100, SLF001
 
 
 def install() -> None:
-    """Make MiniStack load what `Saving` saved: streams, which it keeps no state of, and large contents too."""
+    """Make MiniStack load what `Saving` saved: streams, which it keeps no state of, and large
+    contents too.
+    """
     lambda_svc._externalize_code_zip = lambda_svc._prune_orphan_code_blobs = lambda *_: None  # noqa: SLF001
     as_saved = persistence._json_object_hook  # noqa: SLF001
     persistence._json_object_hook = lambda found: (  # noqa: SLF001
@@ -209,9 +236,14 @@ def install() -> None:
     _with_messages_to_be_received(sqs.load_persisted_state)
 
 
-def _with_streams(get: Callable[[], dict[str, Any]], load: Callable[[dict[str, Any]], None]) -> None:
+def _with_streams(
+    get: Callable[[], dict[str, Any]], load: Callable[[dict[str, Any]], None]
+) -> None:
     def get_state() -> dict[str, Any]:
-        return get() | {"streams": dynamodb._stream_records, "streams_trimmed": dynamodb._stream_trimmed}  # noqa: SLF001
+        return get() | {
+            "streams": dynamodb._stream_records,  # noqa: SLF001
+            "streams_trimmed": dynamodb._stream_trimmed,  # noqa: SLF001
+        }  # noqa: RUF100, SLF001
 
     def load_persisted_state(data: dict[str, Any]) -> None:
         load(data)

@@ -1,4 +1,6 @@
-"""Has the local AWS compare a vector with those of its owner alone, and not with all of the table."""
+"""Has the local AWS compare a vector with those of its owner alone, and not with all of the
+table.
+"""
 
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -11,16 +13,26 @@ _WANTED: ContextVar[Terms] = ContextVar("wanted", default=[])  # noqa: B039 - no
 
 
 def install() -> None:
-    """MiniStack reads each vector of the table, 4 ms each, before it looks whether the item meets the condition."""
-    terms_of, entry_of, search = dynamodb._vector_condition_terms, dynamodb._vector_entry, dynamodb._search_vectors  # noqa: SLF001
+    """MiniStack reads each vector of the table, 4 ms each, before it looks whether the item meets
+    the condition.
+    """
+    terms_of, entry_of, search = (
+        dynamodb._vector_condition_terms,  # noqa: SLF001
+        dynamodb._vector_entry,  # noqa: SLF001
+        dynamodb._search_vectors,  # noqa: SLF001
+    )  # noqa: RUF100, SLF001
 
     def noting_terms(*arguments: Any) -> tuple[Terms | None, str | None]:
         terms, problem = terms_of(*arguments)
         _WANTED.set(terms or [])
         return terms, problem
 
-    def wanted_entry(table: Mapping[str, Any], index: Mapping[str, Any], item: Mapping[str, Any] | None) -> Any:
-        is_other = item is not None and any(item.get(name) != value for name, value in _WANTED.get())
+    def wanted_entry(
+        table: Mapping[str, Any], index: Mapping[str, Any], item: Mapping[str, Any] | None
+    ) -> Any:
+        is_other = item is not None and any(
+            item.get(name) != value for name, value in _WANTED.get()
+        )
         return None if is_other else entry_of(table, index, item)
 
     def wanted_search(data: Mapping[str, Any]) -> Any:

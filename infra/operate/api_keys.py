@@ -1,8 +1,9 @@
-"""Creates, lists and revokes the API keys of tenants; a key is shown once, and only its hash is stored.
+"""Creates, lists and revokes the API keys of tenants; a key is shown once, and only its hash is
+stored.
 
-python -m infra.operate.api_keys create --tenant acme --scopes read,write --expires-days 90 --label laptop
-python -m infra.operate.api_keys list --tenant acme
-python -m infra.operate.api_keys revoke KEY_ID
+python -m infra.operate.api_keys create --tenant acme --scopes read,write --expires-days 90 --label
+laptop python -m infra.operate.api_keys list --tenant acme python -m infra.operate.api_keys revoke
+KEY_ID
 """
 
 import argparse
@@ -68,8 +69,12 @@ class ApiKeys:
         expires_days: float | None = None,
         secret: str | None = None,
     ) -> str:
-        """Store a new key and return it; it cannot be read again. `secret` is a key that the table has lost."""
-        secret = secret or "pal_" + base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+        """Store a new key and return it; it cannot be read again. `secret` is a key that the table
+        has lost.
+        """
+        secret = secret or "pal_" + base64.urlsafe_b64encode(
+            secrets.token_bytes(32)
+        ).decode().rstrip("=")
         item = self._items(
             *key_place(key_id(secret)),
             type="api_key",
@@ -98,17 +103,23 @@ class ApiKeys:
             return None
 
     def list(self, tenant: str | None = None) -> Iterator[Key]:
-        """All keys, or those of a tenant. This scans the table, which is small; nothing else does."""
+        """All keys, or those of a tenant. This scans the table, which is small; nothing else
+        does.
+        """
         found = map(_key, self._items.scan(ApiKeyItem.pk.startswith("key#")))
         return (key for key in found if tenant is None or key.tenant == tenant)
 
     def meant_by(self, text: str) -> tuple[Key, ...]:
         """The keys, unless they are revoked, whose id begins so or whose label it is."""
         usable = (key for key in self.list() if not key.revoked)
-        return tuple(key for key in usable if text and (key.id.startswith(text) or key.label == text))
+        return tuple(
+            key for key in usable if text and (key.id.startswith(text) or key.label == text)
+        )
 
     def revoke(self, identity: str) -> bool:
-        """Revoke the key; returns whether it exists. The authorizer caches its answers for a minute."""
+        """Revoke the key; returns whether it exists. The authorizer caches its answers for a
+        minute.
+        """
         item = self._items(*key_place(identity))
         try:
             item.update([ApiKeyItem.revoked.set(True)], condition=ApiKeyItem.pk.exists())
@@ -119,7 +130,9 @@ class ApiKeys:
         return True
 
     def remove(self, identity: str) -> None:
-        """Delete the key, whether or not it exists; revoked keys stay listed, deleted ones do not."""
+        """Delete the key, whether or not it exists; revoked keys stay listed, deleted ones do
+        not.
+        """
         self._items(*key_place(identity)).delete()
 
 
@@ -150,11 +163,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="python -m infra.operate.api_keys", description="API keys of tenants")
+    made = argparse.ArgumentParser(
+        prog="python -m infra.operate.api_keys", description="API keys of tenants"
+    )
     commands = made.add_subparsers(required=True)
     create = commands.add_parser("create", help="make a key; it is shown once")
     create.add_argument("--tenant", required=True, type=_tenant)
-    create.add_argument("--scopes", type=_scopes, default=("read", "write"), help="read,write,admin or some of them")
+    create.add_argument(
+        "--scopes", type=_scopes, default=("read", "write"), help="read,write,admin or some of them"
+    )
     create.add_argument("--expires-days", type=float)
     create.add_argument("--label", default="")
     create.set_defaults(run=_create)
@@ -163,7 +180,8 @@ def parser() -> argparse.ArgumentParser:
     listing.set_defaults(run=_list)
     revoke = commands.add_parser("revoke", help="refuse a key from now on")
     revoke.add_argument(
-        "key", help="the id, the beginning of it, or the label; it must mean one key that is not revoked"
+        "key",
+        help="the id, the beginning of it, or the label; it must mean one key that is not revoked",
     )
     revoke.set_defaults(run=_revoke)
     for command in (create, listing, revoke):
@@ -173,7 +191,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _tenant(text: str) -> str:
     if text == OPERATOR:
-        raise argparse.ArgumentTypeError(f"{text!r} is the name that the service uses for its operator")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is the name that the service uses for its operator"
+        )
     if not TENANT.fullmatch(text) or not text.strip("."):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a tenant id: up to 128 characters of A-Z a-z 0-9 . _ : @ + | = -"
@@ -189,7 +209,9 @@ def _scopes(text: str) -> tuple[str, ...]:
 
 
 def _create(keys: ApiKeys, parsed: argparse.Namespace) -> None:
-    secret = keys.create(parsed.tenant, scopes=parsed.scopes, label=parsed.label, expires_days=parsed.expires_days)
+    secret = keys.create(
+        parsed.tenant, scopes=parsed.scopes, label=parsed.label, expires_days=parsed.expires_days
+    )
     print(f"{secret}\n\nStore it now: it is not shown again. Its id is {key_id(secret)}.")
 
 
@@ -199,13 +221,18 @@ def _list(keys: ApiKeys, parsed: argparse.Namespace) -> None:
         if key.expires_at is not None:
             until = f"expires {datetime.fromtimestamp(key.expires_at, UTC):%Y-%m-%d}"
         state = "revoked" if key.revoked else until
-        print(f"{key.id}  {key.tenant}  {' '.join(key.scopes)}  {key.created_at}  {state}  {key.label}")
+        print(
+            f"{key.id}  {key.tenant}  {' '.join(key.scopes)}  {key.created_at}  {state}  "
+            f"{key.label}"
+        )
 
 
 def _revoke(keys: ApiKeys, parsed: argparse.Namespace) -> None:
     meant = keys.meant_by(parsed.key)
     if not meant:
-        raise SystemExit(f"There is no key with this id or label that is not revoked: {parsed.key!r}.")
+        raise SystemExit(
+            f"There is no key with this id or label that is not revoked: {parsed.key!r}."
+        )
     if len(meant) > 1:
         several = "\n".join(f"{key.id}  {key.tenant}  {key.label}" for key in meant)
         raise SystemExit(f"{parsed.key!r} means {len(meant)} keys; nothing was revoked:\n{several}")

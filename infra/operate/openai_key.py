@@ -1,7 +1,8 @@
-"""Stores the OpenAI key where the workers read it: in a SecureString parameter, which the stack lets them read.
+"""Stores the OpenAI key where the workers read it: in a SecureString parameter, which the stack
+lets them read.
 
-OPENAI_API_KEY=… python -m infra.operate.openai_key [--stack Palimpsest-prod]
-python -m infra.operate.openai_key --delete
+OPENAI_API_KEY=… python -m infra.operate.openai_key [--stack Palimpsest-prod] python -m
+infra.operate.openai_key --delete
 
 It asks for the key if the variable is empty.
 """
@@ -19,12 +20,16 @@ from infra.operate.target import Target
 
 
 def store(place: Target, outputs: Mapping[str, str], key: str) -> None:
-    """Store it as the key of that stack. If `key` is empty, the stored one is deleted: workers then use no model."""
+    """Store it as the key of that stack. If `key` is empty, the stored one is deleted: workers then
+    use no model.
+    """
     client = place.client("ssm")
     name = outputs["OpenAiKeyParameter"]
     if key:
         encryption = {"KeyId": outputs["KeyArn"]} if "KeyArn" in outputs else {}
-        client.put_parameter(Name=name, Value=key, Type="SecureString", Overwrite=True, **encryption)
+        client.put_parameter(
+            Name=name, Value=key, Type="SecureString", Overwrite=True, **encryption
+        )
         return
     try:
         client.delete_parameter(Name=name)

@@ -1,9 +1,10 @@
-"""Sends failed work through the queues again: dead letters to their queues, and parked records as the work they name.
+"""Sends failed work through the queues again: dead letters to their queues, and parked records as
+the work they name.
 
 python -m infra.operate.redrive [--stack Palimpsest-prod]
 
-SQS could move dead letters by itself (`StartMessageMoveTask`). The local AWS has no such call, and it would also move
-messages that no queue of this stack can use, which stay here and are listed.
+SQS could move dead letters by itself (`StartMessageMoveTask`). The local AWS has no such call, and
+it would also move messages that no queue of this stack can use, which stay here and are listed.
 """
 
 import argparse
@@ -19,17 +20,24 @@ from infra.operate import target
 from infra.operate.target import Target
 
 QUEUE_OF_KIND = {
-    "summarize": "Summarize", "extract": "Extract", "flush": "Extract", "reindex": "Reindex",
-    **dict.fromkeys(("delete", "withdraw", "redact", "forget", "forget_sessions", "erase", "retain"), "Sweep"),
+    "summarize": "Summarize",
+    "extract": "Extract",
+    "flush": "Extract",
+    "reindex": "Reindex",
+    **dict.fromkeys(
+        ("delete", "withdraw", "redact", "forget", "forget_sessions", "erase", "retain"), "Sweep"
+    ),
     **dict.fromkeys(("upload", "export", "import"), "Sweep"),
-}  # fmt: skip
+}
 EMBED = "Embed"
 EVENTS, EVENT = "Events", {"name", "tenant", "ids"}
 """The queue of events that the bus did not take, and the fields of its messages."""
 GROUP = re.compile(r"[!-~]{1,128}")
 """The texts that SQS accepts as a message group."""
 CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"}, {"tenant", "job_id"})
-"""The fields of a message about a record, a conversation message or a redaction that the search index may lack."""
+"""The fields of a message about a record, a conversation message or a redaction that the search
+index may lack.
+"""
 
 
 class Redrive:
@@ -45,7 +53,9 @@ class Redrive:
         self._stream: Any = place.client("dynamodbstreams")
 
     def dead_letters(self) -> tuple[Counter[str], list[str]]:
-        """Move the dead letters: returns how many went to each queue, and the ids of those without work, which stay."""
+        """Move the dead letters: returns how many went to each queue, and the ids of those without
+        work, which stay.
+        """
         source = self._outputs["DeadLettersUrl"]
         moved: Counter[str] = Counter()
         stay = []
@@ -62,7 +72,9 @@ class Redrive:
         return moved, stay
 
     def parked(self) -> tuple[int, list[str]]:
-        """Start the work of parked records: returns how many jobs, and the ids of messages without work, which stay."""
+        """Start the work of parked records: returns how many jobs, and the ids of messages without
+        work, which stay.
+        """
         source = self._outputs["ParkedQueueUrl"]
         started, stay = 0, []
         for message in self._messages(source):
@@ -76,7 +88,9 @@ class Redrive:
         return started, stay
 
     def _send(self, queue: str, body: str, *, tenant: object) -> None:
-        """Send it in its tenant's message group, as at first: one tenant's failures must not delay the others."""
+        """Send it in its tenant's message group, as at first: one tenant's failures must not delay
+        the others.
+        """
         is_group = isinstance(tenant, str) and GROUP.fullmatch(tenant)
         group = {"MessageGroupId": tenant} if is_group else {}
         self._sqs.send_message(QueueUrl=self._url(queue), MessageBody=body, **group)
@@ -94,9 +108,13 @@ class Redrive:
         return queue
 
     def _messages(self, queue: str) -> Iterator[dict[str, Any]]:
-        """All waiting messages. A receive that waits asks all servers of the queue: if it is empty, none is left."""
+        """All waiting messages. A receive that waits asks all servers of the queue: if it is empty,
+        none is left.
+        """
         while True:
-            answer = self._sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+            answer = self._sqs.receive_message(
+                QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1
+            )
             if not answer.get("Messages"):
                 return
             yield from answer["Messages"]
@@ -105,8 +123,9 @@ class Redrive:
         self._sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
 
     def _keys(self, parked: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The keys of the items that a parked message names: an item that the dispatcher could not read, or those of a
-        batch of the stream that it failed on. A batch that has left the stream gives none: the sweep finds its jobs.
+        """The keys of the items that a parked message names: an item that the dispatcher could not
+        read, or those of a batch of the stream that it failed on. A batch that has left the stream
+        gives none: the sweep finds its jobs.
         """
         if "DDBStreamBatchInfo" not in parked:
             yield {name: {"S": parked["keys"][name]["S"]} for name in ("pk", "sk")}
@@ -117,7 +136,10 @@ class Redrive:
                 StreamArn=batch["streamArn"], ShardId=batch["shardId"],
                 ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=batch["startSequenceNumber"],
             )["ShardIterator"]  # fmt: skip
-        except (self._stream.exceptions.TrimmedDataAccessException, self._stream.exceptions.ResourceNotFoundException):
+        except (
+            self._stream.exceptions.TrimmedDataAccessException,
+            self._stream.exceptions.ResourceNotFoundException,
+        ):
             return
         while iterator:  # an answer holds 1 MB at most, or nothing at all although there is more
             answer = self._stream.get_records(ShardIterator=iterator)
@@ -130,7 +152,9 @@ class Redrive:
             iterator = answer.get("NextShardIterator")
 
     def _start(self, key: Mapping[str, Any]) -> bool:
-        """Send the work of that item, if any: a job that has not ended, or a change for the search index."""
+        """Send the work of that item, if any: a job that has not ended, or a change for the search
+        index.
+        """
         work = self._job(key) if key["sk"]["S"] == "job" else self._change(key)
         if work is None:
             return False
@@ -138,15 +162,22 @@ class Redrive:
         return True
 
     def _job(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        item = self._table.get_item(TableName=self._outputs["SessionsTable"], Key=key, ConsistentRead=True).get("Item")
+        item = self._table.get_item(
+            TableName=self._outputs["SessionsTable"], Key=key, ConsistentRead=True
+        ).get("Item")
         if item is None or item["type"]["S"] != "job" or item["state"]["S"] in ("done", "failed"):
             return None
         tenant, _, job_id = item["pk"]["S"].split("#")
         return {"tenant": tenant, "job_id": job_id, "kind": item["kind"]["S"]}
 
     def _change(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The change of the record or message with that key; None for other items, and without a search index."""
-        (tenant, owner), (kind, _, name) = key["pk"]["S"].split("#")[:2], key["sk"]["S"].partition("#")
+        """The change of the record or message with that key; None for other items, and without a
+        search index.
+        """
+        (tenant, owner), (kind, _, name) = (
+            key["pk"]["S"].split("#")[:2],
+            key["sk"]["S"].partition("#"),
+        )
         if f"{EMBED}QueueUrl" not in self._outputs:
             return None
         if kind == "r":
@@ -166,7 +197,10 @@ def main(arguments: list[str] | None = None) -> None:
         started, unread = redrive.parked()
     except (ClientError, BotoCoreError) as error:
         raise SystemExit(f"The queues could not be emptied: {error}") from error
-    print(f"dead letters: {moved.total()} sent again", *(f"{name.lower()} {count}" for name, count in moved.items()))
+    print(
+        f"dead letters: {moved.total()} sent again",
+        *(f"{name.lower()} {count}" for name, count in moved.items()),
+    )
     print(f"parked: {started} started")
     for message_id in (*unknown, *unread):
         print(f"message {message_id} names no work of this stack and stays in its queue")

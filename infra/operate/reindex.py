@@ -1,4 +1,5 @@
-"""Rebuilds the search index of a stack from its tables while the stack goes on serving, and waits until it is done.
+"""Rebuilds the search index of a stack from its tables while the stack goes on serving, and waits
+until it is done.
 
 python -m infra.operate.reindex [--stack Palimpsest-prod]
 """
@@ -21,9 +22,11 @@ FUNCTION = "ReindexFunction"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is: the job's state, how many documents are indexed, and the last error if a step has failed.
+    """How far it is: the job's state, how many documents are indexed, and the last error if a step
+    has failed.
 
-    `left_out` counts the documents that have no vector, because the embedding model refuses their text.
+    `left_out` counts the documents that have no vector, because the embedding model refuses their
+    text.
     """
 
     state: str
@@ -41,33 +44,47 @@ class Progress:
 class Reindex:
     """Starts a rebuild and reads how far it is.
 
-    The stack's own function starts it, because that knows the tables, the index, and the model that makes the vectors.
+    The stack's own function starts it, because that knows the tables, the index, and the model that
+    makes the vectors.
     """
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
         if FUNCTION not in outputs:
-            raise SystemExit(f"The stack {place.stack} has no search index, so there is nothing to rebuild.")
+            raise SystemExit(
+                f"The stack {place.stack} has no search index, so there is nothing to rebuild."
+            )
         self._outputs = outputs
         self._lambda: Any = place.client("lambda")
         self._table: Any = place.client("dynamodb")
 
     def start(self) -> dict[str, Any]:
-        """The job's `tenant` and `job_id`, and `is_new`: false if one was running already. There is one at a time."""
+        """The job's `tenant` and `job_id`, and `is_new`: false if one was running already. There is
+        one at a time.
+        """
         answer = self._lambda.invoke(FunctionName=self._outputs[FUNCTION], Payload=b"{}")
         job: dict[str, Any] = json.loads(answer["Payload"].read())
         if "job_id" not in job:
-            raise SystemExit(f"The function {self._outputs[FUNCTION]} failed ({job.get('errorType')}): see its log.")
+            raise SystemExit(
+                f"The function {self._outputs[FUNCTION]} failed ({job.get('errorType')}): see its "
+                f"log."
+            )
         return job
 
     def look(self, job: Mapping[str, Any]) -> Progress:
         key = {"pk": {"S": f"{job['tenant']}#job#{job['job_id']}"}, "sk": {"S": "job"}}
-        item = self._table.get_item(TableName=self._outputs["SessionsTable"], Key=key, ConsistentRead=True)["Item"]
+        item = self._table.get_item(
+            TableName=self._outputs["SessionsTable"], Key=key, ConsistentRead=True
+        )["Item"]
         outcome = json.loads(item["outcome"]["S"])
         return Progress(item["state"]["S"], **outcome.get("result", {}), error=outcome.get("error"))
 
 
-def follow(reindex: Reindex, *, say: Callable[[str], None], pause: Callable[[float], None] = time.sleep) -> bool:
-    """Start and wait, and pass each change to `say`; whether it was completed. `pause` waits that many seconds."""
+def follow(
+    reindex: Reindex, *, say: Callable[[str], None], pause: Callable[[float], None] = time.sleep
+) -> bool:
+    """Start and wait, and pass each change to `say`; whether it was completed. `pause` waits that
+    many seconds.
+    """
     job = reindex.start()
     say(f"{'started' if job['is_new'] else 'already running'}: {job['job_id']}")
     last, now = None, reindex.look(job)
@@ -94,7 +111,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (ClientError, BotoCoreError) as error:
         raise SystemExit(f"The stack {place.stack} did not answer: {error}") from error
     except KeyboardInterrupt:
-        raise SystemExit("The rebuild goes on; the same command shows its progress again.") from None
+        raise SystemExit(
+            "The rebuild goes on; the same command shows its progress again."
+        ) from None
     raise SystemExit(0 if is_done else 1)
 
 

@@ -1,4 +1,5 @@
-"""Restores the tables of a stack to one second, each into a new table beside it, which is left as it is.
+"""Restores the tables of a stack to one second, each into a new table beside it, which is left as
+it is.
 
 python -m infra.operate.restore [--stack Palimpsest-prod] [--at 2026-01-05T09:00:00Z]
 """
@@ -20,32 +21,39 @@ SETTLED_SECONDS, BETWEEN = 7_200, 5
 
 
 class Restore:
-    """Restores one stack's tables. AWS carries neither streams nor expiry nor backups over: they are set again."""
+    """Restores one stack's tables. AWS carries neither streams nor expiry nor backups over: they
+    are set again.
+    """
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
         self._dynamodb: Any = place.client("dynamodb")
         self._names = [outputs[name] for name in TABLES]
 
     def moment(self, wanted: datetime | None) -> datetime:
-        """The second to restore to: the wanted one, or the latest that all tables have. Raises `SystemExit` if one of
-        them can't be restored to it; nothing was begun then.
+        """The second to restore to: the wanted one, or the latest that all tables have. Raises
+        `SystemExit` if one of them can't be restored to it; nothing was begun then.
         """
         spans = {name: self._span(name) for name in self._names}
         found = (wanted or min(latest for _, latest in spans.values())).replace(microsecond=0)
         for name, (earliest, latest) in spans.items():
             if wanted is not None and not earliest.replace(microsecond=0) <= found <= latest:
                 raise SystemExit(
-                    f"{name} can be restored from {earliest:%FT%TZ} to {latest:%FT%TZ}, not to {found:%FT%TZ}."
+                    f"{name} can be restored from {earliest:%FT%TZ} to {latest:%FT%TZ}, not to "
+                    f"{found:%FT%TZ}."
                 )
         return found
 
     def _span(self, name: str) -> tuple[datetime, datetime]:
-        found = self._dynamodb.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+        found = self._dynamodb.describe_continuous_backups(TableName=name)[
+            "ContinuousBackupsDescription"
+        ]
         backups = found.get("PointInTimeRecoveryDescription", {})
         if backups.get("PointInTimeRecoveryStatus") != "ENABLED":
             raise SystemExit(f"{name} has no backups: point-in-time recovery is off.")
         now = datetime.now(UTC)
-        return backups.get("EarliestRestorableDateTime", now), backups.get("LatestRestorableDateTime", now)
+        return backups.get("EarliestRestorableDateTime", now), backups.get(
+            "LatestRestorableDateTime", now
+        )
 
     def __call__(self, moment: datetime) -> dict[str, str]:
         """Restore every table, and return the new names by the old ones."""
@@ -64,7 +72,8 @@ class Restore:
         while self._described(name)["TableStatus"] != "ACTIVE":
             if time.monotonic() > until:
                 raise SystemExit(
-                    f"{name} is still being restored. Set its stream, expiry and backups once it is there."
+                    f"{name} is still being restored. Set its stream, expiry and backups once it "
+                    f"is there."
                 )
             time.sleep(BETWEEN)
 
@@ -82,19 +91,28 @@ class Restore:
             given = {"Enabled": True, "AttributeName": ttl["AttributeName"]}
             self._dynamodb.update_time_to_live(TableName=new, TimeToLiveSpecification=given)
         backups = {"PointInTimeRecoveryEnabled": True}
-        self._dynamodb.update_continuous_backups(TableName=new, PointInTimeRecoverySpecification=backups)
+        self._dynamodb.update_continuous_backups(
+            TableName=new, PointInTimeRecoverySpecification=backups
+        )
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     target.add_argument(parser)
-    parser.add_argument("--at", type=_moment, help="the second, in RFC 3339 (default: the latest that all tables have)")
+    parser.add_argument(
+        "--at",
+        type=_moment,
+        help="the second, in RFC 3339 (default: the latest that all tables have)",
+    )
     parsed = parser.parse_args(arguments)
     place = target.chosen(parsed)
     restore = Restore(place, place.outputs())
     try:
         moment = restore.moment(parsed.at)
-        print(f"Restoring to {moment:%FT%TZ}: what was written in the {_lost(moment)} since then is not in it.")
+        print(
+            f"Restoring to {moment:%FT%TZ}: what was written in the {_lost(moment)} since then is "
+            f"not in it."
+        )
         made = restore(moment)
     except (ClientError, BotoCoreError) as error:
         raise SystemExit(f"The tables of {place.stack} can't be restored: {error}") from error

@@ -35,21 +35,29 @@ class Target:
 
 
 def local_session(folder: Path | None = None) -> boto3.Session:
-    """The account of the local AWS that runs in that folder (default: this project's), by the key of its start."""
+    """The account of the local AWS that runs in that folder (default: this project's), by the key
+    of its start.
+    """
     key = access_key.read(folder or paths.local_state())
-    return boto3.Session(aws_access_key_id=key.id, aws_secret_access_key=key.secret, region_name=REGION)
+    return boto3.Session(
+        aws_access_key_id=key.id, aws_secret_access_key=key.secret, region_name=REGION
+    )
 
 
 def local() -> Target:
     """The stack that `make start` deployed."""
     found = endpoint.read()
     if found is None:
-        raise SystemExit("No local stack was started: run `make start`, or name a deployed stack with --stack.")
+        raise SystemExit(
+            "No local stack was started: run `make start`, or name a deployed stack with --stack."
+        )
     return Target(found.stack, local_session(), found.aws_endpoint)
 
 
 def add_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stack", help="a deployed stack, such as Palimpsest-prod (default: the local one)")
+    parser.add_argument(
+        "--stack", help="a deployed stack, such as Palimpsest-prod (default: the local one)"
+    )
 
 
 def chosen(arguments: argparse.Namespace) -> Target:

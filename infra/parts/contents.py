@@ -1,4 +1,6 @@
-"""The bucket for what an item of a table can't hold, and the permissions that functions get on it."""
+"""The bucket for what an item of a table can't hold, and the permissions that functions get on
+it.
+"""
 
 from typing import cast
 
@@ -13,24 +15,31 @@ from infra.parts.accepted import accept
 
 READ, ADD, REMOVE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
 RESTORED_DAYS = 34
-"""Removed contents can be brought back as long as a table can be restored; S3 removes them within a day after that."""
+"""Removed contents can be brought back as long as a table can be restored; S3 removes them within a
+day after that.
+"""
 EXPORTS = "exports/"
 """What is removed takes the exports that hold it along, also where no job removes it."""
 PASSING, PASSING_DAYS = "passing/", 30
-"""What waits to be extracted goes once it is; what can't be is kept as long as the job that failed."""
+"""What waits to be extracted goes once it is; what can't be is kept as long as the job that
+failed.
+"""
 
 
 class Contents(Construct):
-    """Large contents of conversations, exports for as long as their links work, and what waits to be extracted.
+    """Large contents of conversations, exports for as long as their links work, and what waits to
+    be extracted.
 
-    Functions can only remove an object's current version; nobody reads older ones without an operator's rights.
+    Functions can only remove an object's current version; nobody reads older ones without an
+    operator's rights.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
         super().__init__(scope, "Contents")
         self._key = key
         self.bucket = s3.Bucket(
-            self, "Bucket",
+            self,
+            "Bucket",
             encryption=s3.BucketEncryption.S3_MANAGED if key is None else s3.BucketEncryption.KMS,
             encryption_key=key,
             bucket_key_enabled=key is not None,
@@ -40,26 +49,39 @@ class Contents(Construct):
             versioned=True,
             lifecycle_rules=[
                 s3.LifecycleRule(
-                    id="Removed", noncurrent_version_expiration=Duration.days(RESTORED_DAYS),
-                    expired_object_delete_marker=True, abort_incomplete_multipart_upload_after=Duration.days(1),
+                    id="Removed",
+                    noncurrent_version_expiration=Duration.days(RESTORED_DAYS),
+                    expired_object_delete_marker=True,
+                    abort_incomplete_multipart_upload_after=Duration.days(1),
                 ),
                 *(
                     s3.LifecycleRule(
-                        id=prefix.capitalize(), prefix=f"{prefix}/", expiration=Duration.days(7),
+                        id=prefix.capitalize(),
+                        prefix=f"{prefix}/",
+                        expiration=Duration.days(7),
                         noncurrent_version_expiration=Duration.days(1),
                     )
                     for prefix in ("exports", "imports")
                 ),
                 s3.LifecycleRule(
-                    id="Passing", prefix=PASSING, expiration=Duration.days(PASSING_DAYS),
+                    id="Passing",
+                    prefix=PASSING,
+                    expiration=Duration.days(PASSING_DAYS),
                     noncurrent_version_expiration=Duration.days(1),
                 ),
             ],
             removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
-        )  # fmt: skip
-        accept(self, "S1", because="The functions alone reach it; CloudTrail's data events log each call if wanted.")
+        )
+        accept(
+            self,
+            "S1",
+            because="The functions alone reach it; CloudTrail's data events log each call if "
+            "wanted.",
+        )
         if not stage.https_only:
-            accept(self, "S10", because="The local AWS listens on loopback and speaks plain HTTP only.")
+            accept(
+                self, "S10", because="The local AWS listens on loopback and speaks plain HTTP only."
+            )
 
     @property
     def _name(self) -> str:
@@ -67,7 +89,9 @@ class Contents(Construct):
         return Stack.of(self).get_logical_id(cast(s3.CfnBucket, self.bucket.node.default_child))
 
     def grant(self, user: iam.Role, *actions: str, under: str = "") -> None:
-        """Allow those actions (`READ`, `ADD`, `REMOVE`, `LIST`) on the bucket's objects `under` a prefix."""
+        """Allow those actions (`READ`, `ADD`, `REMOVE`, `LIST`) on the bucket's objects `under` a
+        prefix.
+        """
         on_objects = [action for action in actions if action != LIST]
         objects = [self.bucket.arn_for_objects(f"{under}*")]
         iam.Grant.add_to_principal(grantee=user, actions=on_objects, resource_arns=objects)
@@ -77,6 +101,8 @@ class Contents(Construct):
             because="Objects come and go; the bucket is the stack's.",
         )
         if LIST in actions:
-            iam.Grant.add_to_principal(grantee=user, actions=[LIST], resource_arns=[self.bucket.bucket_arn])
+            iam.Grant.add_to_principal(
+                grantee=user, actions=[LIST], resource_arns=[self.bucket.bucket_arn]
+            )
         if self._key is not None:
             self._key.grant(user, "kms:Decrypt", "kms:GenerateDataKey")

@@ -57,7 +57,12 @@ class HttpFront(Construct):
     """An HTTP API whose routes need a key or token, except for those that are declared open."""
 
     def __init__(
-        self, scope: Construct, *, stage: Stage, key: kms.IKey | None, authorizer: gateway.IHttpRouteAuthorizer
+        self,
+        scope: Construct,
+        *,
+        stage: Stage,
+        key: kms.IKey | None,
+        authorizer: gateway.IHttpRouteAuthorizer,
     ) -> None:
         super().__init__(scope, "Http")
         self.api = gateway.HttpApi(
@@ -73,8 +78,8 @@ class HttpFront(Construct):
         )  # fmt: skip
 
     def route(self, functions: Mapping[str, lambda_.IFunction]) -> None:
-        """Send every operation to the function that serves it; those of `site` need no key. Whatever no route takes
-        goes to `site`, which says so in a problem.
+        """Send every operation to the function that serves it; those of `site` need no key.
+        Whatever no route takes goes to `site`, which says so in a problem.
         """
         integrations_of = {
             name: integrations.HttpLambdaIntegration(f"{name.capitalize()}Integration", function)
@@ -98,8 +103,8 @@ class HttpFront(Construct):
 def routes() -> Iterator[tuple[str, str, str]]:
     """Method, path and function of each route, from the API's description.
 
-    The function that serves most operations of a resource, such as /v1/sessions, gets every call to it, so that it can
-    answer what no operation serves; the other operations have a route each.
+    The function that serves most operations of a resource, such as /v1/sessions, gets every call to
+    it, so that it can answer what no operation serves; the other operations have a route each.
     """
     described = json.loads(DESCRIPTION.read_text())["paths"]
     serves = {
@@ -107,7 +112,9 @@ def routes() -> Iterator[tuple[str, str, str]]:
         for path, methods in described.items()
         for method, operation in methods.items()
     }
-    resources = {"/".join(path.split("/")[:3]) for (_, path), name in serves.items() if name != OPEN}
+    resources = {
+        "/".join(path.split("/")[:3]) for (_, path), name in serves.items() if name != OPEN
+    }
     main = {
         resource: Counter(
             name for (_, path), name in serves.items() if f"{path}/".startswith(f"{resource}/")
@@ -122,8 +129,9 @@ def routes() -> Iterator[tuple[str, str, str]]:
 
 
 def asking(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
-    """Asks the function with every request, also with one that has no credential: what it refuses, the route's own
-    function answers. With a header to cache by, the gateway itself would answer who sends none.
+    """Asks the function with every request, also with one that has no credential: what it refuses,
+    the route's own function answers. With a header to cache by, the gateway itself would answer who
+    sends none.
     """
     return authorizers.HttpLambdaAuthorizer(
         "Keys", function, identity_source=[], results_cache_ttl=Duration.seconds(0),

@@ -10,9 +10,10 @@ CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
 
 
 class Layers(Construct):
-    """What `every` function has; beside it `models` what calls a model or searches; `embedding` what makes vectors too:
-    where the models ship with the functions, a layer holds them; `graph` what queries knowledge graphs; `tokens` what
-    checks tokens of an issuer. No function of ours has `client`: it is for agents that run in Lambda.
+    """What `every` function has; beside it `models` what calls a model or searches; `embedding`
+    what makes vectors too: where the models ship with the functions, a layer holds them; `graph`
+    what queries knowledge graphs; `tokens` what checks tokens of an issuer. No function of ours has
+    `client`: it is for agents that run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
@@ -22,10 +23,19 @@ class Layers(Construct):
         self.every = [core, self._built("runtime")]
         self.models = [self._built("models")]
         client = layer_build.build("client", stage.wheels)  # without compiled code
-        pythons = [lambda_.Runtime.PYTHON_3_11, lambda_.Runtime.PYTHON_3_12, lambda_.Runtime.PYTHON_3_13]
-        self.client = lambda_.LayerVersion(self, "Client", code=code_of(client), compatible_runtimes=pythons)
+        pythons = [
+            lambda_.Runtime.PYTHON_3_11,
+            lambda_.Runtime.PYTHON_3_12,
+            lambda_.Runtime.PYTHON_3_13,
+        ]
+        self.client = lambda_.LayerVersion(
+            self, "Client", code=code_of(client), compatible_runtimes=pythons
+        )
         self.graph = [self._built("graph")]
-        self.embedding = [*self.models, *([self._built("builtin")] if stage.embedding == BUILTIN else ())]
+        self.embedding = [
+            *self.models,
+            *([self._built("builtin")] if stage.embedding == BUILTIN else ()),
+        ]
 
     def tokens(self) -> list[lambda_.LayerVersion]:
         """A layer that only a stack which takes tokens has; called once."""

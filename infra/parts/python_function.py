@@ -1,4 +1,6 @@
-"""A Lambda function with its own role and log group, its layers, and only the environment variables it needs."""
+"""A Lambda function with its own role and log group, its layers, and only the environment variables
+it needs.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -20,7 +22,9 @@ LOG_RETENTION = {7: logs.RetentionDays.ONE_WEEK, 90: logs.RetentionDays.THREE_MO
 
 
 class PythonFunction(Construct):
-    """The function in functions/<name>/handler.py. Its role may write its own log; the stack grants it the rest."""
+    """The function in functions/<name>/handler.py. Its role may write its own log; the stack grants
+    it the rest.
+    """
 
     def __init__(
         self,
@@ -39,7 +43,8 @@ class PythonFunction(Construct):
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self.log.grant_write(self.role)
         self.function = lambda_.Function(
-            self, "Function",
+            self,
+            "Function",
             runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=architecture(stage),
             code=lambda_.Code.from_asset(str(paths.FUNCTIONS / name), exclude=CACHES),
@@ -50,12 +55,21 @@ class PythonFunction(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             environment={
-                "STAGE": stage.name, "LOG_LEVEL": "INFO", "POWERTOOLS_SERVICE_NAME": SERVICE, **environment
+                "STAGE": stage.name,
+                "LOG_LEVEL": "INFO",
+                "POWERTOOLS_SERVICE_NAME": SERVICE,
+                **environment,
             },
-        )  # fmt: skip
+        )
         resource = cast(lambda_.CfnFunction, self.function.node.default_child)
-        resource.override_logical_id(f"{name.capitalize()}Function")  # the name to say to `sam local invoke`
-        accept(self, "L1", because="Raised with the locks: a runtime is taken up once every wheel is there for it.")
+        resource.override_logical_id(
+            f"{name.capitalize()}Function"
+        )  # the name to say to `sam local invoke`
+        accept(
+            self,
+            "L1",
+            because="Raised with the locks: a runtime is taken up once every wheel is there for it.",
+        )
 
 
 def log_group(scope: Construct, name: str, *, stage: Stage, key: kms.IKey | None) -> logs.LogGroup:

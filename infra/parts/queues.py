@@ -1,4 +1,6 @@
-"""The queues between the streams and the workers, and the two in which failures wait for a person."""
+"""The queues between the streams and the workers, and the two in which failures wait for a
+person.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +20,9 @@ KEPT = Duration.days(14)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A worker's queue: seconds that a step may take, messages in a batch, and receives before a message has failed."""
+    """A worker's queue: seconds that a step may take, messages in a batch, and receives before a
+    message has failed.
+    """
 
     seconds: int
     batch: int = 1
@@ -30,13 +34,17 @@ UNTOLD = Line(seconds=30, batch=10, receives=480)
 
 
 class Queues(Construct):
-    """One queue for each worker, with its name. `events` holds events that the bus did not take, which are published
-    from it for a day; `parked` stream records that the dispatcher could not read.
+    """One queue for each worker, with its name. `events` holds events that the bus did not take,
+    which are published from it for a day; `parked` stream records that the dispatcher could not
+    read.
 
-    All queues share one dead-letter queue: each message names its kind of work, and one alarm covers them all.
+    All queues share one dead-letter queue: each message names its kind of work, and one alarm
+    covers them all.
     """
 
-    def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None, lines: Mapping[str, Line]) -> None:
+    def __init__(
+        self, scope: Construct, *, stage: Stage, key: kms.IKey | None, lines: Mapping[str, Line]
+    ) -> None:
         super().__init__(scope, "Queues")
         self._stage = stage
         self._key = key
@@ -44,9 +52,17 @@ class Queues(Construct):
         self.of = {name: self._queue(name.capitalize(), line) for name, line in lines.items()}
         self.events = self._queue("Events", UNTOLD)
         self.parked = self._queue("Parked")
-        accept(self.parked, "SQS3", because="It is itself where messages wait for a person; an alarm watches it.")
+        accept(
+            self.parked,
+            "SQS3",
+            because="It is itself where messages wait for a person; an alarm watches it.",
+        )
         if not stage.https_only:
-            accept(self, "SQS4", because="The local AWS listens on loopback and speaks plain HTTP only.")
+            accept(
+                self,
+                "SQS4",
+                because="The local AWS listens on loopback and speaks plain HTTP only.",
+            )
 
     def grant_send(self, queue: sqs.Queue, sender: iam.IGrantable) -> None:
         self._grant(queue, sender, "sqs:SendMessage")
@@ -62,7 +78,11 @@ class Queues(Construct):
 
     def _queue(self, name: str, line: Line | None = None) -> sqs.Queue:
         """A worker's queue; without `line`, a queue whose messages wait for a person."""
-        failed = sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=line.receives) if line else None
+        failed = (
+            sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=line.receives)
+            if line
+            else None
+        )
         return sqs.Queue(
             self, name,
             encryption=sqs.QueueEncryption.KMS if self._key else sqs.QueueEncryption.SQS_MANAGED,

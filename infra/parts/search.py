@@ -27,12 +27,18 @@ VECTOR_INDEX = "by_meaning"
 FILTERS = ("kind", "origin", "subject", "session", "agent")
 READS_TABLES = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 FILLS_TABLES = (
-    "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:Scan",
-)  # fmt: skip
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:BatchWriteItem",
+    "dynamodb:Scan",
+)
 
 
 class Search(Construct):
-    """`url` is the address that functions get: that of a domain, of two tables, of a file, or an empty string."""
+    """`url` is the address that functions get: that of a domain, of two tables, of a file, or an
+    empty string.
+    """
 
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
         super().__init__(scope, "Search")
@@ -41,15 +47,21 @@ class Search(Construct):
         self.domain = self._domain(stage, key) if stage.search == "opensearch" else None
         self.tables = self._tables(stage.embedding.dimension) if stage.search == "dynamodb" else ()
         if self.domain is not None:
-            self.url = f"{'https' if stage.https_only else 'http'}://{self.domain.attr_domain_endpoint}"
+            self.url = (
+                f"{'https' if stage.https_only else 'http'}://{self.domain.attr_domain_endpoint}"
+            )
         elif self.tables:
             self.url = f"dynamodb://{'/'.join(table.table_name for table in self.tables)}"
         else:
-            self.url = (paths.local_state() / "search" / "index.sqlite").as_uri() if stage.search == "embedded" else ""
+            self.url = (
+                (paths.local_state() / "search" / "index.sqlite").as_uri()
+                if stage.search == "embedded"
+                else ""
+            )
 
     def grant(self, role: iam.Role, *, makes_indexes: bool) -> None:
-        """Let the role search; one that makes indexes may also write documents. The domain's own policy must name
-        every role that may.
+        """Let the role search; one that makes indexes may also write documents. The domain's own
+        policy must name every role that may.
         """
         if self.tables:
             self._grant_tables(role, fills=makes_indexes)
@@ -64,41 +76,57 @@ class Search(Construct):
     def _let(self, role: iam.Role, actions: Sequence[str], places: Sequence[str]) -> None:
         arns = [f"{self._arn()}/{place}" for place in places]
         self._policy.add_statements(
-            iam.PolicyStatement(principals=[iam.ArnPrincipal(role.role_arn)], actions=list(actions), resources=arns)
+            iam.PolicyStatement(
+                principals=[iam.ArnPrincipal(role.role_arn)], actions=list(actions), resources=arns
+            )
         )
         iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=arns)
         domain = f"arn:<AWS::Partition>:es:<AWS::Region>:<AWS::AccountId>:domain/{self._name}"
         for place in places:
-            accept(role, f"IAM5[Resource::{domain}/{place}]", because="Names of indexes hold a model and a number.")
+            accept(
+                role,
+                f"IAM5[Resource::{domain}/{place}]",
+                because="Names of indexes hold a model and a number.",
+            )
 
     def _grant_tables(self, role: iam.Role, *, fills: bool) -> None:
         actions = [*READS_TABLES, *(FILLS_TABLES if fills else ())]
         arns = [table.table_arn for table in self.tables]
         iam.Grant.add_to_principal(grantee=role, actions=actions, resource_arns=arns)
         nearest = f"{arns[-1]}/index/{VECTOR_INDEX}"
-        iam.Grant.add_to_principal(grantee=role, actions=["dynamodb:SearchVectors"], resource_arns=[nearest])
+        iam.Grant.add_to_principal(
+            grantee=role, actions=["dynamodb:SearchVectors"], resource_arns=[nearest]
+        )
         if self._key is not None:
             self._key.grant(role, *KEY_USE)
 
     def _tables(self, dimension: int) -> Sequence[dynamodb.Table]:
-        """That of words, and that of vectors. The second is another table for each dimension, because an index of
-        vectors can't be changed, and the words are to be read while a new one is filled.
+        """That of words, and that of vectors. The second is another table for each dimension,
+        because an index of vectors can't be changed, and the words are to be read while a new one
+        is filled.
         """
         words, vectors = self._table("Words"), self._table(f"Vectors{dimension}")
         template = cast("dynamodb.CfnTable", vectors.node.default_child)
         names = ["pk", "sk", "owner", *FILTERS]
         template.attribute_definitions = [
-            dynamodb.CfnTable.AttributeDefinitionProperty(attribute_name=name, attribute_type="S") for name in names
+            dynamodb.CfnTable.AttributeDefinitionProperty(attribute_name=name, attribute_type="S")
+            for name in names
         ]
-        unused = "The attributes of a vector index are defined, too; the check knows only those of keys."
-        Validations.of(template).acknowledge(Acknowledgment(id="CloudFormation-Validate::E3039", reason=unused))
+        unused = (
+            "The attributes of a vector index are defined, too; the check knows only those of keys."
+        )
+        Validations.of(template).acknowledge(
+            Acknowledgment(id="CloudFormation-Validate::E3039", reason=unused)
+        )
         roles = {"owner": "HASH", **dict.fromkeys(FILTERS, "INLINE_FILTER")}
         template.vector_indexes = [
             dynamodb.CfnTable.VectorIndexProperty(
                 index_name=VECTOR_INDEX,
                 vector_attribute=dynamodb.CfnTable.VectorAttributeProperty(attribute_name="vector"),
                 search_schema=[
-                    dynamodb.CfnTable.SearchSchemaElementProperty(attribute_name=name, search_schema_element_type=kind)
+                    dynamodb.CfnTable.SearchSchemaElementProperty(
+                        attribute_name=name, search_schema_element_type=kind
+                    )
                     for name, kind in roles.items()
                 ],
                 projection=dynamodb.CfnTable.ProjectionProperty(projection_type="KEYS_ONLY"),
@@ -111,7 +139,8 @@ class Search(Construct):
     def _table(self, name: str) -> dynamodb.Table:
         own = dynamodb.TableEncryption.CUSTOMER_MANAGED
         table = dynamodb.Table(
-            self, name,
+            self,
+            name,
             partition_key=dynamodb.Attribute(name="pk", type=dynamodb.AttributeType.STRING),
             sort_key=dynamodb.Attribute(name="sk", type=dynamodb.AttributeType.STRING),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
@@ -119,13 +148,16 @@ class Search(Construct):
             encryption=dynamodb.TableEncryption.DEFAULT if self._key is None else own,
             encryption_key=self._key,
             deletion_protection=False,
-            removal_policy=RemovalPolicy.DESTROY,  # a projection: `reindex` makes it anew from the tables
-        )  # fmt: skip
+            # a projection: `reindex` makes it anew from the tables
+            removal_policy=RemovalPolicy.DESTROY,
+        )
         accept(table, "DDB3", because="The index can be lost: it is made anew from the tables.")
         return table
 
     def _arn(self) -> str:
-        """The domain's ARN, put together from its name, because its policy cannot refer to the domain itself."""
+        """The domain's ARN, put together from its name, because its policy cannot refer to the
+        domain itself.
+        """
         return Stack.of(self).format_arn(service="es", resource="domain", resource_name=self._name)
 
     def _domain(self, stage: Stage, key: kms.IKey | None) -> opensearch.CfnDomain:
@@ -133,14 +165,20 @@ class Search(Construct):
         size = stage.domain
         zones = min(size.nodes, MOST_ZONES)
         domain = opensearch.CfnDomain(
-            self, "Domain",
+            self,
+            "Domain",
             domain_name=self._name,
             engine_version=ENGINE,
             cluster_config=opensearch.CfnDomain.ClusterConfigProperty(
-                instance_type=size.instance, instance_count=size.nodes, dedicated_master_enabled=False,
+                instance_type=size.instance,
+                instance_count=size.nodes,
+                dedicated_master_enabled=False,
                 zone_awareness_enabled=zones > 1,
-                zone_awareness_config=opensearch.CfnDomain.ZoneAwarenessConfigProperty(availability_zone_count=zones)
-                if zones > 1 else None,
+                zone_awareness_config=opensearch.CfnDomain.ZoneAwarenessConfigProperty(
+                    availability_zone_count=zones
+                )
+                if zones > 1
+                else None,
             ),
             ebs_options=opensearch.CfnDomain.EBSOptionsProperty(
                 ebs_enabled=True, volume_type="gp3", volume_size=size.volume_gb
@@ -148,7 +186,9 @@ class Search(Construct):
             encryption_at_rest_options=opensearch.CfnDomain.EncryptionAtRestOptionsProperty(
                 enabled=True, kms_key_id=key.key_id if key else None
             ),
-            node_to_node_encryption_options=opensearch.CfnDomain.NodeToNodeEncryptionOptionsProperty(enabled=True),
+            node_to_node_encryption_options=opensearch.CfnDomain.NodeToNodeEncryptionOptionsProperty(
+                enabled=True
+            ),
             domain_endpoint_options=opensearch.CfnDomain.DomainEndpointOptionsProperty(
                 enforce_https=True, tls_security_policy=TLS
             ),
@@ -156,17 +196,33 @@ class Search(Construct):
                 auto_software_update_enabled=True
             ),
             access_policies=self._policy,
-        )  # fmt: skip
-        domain.apply_removal_policy(RemovalPolicy.DESTROY)  # a projection: `reindex` makes it anew from the tables
+        )
+        domain.apply_removal_policy(
+            RemovalPolicy.DESTROY
+        )  # a projection: `reindex` makes it anew from the tables
         self._accept_findings(domain)
         return domain
 
     def _accept_findings(self, domain: opensearch.CfnDomain) -> None:
-        """Accept findings that suit a cluster with the only copy of its data, and those that would log texts."""
-        accept(domain, "OS1", because="Functions stand in no VPC; every request is signed, and only roles are let in.")
-        accept(domain, "OS3", because="Functions have no addresses of their own; roles are named instead.")
+        """Accept findings that suit a cluster with the only copy of its data, and those that would
+        log texts.
+        """
+        accept(
+            domain,
+            "OS1",
+            because="Functions stand in no VPC; every request is signed, and only roles are let in.",
+        )
+        accept(
+            domain,
+            "OS3",
+            because="Functions have no addresses of their own; roles are named instead.",
+        )
         accept(domain, "OS4", because="The index can be lost: it is made anew from the tables.")
         accept(domain, "OS7", because="The index can be lost: a small stage has one node.")
         for kind in ("SEARCH", "INDEX"):
             rule = f"OS9[LogExport::{kind}_SLOW_LOGS]"
-            accept(domain, rule, because="Slow logs hold what was searched for; no log of ours holds a text.")
+            accept(
+                domain,
+                rule,
+                because="Slow logs hold what was searched for; no log of ours holds a text.",
+            )

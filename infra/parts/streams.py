@@ -1,4 +1,6 @@
-"""Which changes of the tables' streams a function gets, and what happens to those that it fails on."""
+"""Which changes of the tables' streams a function gets, and what happens to those that it fails
+on.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +11,10 @@ from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 
 NEW_JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
-NEW_MESSAGES = {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}}
+NEW_MESSAGES = {
+    "eventName": ["INSERT", "MODIFY"],
+    "dynamodb": {"NewImage": {"type": {"S": ["message"]}}},
+}
 GONE_MESSAGES = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}}
 CHANGED_RECORDS = {
     "eventName": ["INSERT", "MODIFY"],
@@ -18,25 +23,42 @@ CHANGED_RECORDS = {
 GONE_RECORDS = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["record"]}}}}
 NEW_RECORDS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["record"]}}}}
 MOVED_POINTERS = {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["pointer"]}}}}
-NEW_COMPACTIONS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["compaction"]}}}}
+NEW_COMPACTIONS = {
+    "eventName": ["INSERT"],
+    "dynamodb": {"NewImage": {"type": {"S": ["compaction"]}}},
+}
 FAILED_JOBS = {
-    "eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}, "state": {"S": ["failed"]}}},
-}  # fmt: skip
+    "eventName": ["MODIFY"],
+    "dynamodb": {"NewImage": {"type": {"S": ["job"]}, "state": {"S": ["failed"]}}},
+}
 BATCH = 25
 PARALLEL = 10
-"""Batches of one shard at once. Lambda keeps the order of each item's records, and no order between items is needed."""
+"""Batches of one shard at once. Lambda keeps the order of each item's records, and no order between
+items is needed.
+"""
 RETRIES = 10
 
 
 def follow(
-    table: dynamodb.Table, reader: lambda_.Function, *, filters: Sequence[Mapping[str, Any]], parked: sqs.IQueue
+    table: dynamodb.Table,
+    reader: lambda_.Function,
+    *,
+    filters: Sequence[Mapping[str, Any]],
+    parked: sqs.IQueue,
 ) -> None:
-    """Send the changes that pass a filter to the function, in order, each at least once; failures go to `parked`."""
+    """Send the changes that pass a filter to the function, in order, each at least once; failures
+    go to `parked`.
+    """
     reader.add_event_source(
         sources.DynamoEventSource(
-            table, starting_position=lambda_.StartingPosition.TRIM_HORIZON,
-            batch_size=BATCH, parallelization_factor=PARALLEL, retry_attempts=RETRIES,
-            bisect_batch_on_error=True, report_batch_item_failures=True, on_failure=sources.SqsDlq(parked),
+            table,
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=BATCH,
+            parallelization_factor=PARALLEL,
+            retry_attempts=RETRIES,
+            bisect_batch_on_error=True,
+            report_batch_item_failures=True,
+            on_failure=sources.SqsDlq(parked),
             filters=[lambda_.FilterCriteria.filter(dict(each)) for each in filters],
         )
-    )  # fmt: skip
+    )

@@ -10,14 +10,20 @@ from constructs import Construct
 
 from infra.config import Stage
 
-READS = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:ConditionCheckItem")
+READS = (
+    "dynamodb:GetItem",
+    "dynamodb:BatchGetItem",
+    "dynamodb:Query",
+    "dynamodb:ConditionCheckItem",
+)
 WRITES = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 DELETES = ("dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
 KEY_USE = ("kms:Decrypt", "kms:GenerateDataKey")
 
 
 class Tables(Construct):
-    """`tenants`: API keys and tenants' defaults. `sessions`: conversations and jobs. `memories`: long-term memory.
+    """`tenants`: API keys and tenants' defaults. `sessions`: conversations and jobs. `memories`:
+    long-term memory.
 
     The streams of the last two start the work.
     """
@@ -32,7 +38,9 @@ class Tables(Construct):
         self._index(self.sessions, "due", hash_key="due_shard", range_key=_number("due_at"))
         self.memories = self._table("Memories", stage=stage, is_streamed=True)
         self._index(self.memories, "by_created", hash_key="owner", range_key=_text("created"))
-        self._index(self.memories, "by_tenant", hash_key="tenant_bucket", range_key=_text("user_id"))
+        self._index(
+            self.memories, "by_tenant", hash_key="tenant_bucket", range_key=_text("user_id")
+        )
         self._index(self.memories, "due", hash_key="due_shard", range_key=_number("due_at"))
 
     @property
@@ -44,7 +52,9 @@ class Tables(Construct):
         self._grant(reader, self.tenants, ["dynamodb:GetItem"], leading="key#*")
 
     def grant_tenants(self, keeper: iam.IGrantable, *actions: str) -> None:
-        """Allow reading tenants' defaults and static facts, and those actions on them, but no access to API keys."""
+        """Allow reading tenants' defaults and static facts, and those actions on them, but no
+        access to API keys.
+        """
         reads = ("dynamodb:GetItem", "dynamodb:Query")
         self._grant(keeper, self.tenants, [*reads, *actions], leading="tenant#*")
 
@@ -55,7 +65,12 @@ class Tables(Construct):
     def grant_shares(self, sender: iam.IGrantable) -> None:
         """Allow keeping tenants' shares of the queues, which lie beside the sessions."""
         changes = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
-        self._grant(sender, self.sessions, ["dynamodb:GetItem", "dynamodb:Query", *changes], leading="*#share#*")
+        self._grant(
+            sender,
+            self.sessions,
+            ["dynamodb:GetItem", "dynamodb:Query", *changes],
+            leading="*#share#*",
+        )
 
     def grant_reading_jobs(self, sender: iam.IGrantable) -> None:
         """Allow reading jobs."""
@@ -66,9 +81,15 @@ class Tables(Construct):
         self._grant(worker, self.sessions, ["dynamodb:UpdateItem"], leading="*#job#*")
 
     def grant(
-        self, user: iam.IGrantable, table: dynamodb.Table, *actions: Sequence[str], indexes: Sequence[str] = ()
+        self,
+        user: iam.IGrantable,
+        table: dynamodb.Table,
+        *actions: Sequence[str],
+        indexes: Sequence[str] = (),
     ) -> None:
-        """Allow those actions (`READS`, `WRITES`, `DELETES`) on a table's items, and queries of the named indexes."""
+        """Allow those actions (`READS`, `WRITES`, `DELETES`) on a table's items, and queries of the
+        named indexes.
+        """
         self._grant(user, table, [action for some in actions for action in some])
         arns = [f"{table.table_arn}/index/{index}" for index in indexes]
         if arns:
@@ -98,7 +119,9 @@ class Tables(Construct):
             removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
         )  # fmt: skip
 
-    def _index(self, table: dynamodb.Table, name: str, *, hash_key: str, range_key: dynamodb.Attribute) -> None:
+    def _index(
+        self, table: dynamodb.Table, name: str, *, hash_key: str, range_key: dynamodb.Attribute
+    ) -> None:
         """A sparse index of the items that have both attributes; it holds only their keys."""
         table.add_global_secondary_index(
             index_name=name, partition_key=_text(hash_key), sort_key=range_key,
@@ -106,9 +129,16 @@ class Tables(Construct):
         )  # fmt: skip
 
     def _grant(
-        self, grantee: iam.IGrantable, table: dynamodb.Table, actions: Iterable[str], *, leading: str | None = None
+        self,
+        grantee: iam.IGrantable,
+        table: dynamodb.Table,
+        actions: Iterable[str],
+        *,
+        leading: str | None = None,
     ) -> None:
-        """Allow the actions on items whose partition key begins with that prefix, and the use of the encryption key."""
+        """Allow the actions on items whose partition key begins with that prefix, and the use of
+        the encryption key.
+        """
         keys = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}} if leading else None
         iam.Grant.add_to_principal(
             grantee=grantee, actions=list(actions), resource_arns=[table.table_arn], conditions=keys

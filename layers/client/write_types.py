@@ -1,4 +1,6 @@
-"""Writes the client's types from the service's description: `python layers/client/write_types.py`."""
+"""Writes the client's types from the service's description: `python
+layers/client/write_types.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,35 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 '''
 WANTED = (
-    "AnyFilter", "Appended", "Compaction", "Context", "Deleted", "EndedSession", "Filter", "Found", "GraphEntity",
-    "GraphRelationship", "GraphRows", "Health", "HistoryMessage", "Job", "ListedJob", "ListedUser", "Memory",
-    "Neighbors", "Preference", "Recalled", "SavedMemory", "Session", "StaticFact", "TenantSettings", "ToolResult",
-    "Used", "User", "WindowEmptied",
-)  # fmt: skip
+    "AnyFilter",
+    "Appended",
+    "Compaction",
+    "Context",
+    "Deleted",
+    "EndedSession",
+    "Filter",
+    "Found",
+    "GraphEntity",
+    "GraphRelationship",
+    "GraphRows",
+    "Health",
+    "HistoryMessage",
+    "Job",
+    "ListedJob",
+    "ListedUser",
+    "Memory",
+    "Neighbors",
+    "Preference",
+    "Recalled",
+    "SavedMemory",
+    "Session",
+    "StaticFact",
+    "TenantSettings",
+    "ToolResult",
+    "Used",
+    "User",
+    "WindowEmptied",
+)
 """What the client's methods take and return; what these consist of is written too."""
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
@@ -40,15 +66,23 @@ def written(description: dict[str, Any]) -> str:
 
 
 def _declared(name: str, schema: dict[str, Any]) -> str:
-    fields = {field: _annotation(field, shape, schema) for field, shape in schema["properties"].items()}
+    fields = {
+        field: _annotation(field, shape, schema) for field, shape in schema["properties"].items()
+    }
     if not all(field.isidentifier() and field != "from" for field in fields):
-        listed = "".join(f'        "{field}": {_now(annotation)},\n' for field, annotation in fields.items())
+        listed = "".join(
+            f'        "{field}": {_now(annotation)},\n' for field, annotation in fields.items()
+        )
         return f'\n\n{name} = TypedDict(\n    "{name}",\n    {{\n{listed}    }},\n)\n'
-    return f"\n\nclass {name}(TypedDict):\n" + "".join(f"    {field}: {kind}\n" for field, kind in fields.items())
+    return f"\n\nclass {name}(TypedDict):\n" + "".join(
+        f"    {field}: {kind}\n" for field, kind in fields.items()
+    )
 
 
 def _now(annotation: str) -> str:
-    """The annotation where it is evaluated at once: a type that is declared later is named in quotation marks."""
+    """The annotation where it is evaluated at once: a type that is declared later is named in
+    quotation marks.
+    """
     names = set(re.findall(r"\b[A-Z]\w+", annotation)) - {"Any", "Literal", "NotRequired", "None"}
     return json.dumps(annotation) if names else annotation
 
@@ -65,7 +99,9 @@ def type_of(shape: dict[str, Any] | bool) -> str:  # noqa: FBT001 - a schema may
     if ref := shape.get("$ref"):
         return str(ref).rpartition("/")[2]
     if several := shape.get("anyOf") or shape.get("oneOf"):
-        return " | ".join(sorted(dict.fromkeys(map(type_of, several)), key=lambda kind: kind == "None"))
+        return " | ".join(
+            sorted(dict.fromkeys(map(type_of, several)), key=lambda kind: kind == "None")
+        )
     if values := shape.get("enum") or [shape[name] for name in ("const",) if name in shape]:
         return f"Literal[{', '.join(map(json.dumps, values)).replace('true', 'True')}]"
     return _plain(shape)

@@ -1,12 +1,14 @@
-"""Builds the package `tiktoken_ranks`: the token tables that tiktoken would otherwise download at a cold start.
+"""Builds the package `tiktoken_ranks`: the token tables that tiktoken would otherwise download at a
+cold start.
 
     python layers/runtime/ranks.py DESTINATION      # makes DESTINATION/tiktoken_ranks/
 
-The tables come out of a wheel on PyPI and are checked against the digests that tiktoken itself pins, so their source
-need not be trusted. Nothing happens when they are already there.
+The tables come out of a wheel on PyPI and are checked against the digests that tiktoken itself
+pins, so their source need not be trusted. Nothing happens when they are already there.
 
-Beside each table stands the same one sorted, in which a token is looked up without a process reading the whole: the
-number of tokens, where each ends, their ranks (32 bits each, little-endian), and the tokens one after the other.
+Beside each table stands the same one sorted, in which a token is looked up without a process
+reading the whole: the number of tokens, where each ends, their ranks (32 bits each, little-endian),
+and the tokens one after the other.
 """
 
 import hashlib
@@ -23,7 +25,8 @@ from struct import pack
 PACKAGE = "tiktoken_ranks"
 SOURCE = "llama-index-core==0.14.25"
 FOLDER = "llama_index/core/_static/tiktoken_cache/"
-# A file's name is what tiktoken looks for in its cache folder; the digest is the one in tiktoken_ext.openai_public.
+# A file's name is what tiktoken looks for in its cache folder; the digest is the one in
+# tiktoken_ext.openai_public.
 RANKS = {
     "9b5ad71b2ce5302211f9c61530b329a4922fc6a4": (  # cl100k_base
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
@@ -35,7 +38,9 @@ RANKS = {
 
 
 def build(destination: Path) -> Path:
-    """Makes the package in `destination`, unless it is there whole already, and returns its folder."""
+    """Makes the package in `destination`, unless it is there whole already, and returns its
+    folder.
+    """
     package = destination / PACKAGE
     if not _is_whole(package):
         package.mkdir(parents=True, exist_ok=True)
@@ -58,7 +63,10 @@ def _sorted(table: bytes) -> bytes:
 def _is_whole(package: Path) -> bool:
     if not (package / "__init__.py").is_file():
         return False
-    return all((package / name).is_file() and _digest((package / name).read_bytes()) == RANKS[name] for name in RANKS)
+    return all(
+        (package / name).is_file() and _digest((package / name).read_bytes()) == RANKS[name]
+        for name in RANKS
+    )
 
 
 def _fetch() -> dict[str, bytes]:
@@ -74,10 +82,14 @@ def _fetch() -> dict[str, bytes]:
 
 
 def _download(folder: Path) -> None:
-    """Fetches the wheel by name with pip: this interpreter's or, in an environment without pip, the base one's."""
+    """Fetches the wheel by name with pip: this interpreter's or, in an environment without pip, the
+    base one's.
+    """
     python = sys.executable if importlib.util.find_spec("pip") else _base_python()
     options = ("--quiet", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check")
-    subprocess.run([python, "-m", "pip", "download", *options, "--dest", str(folder), SOURCE], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "download", *options, "--dest", str(folder), SOURCE], check=True
+    )
 
 
 def _base_python() -> str:

@@ -1,4 +1,6 @@
-"""Writes the package `palimpsest_testing`: those contract tests that know no engine, with what they are built on."""
+"""Writes the package `palimpsest_testing`: those contract tests that know no engine, with what they
+are built on.
+"""
 
 import shutil
 from pathlib import Path
@@ -14,8 +16,12 @@ PARTS = (
 def written(into: Path) -> Path:
     """Write the package into this folder, which is made anew, and return the folder."""
     shutil.rmtree(into, ignore_errors=True)
-    shutil.copytree(HERE / "python" / "palimpsest_testing", into, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        HERE / "python" / "palimpsest_testing", into, ignore=shutil.ignore_patterns("__pycache__")
+    )
     for part in PARTS:
         source = (CONTRACT / f"{part}.py").read_text()
-        (into / f"{part}.py").write_text(source.replace("from tests.contract.", "from palimpsest_testing."))
+        (into / f"{part}.py").write_text(
+            source.replace("from tests.contract.", "from palimpsest_testing.")
+        )
     return into

@@ -1,7 +1,8 @@
-"""Runs the Python of a framework's pages in its environment, each page over a service of its own: run by test_adapters.
+"""Runs the Python of a framework's pages in its environment, each page over a service of its own:
+run by test_adapters.
 
-GUIDES names pages and the addresses of their services. What a reader brings, such as a model, is what `given/` defines
-for the framework.
+GUIDES names pages and the addresses of their services. What a reader brings, such as a model, is
+what `given/` defines for the framework.
 """
 
 import os

@@ -1,4 +1,6 @@
-"""Anthropic's memory tool keeps its files here: run by test_adapters in an environment of its own."""
+"""Anthropic's memory tool keeps its files here: run by test_adapters in an environment of its
+own.
+"""
 
 import uuid
 from pathlib import Path
@@ -48,22 +50,30 @@ def answer(tool: BetaAbstractMemoryTool, command: dict[str, Any]) -> str:
         return f"error: {error}"
 
 
-def test_every_command_answers_as_the_sdks_own_tool_does(tool: PalimpsestMemoryTool, tmp_path: Path) -> None:
+def test_every_command_answers_as_the_sdks_own_tool_does(
+    tool: PalimpsestMemoryTool, tmp_path: Path
+) -> None:
     own = BetaLocalFilesystemMemoryTool(str(tmp_path))
     for command in COMMANDS:
         assert answer(tool, command) == answer(own, command), command
     assert "sarah.md" in answer(tool, {"command": "view", "path": "/memories"})
 
 
-def test_files_are_there_for_the_next_conversation_and_for_no_other_user(tool: PalimpsestMemoryTool) -> None:
+def test_files_are_there_for_the_next_conversation_and_for_no_other_user(
+    tool: PalimpsestMemoryTool,
+) -> None:
     user = tool._owner.id
-    tool.call({"command": "create", "path": FILE, "file_text": "Sarah lives in Hamburg.\r\nTabs\tstay."})
+    tool.call(
+        {"command": "create", "path": FILE, "file_text": "Sarah lives in Hamburg.\r\nTabs\tstay."}
+    )
     view = {"command": "view", "path": FILE}
     assert "Hamburg.\r\n" in answer(PalimpsestMemoryTool(user=user), view)
     assert answer(PalimpsestMemoryTool(user=f"{user}-2"), view).startswith("error: ")
 
 
-def test_what_was_written_over_stays_in_the_history_and_recall_finds_a_file(tool: PalimpsestMemoryTool) -> None:
+def test_what_was_written_over_stays_in_the_history_and_recall_finds_a_file(
+    tool: PalimpsestMemoryTool,
+) -> None:
     sarah = Palimpsest().user(tool._owner.id)
     tool.call({"command": "create", "path": FILE, "file_text": "Sarah lives in Hamburg."})
     tool.call({"command": "str_replace", "path": FILE, "old_str": "Hamburg", "new_str": "Bremen"})
@@ -74,17 +84,25 @@ def test_what_was_written_over_stays_in_the_history_and_recall_finds_a_file(tool
     assert "Bremen" in sarah.recall("Where does Sarah live?")["memories"][0]["content"]
 
 
-def test_a_path_that_somebody_planted_leads_nowhere(tool: PalimpsestMemoryTool, tmp_path: Path) -> None:
+def test_a_path_that_somebody_planted_leads_nowhere(
+    tool: PalimpsestMemoryTool, tmp_path: Path
+) -> None:
     sarah, there = Palimpsest().user(tool._owner.id), tmp_path / "planted"
     tool.call({"command": "create", "path": FILE, "file_text": "x"})
     for path in (str(there), f"/memories/../..{there}", f"/memories/../../../../../..{there}"):
-        sarah.remember(f"File {path}", data={"path": path, "text": "evil"}, metadata={"store": "anthropic"})
+        sarah.remember(
+            f"File {path}", data={"path": path, "text": "evil"}, metadata={"store": "anthropic"}
+        )
     assert answer(tool, {"command": "view", "path": FILE}).endswith("x")
     assert not there.exists()
 
 
-def test_a_file_that_is_too_large_is_refused_and_the_model_reads_why(tool: PalimpsestMemoryTool) -> None:
-    assert answer(tool, {"command": "create", "path": FILE, "file_text": "x" * 20_000}).startswith("error: Nothing was")
+def test_a_file_that_is_too_large_is_refused_and_the_model_reads_why(
+    tool: PalimpsestMemoryTool,
+) -> None:
+    assert answer(tool, {"command": "create", "path": FILE, "file_text": "x" * 20_000}).startswith(
+        "error: Nothing was"
+    )
     assert answer(tool, {"command": "view", "path": FILE}).startswith("error: The path")
 
 

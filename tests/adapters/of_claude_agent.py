@@ -1,4 +1,6 @@
-"""The Claude Agent SDK keeps its transcripts here: run by test_adapters in an environment of its own."""
+"""The Claude Agent SDK keeps its transcripts here: run by test_adapters in an environment of its
+own.
+"""
 
 import asyncio
 import uuid
@@ -16,7 +18,12 @@ def store(user: str | None = None) -> PalimpsestSessionStore:
 
 
 def said(text: Any, role: str = "user", **more: Any) -> Any:
-    return {"type": role, "uuid": uuid.uuid4().hex, "message": {"role": role, "content": text}, **more}
+    return {
+        "type": role,
+        "uuid": uuid.uuid4().hex,
+        "message": {"role": role, "content": text},
+        **more,
+    }
 
 
 def test_it_keeps_the_sdks_own_contract() -> None:
@@ -28,7 +35,11 @@ def test_an_entry_that_comes_again_is_loaded_once() -> None:
         kept, entry = store(), said("I live in Hamburg.")
         for _ in range(2):
             await kept.append(KEY, [entry, {"type": "title", "title": "t"}])
-        assert await kept.load(KEY) == [entry, {"type": "title", "title": "t"}, {"type": "title", "title": "t"}]
+        assert await kept.load(KEY) == [
+            entry,
+            {"type": "title", "title": "t"},
+            {"type": "title", "title": "t"},
+        ]
 
     asyncio.run(go())
 
@@ -68,4 +79,6 @@ def test_what_was_said_in_a_transcript_is_remembered() -> None:
     asyncio.run(store(user).append(KEY, [said("I live in Hamburg.")]))
     (session,) = Palimpsest().user(user).sessions()
     Palimpsest().session(session["session_id"]).end().wait()
-    assert [each["content"] for each in Palimpsest().user(user).memories()] == ["I live in Hamburg."]
+    assert [each["content"] for each in Palimpsest().user(user).memories()] == [
+        "I live in Hamburg."
+    ]

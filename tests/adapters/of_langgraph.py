@@ -1,4 +1,6 @@
-"""LangGraph and LangChain keep their memories here: run by test_adapters in an environment of its own."""
+"""LangGraph and LangChain keep their memories here: run by test_adapters in an environment of its
+own.
+"""
 
 import asyncio
 import uuid
@@ -29,7 +31,13 @@ def store() -> PalimpsestStore:
 def test_an_item_is_put_got_replaced_and_deleted(store: PalimpsestStore, user: str) -> None:
     place = (user, "profile")
     assert store.get(place, "name") is None
-    for value in ({"n": 1, "deep": {"list": [1, None]}}, {"n": 2}, {"n": 2}, {"N": "a"}, {"N": "A"}):
+    for value in (
+        {"n": 1, "deep": {"list": [1, None]}},
+        {"n": 2},
+        {"n": 2},
+        {"N": "a"},
+        {"N": "A"},
+    ):
         store.put(place, "name", value)
         item = store.get(place, "name")
         assert item is not None
@@ -48,35 +56,62 @@ def test_what_was_put_over_stays_in_the_history(store: PalimpsestStore, user: st
     store.put((user,), "home", {"text": "Lives in Bremen."})
     sarah = Palimpsest().user(user)
     (now,) = sarah.memories()
-    assert [each["content"] for each in sarah.history(now["id"])] == ["Lives in Bremen.", "Lives in Hamburg."]
+    assert [each["content"] for each in sarah.history(now["id"])] == [
+        "Lives in Bremen.",
+        "Lives in Hamburg.",
+    ]
 
 
-def test_items_are_listed_under_a_prefix_filtered_and_paged(store: PalimpsestStore, user: str) -> None:
+def test_items_are_listed_under_a_prefix_filtered_and_paged(
+    store: PalimpsestStore, user: str
+) -> None:
     for number in range(5):
-        store.put((user, "docs", "a" if number % 2 else "b"), f"k{number}", {"number": number, "kind": "doc"})
+        store.put(
+            (user, "docs", "a" if number % 2 else "b"),
+            f"k{number}",
+            {"number": number, "kind": "doc"},
+        )
     store.put((user, "other"), "k", {"number": 9})
-    assert sorted(item.key for item in store.search((user, "docs"))) == ["k0", "k1", "k2", "k3", "k4"]
-    assert [item.value["number"] for item in store.search((user, "docs", "a"), filter={"number": {"$gte": 2}})] == [3]
+    assert sorted(item.key for item in store.search((user, "docs"))) == [
+        "k0",
+        "k1",
+        "k2",
+        "k3",
+        "k4",
+    ]
+    assert [
+        item.value["number"]
+        for item in store.search((user, "docs", "a"), filter={"number": {"$gte": 2}})
+    ] == [3]
     assert len(store.search((user,), filter={"kind": "doc"})) == 5
     compared = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
     found = [store.search((user, "docs"), filter={"number": {name: 2}}) for name in compared]
     assert [sorted(item.value["number"] for item in items) for items in found] == [
         [2], [0, 1, 3, 4], [3, 4], [2, 3, 4], [0, 1], [0, 1, 2],
     ]  # fmt: skip
-    first, second = store.search((user, "docs"), limit=2), store.search((user, "docs"), limit=2, offset=2)
+    first, second = (
+        store.search((user, "docs"), limit=2),
+        store.search((user, "docs"), limit=2, offset=2),
+    )
     assert len({item.key for item in [*first, *second]}) == 4
     with pytest.raises(ValueError, match=r"\$near"):
         store.search((user,), filter={"number": {"$near": 1}})
 
 
-def test_labels_that_look_like_numbers_or_lists_are_texts(store: PalimpsestStore, user: str) -> None:
+def test_labels_that_look_like_numbers_or_lists_are_texts(
+    store: PalimpsestStore, user: str
+) -> None:
     for label in ("123", "true", "null", "a, b", 'say "x"'):
         store.put((user, label), "k", {"text": f"Sarah likes {label} tea."})
         assert [item.namespace for item in store.search((user, label))] == [(user, label)]
-        assert [item.namespace for item in store.search((user, label), query="Sarah likes tea")] == [(user, label)]
+        assert [
+            item.namespace for item in store.search((user, label), query="Sarah likes tea")
+        ] == [(user, label)]
 
 
-def test_a_query_finds_by_words_with_scores_and_nothing_else(store: PalimpsestStore, user: str) -> None:
+def test_a_query_finds_by_words_with_scores_and_nothing_else(
+    store: PalimpsestStore, user: str
+) -> None:
     store.put((user, "m"), "pizza", {"text": "Sarah likes pizza with mushrooms."})
     store.put((user, "m"), "work", {"text": "Sarah works in Marketing."})
     store.put((user, "m"), "hidden", {"text": "Sarah hates pizza crust."}, index=False)
@@ -85,10 +120,16 @@ def test_a_query_finds_by_words_with_scores_and_nothing_else(store: PalimpsestSt
     assert "hidden" not in {item.key for item in store.search((user, "m"), query="pizza crust")}
 
 
-def test_namespaces_are_listed_by_prefix_suffix_and_depth(store: PalimpsestStore, user: str) -> None:
+def test_namespaces_are_listed_by_prefix_suffix_and_depth(
+    store: PalimpsestStore, user: str
+) -> None:
     for namespace in ((user, "a", "x"), (user, "a", "y"), (user, "b", "x")):
         store.put(namespace, "k", {"v": 1})
-    assert store.list_namespaces(prefix=(user,)) == [(user, "a", "x"), (user, "a", "y"), (user, "b", "x")]
+    assert store.list_namespaces(prefix=(user,)) == [
+        (user, "a", "x"),
+        (user, "a", "y"),
+        (user, "b", "x"),
+    ]
     assert store.list_namespaces(prefix=(user,), max_depth=2) == [(user, "a"), (user, "b")]
     assert store.list_namespaces(prefix=(user, "*", "x")) == [(user, "a", "x"), (user, "b", "x")]
     assert store.list_namespaces(prefix=(user,), suffix=("y",)) == [(user, "a", "y")]
@@ -98,7 +139,9 @@ def test_users_do_not_see_each_others_items(store: PalimpsestStore, user: str) -
     store.put((user,), "k", {"text": "A secret about tea."})
     assert store.get((f"{user}-2",), "k") is None
     assert store.search((f"{user}-2",), query="tea") == []
-    assert [item.namespace for item in store.search((), limit=100) if item.namespace[0] == user] == [(user,)]
+    assert [
+        item.namespace for item in store.search((), limit=100) if item.namespace[0] == user
+    ] == [(user,)]
 
 
 def test_a_value_that_is_too_large_is_refused(store: PalimpsestStore, user: str) -> None:
@@ -116,7 +159,9 @@ def test_a_time_to_live_is_refused(store: PalimpsestStore, user: str) -> None:
 def test_a_batch_and_the_asynchronous_calls_do_the_same(store: PalimpsestStore, user: str) -> None:
     async def go() -> list[Any]:
         await store.aput((user,), "a", {"v": 1})
-        return await store.abatch([PutOp((user,), "b", {"v": 2}), GetOp((user,), "a"), SearchOp((user,))])
+        return await store.abatch(
+            [PutOp((user,), "b", {"v": 2}), GetOp((user,), "a"), SearchOp((user,))]
+        )
 
     put, got, found = asyncio.run(go())
     assert (put, got.value, len(found)) == (None, {"v": 1}, 2)
@@ -147,14 +192,20 @@ def test_a_chat_history_keeps_every_kind_of_message(user: str) -> None:
     history.clear()
     calls = [{"id": f"c{n}", "name": "weather", "args": {"city": n}} for n in (1, 2)]
     told = [
-        SystemMessage("Be kind."), HumanMessage("Weather?"), AIMessage("", tool_calls=calls),
-        ToolMessage("sunny", tool_call_id="c1"), ToolMessage([{"type": "text", "text": "rain"}], tool_call_id="c2"),
+        SystemMessage("Be kind."),
+        HumanMessage("Weather?"),
+        AIMessage("", tool_calls=calls),
+        ToolMessage("sunny", tool_call_id="c1"),
+        ToolMessage([{"type": "text", "text": "rain"}], tool_call_id="c2"),
         AIMessage("Both."),
-    ]  # fmt: skip
+    ]
     history.add_messages(told)
     shown = history.messages
     assert [type(each) for each in shown] == [type(each) for each in told]
-    assert [(call["id"], call["args"]) for call in shown[2].tool_calls] == [("c1", {"city": 1}), ("c2", {"city": 2})]
+    assert [(call["id"], call["args"]) for call in shown[2].tool_calls] == [
+        ("c1", {"city": 1}),
+        ("c2", {"city": 2}),
+    ]
     history.clear()
     assert [each for each in history.messages if not isinstance(each, SystemMessage)] == []
 
@@ -167,9 +218,12 @@ def test_a_runnable_with_history_knows_in_another_session_what_it_was_told(user:
         return AIMessage("Noted.")
 
     chain = RunnableWithMessageHistory(
-        RunnableLambda(model), lambda session_id: PalimpsestChatMessageHistory(session_id, user=user)
+        RunnableLambda(model),
+        lambda session_id: PalimpsestChatMessageHistory(session_id, user=user),
     )
-    chain.invoke([HumanMessage("I live in Hamburg.")], {"configurable": {"session_id": f"a-{user}"}})
+    chain.invoke(
+        [HumanMessage("I live in Hamburg.")], {"configurable": {"session_id": f"a-{user}"}}
+    )
     Palimpsest().session(f"a-{user}").end().wait()
     chain.invoke([HumanMessage("Where do I live?")], {"configurable": {"session_id": f"b-{user}"}})
     assert "Hamburg" in str(seen[-1])  # in the very first turn of the session
@@ -180,6 +234,8 @@ def test_a_runnable_with_history_knows_in_another_session_what_it_was_told(user:
 def test_a_long_history_stays_within_the_sessions_budget(user: str) -> None:
     Palimpsest().session(f"s-{user}", user=user, memory={"max_tokens": 500}).append("Hello.")
     history = PalimpsestChatMessageHistory(f"s-{user}", user=user)
-    history.add_messages([HumanMessage(f"Number {number}: " + "word " * 20) for number in range(120)])
+    history.add_messages(
+        [HumanMessage(f"Number {number}: " + "word " * 20) for number in range(120)]
+    )
     assert 0 < len(history.messages) < 60
     assert len(PalimpsestChatMessageHistory(f"s-{user}", user=user, whole=True).messages) == 121

@@ -1,4 +1,6 @@
-"""LlamaIndex keeps what leaves its window here: run by test_adapters in an environment of its own."""
+"""LlamaIndex keeps what leaves its window here: run by test_adapters in an environment of its
+own.
+"""
 
 import asyncio
 import re
@@ -32,19 +34,38 @@ def test_what_answers_the_newest_message_is_in_the_block(user: str) -> None:
 
 def test_messages_that_are_put_are_stored_in_their_session_and_remembered(user: str) -> None:
     block = PalimpsestMemoryBlock(user=user)
-    asyncio.run(block.aput([said("I live in Hamburg."), said("Noted.", "assistant")], session_id=f"s-{user}"))
-    assert [row["content"] for row in Palimpsest().session(f"s-{user}").messages()] == ["I live in Hamburg.", "Noted."]
-    assert [each["content"] for each in Palimpsest().user(user).memories()] == ["I live in Hamburg."]
+    asyncio.run(
+        block.aput(
+            [said("I live in Hamburg."), said("Noted.", "assistant")], session_id=f"s-{user}"
+        )
+    )
+    assert [row["content"] for row in Palimpsest().session(f"s-{user}").messages()] == [
+        "I live in Hamburg.",
+        "Noted.",
+    ]
+    assert [each["content"] for each in Palimpsest().user(user).memories()] == [
+        "I live in Hamburg."
+    ]
 
 
 def test_calls_and_results_are_kept_also_a_result_whose_call_is_not_there(user: str) -> None:
     block = PalimpsestMemoryBlock(user=user)
     call = ToolCallBlock(tool_call_id="c1", tool_name="weather", tool_kwargs={"city": "Rome"})
-    asyncio.run(block.aput([
-        said("Weather?"), ChatMessage(role="assistant", blocks=[call]), said("sunny", "tool", tool_call_id="c1"),
-    ], session_id=f"s-{user}"))  # fmt: skip
     asyncio.run(
-        block.aput([said("42", "tool", tool_call_id="c9"), said("It is 42.", "assistant")], session_id=f"s-{user}")
+        block.aput(
+            [
+                said("Weather?"),
+                ChatMessage(role="assistant", blocks=[call]),
+                said("sunny", "tool", tool_call_id="c1"),
+            ],
+            session_id=f"s-{user}",
+        )
+    )
+    asyncio.run(
+        block.aput(
+            [said("42", "tool", tool_call_id="c9"), said("It is 42.", "assistant")],
+            session_id=f"s-{user}",
+        )
     )
     rows = list(Palimpsest().session(f"s-{user}").messages())
     assert [row["role"] for row in rows] == ["user", "assistant", "tool", "item", "assistant"]
@@ -53,12 +74,17 @@ def test_calls_and_results_are_kept_also_a_result_whose_call_is_not_there(user: 
 def test_a_memory_of_llama_index_knows_what_has_left_its_window(user: str) -> None:
     async def go() -> Any:
         memory = Memory.from_defaults(
-            session_id=f"s-{user}", token_limit=200, chat_history_token_ratio=0.5, token_flush_size=60,
+            session_id=f"s-{user}",
+            token_limit=200,
+            chat_history_token_ratio=0.5,
+            token_flush_size=60,
             memory_blocks=[PalimpsestMemoryBlock(user=user)],
-        )  # fmt: skip
+        )
         await memory.aput(said("I live in Hamburg."))
         for number in range(12):
-            await memory.aput(said(f"Question number {number} is about a long story that takes many words."))
+            await memory.aput(
+                said(f"Question number {number} is about a long story that takes many words.")
+            )
             await memory.aput(said("I see, thank you for telling me.", "assistant"))
         return await memory.aget(input="Where do I live?")
 
@@ -75,7 +101,9 @@ def stored(user: str, session: str) -> list[Any]:
     return [row["content"] for row in Palimpsest().session(f"{session}-{user}").messages()]
 
 
-def test_every_message_is_stored_as_it_comes_and_a_short_conversation_is_known_in_the_next(user: str) -> None:
+def test_every_message_is_stored_as_it_comes_and_a_short_conversation_is_known_in_the_next(
+    user: str,
+) -> None:
     first = memory_of(user, "one")
     assert first.token_limit == 30_000
     first.put(said("I live in Hamburg."))
@@ -94,7 +122,10 @@ def test_every_message_is_stored_as_it_comes_and_a_short_conversation_is_known_i
 
 def test_what_leaves_its_window_is_not_stored_again(user: str) -> None:
     memory = memory_of(user, "s", token_limit=100, token_flush_size=20)
-    texts = [f"Question number {number} is about a long story that takes many words." for number in range(12)]
+    texts = [
+        f"Question number {number} is about a long story that takes many words."
+        for number in range(12)
+    ]
     for text in texts:
         memory.put(said(text))
     assert len(memory.get_all(status=MessageStatus.ARCHIVED)) > 0

@@ -1,4 +1,6 @@
-"""The OpenAI Agents SDK keeps its conversations here: run by test_adapters in an environment of its own."""
+"""The OpenAI Agents SDK keeps its conversations here: run by test_adapters in an environment of its
+own.
+"""
 
 import asyncio
 import json
@@ -34,7 +36,9 @@ def weather(city: str) -> str:
 
 def said(text: str) -> ResponseOutputMessage:
     content: list[Any] = [ResponseOutputText(text=text, type="output_text", annotations=[])]
-    return ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=content)
+    return ResponseOutputMessage(
+        id="m", type="message", role="assistant", status="completed", content=content
+    )
 
 
 class TwoCalls(Model):
@@ -43,19 +47,32 @@ class TwoCalls(Model):
     def __init__(self) -> None:
         self.seen: list[Any] = []
 
-    async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> ModelResponse:  # noqa: A002
+    async def get_response(
+        self,
+        system_instructions: Any,
+        input: Any,  # noqa: A002
+        *_: Any,
+        **__: Any,
+    ) -> ModelResponse:  # noqa: A002, RUF100
         self.seen.append(input)
         heard = [
-            item["output"] for item in input if isinstance(item, dict) and item.get("type") == "function_call_output"
+            item["output"]
+            for item in input
+            if isinstance(item, dict) and item.get("type") == "function_call_output"
         ]
         if "weather" in json.dumps(input[-1]) and not heard:
             calls = [
                 ResponseFunctionToolCall(
-                    type="function_call", call_id=f"call_{city}", name="weather", arguments=json.dumps({"city": city})
+                    type="function_call",
+                    call_id=f"call_{city}",
+                    name="weather",
+                    arguments=json.dumps({"city": city}),
                 )
                 for city in ("Rome", "Bonn")
             ]
-            return self._response([ResponseReasoningItem(id="r1", type="reasoning", summary=[]), *calls])
+            return self._response(
+                [ResponseReasoningItem(id="r1", type="reasoning", summary=[]), *calls]
+            )
         return self._response([said(f"I heard {len(input)} items: {heard}")])
 
     def stream_response(self, *_: Any, **__: Any) -> Any:
@@ -73,10 +90,21 @@ def test_items_come_back_as_they_were_given_and_the_newest_can_be_asked_for() ->
     items: list[Any] = [
         {"role": "user", "content": "hello"},
         {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "x"},
-        {"id": "m", "type": "message", "role": "assistant", "status": "completed",
-         "content": [{"type": "output_text", "text": "hi", "annotations": []}]},
-        {"role": "user", "content": [{"type": "input_text", "text": "x"}, {"type": "input_image", "image_url": "x"}]},
-    ]  # fmt: skip
+        {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "hi", "annotations": []}],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "x"},
+                {"type": "input_image", "image_url": "x"},
+            ],
+        },
+    ]
 
     async def go() -> None:
         kept = session()
@@ -90,7 +118,10 @@ def test_items_come_back_as_they_were_given_and_the_newest_can_be_asked_for() ->
 
 
 def test_items_are_popped_one_by_one_also_from_parallel_calls_and_cleared() -> None:
-    calls = [{"type": "function_call", "call_id": f"c{n}", "name": "f", "arguments": "{}"} for n in (1, 2)]
+    calls = [
+        {"type": "function_call", "call_id": f"c{n}", "name": "f", "arguments": "{}"}
+        for n in (1, 2)
+    ]
 
     async def go() -> None:
         kept = session()
@@ -128,13 +159,24 @@ def test_a_runner_goes_on_from_what_was_kept_with_parallel_calls_and_reasoning()
         assert "['sunny in Rome', 'sunny in Bonn']" in ran.final_output
         items = await kept.get_items()
         assert [item.get("type", "message") for item in items] == [
-            "message", "reasoning", "function_call", "function_call", "function_call_output", "function_call_output",
             "message",
-        ]  # fmt: skip
+            "reasoning",
+            "function_call",
+            "function_call",
+            "function_call_output",
+            "function_call_output",
+            "message",
+        ]
         await Runner.run(agent, "Thank you.", session=session(kept.session_id))
         assert len(model.seen[-1]) == len(items) + 1
         context = Palimpsest().session(kept.session_id).context()["messages"]
-        assert [message["role"] for message in context][:5] == ["user", "assistant", "tool", "tool", "assistant"]
+        assert [message["role"] for message in context][:5] == [
+            "user",
+            "assistant",
+            "tool",
+            "tool",
+            "assistant",
+        ]
 
     asyncio.run(go())
 
@@ -143,10 +185,15 @@ def test_an_agent_that_was_stopped_between_a_call_and_its_result_goes_on() -> No
     async def go() -> None:
         user = f"u-{uuid.uuid4().hex}"
         stopped = PalimpsestSession(f"s-{user}", user=user, whole=False)
-        calls = [{"type": "function_call", "call_id": f"c{n}", "name": "weather", "arguments": "{}"} for n in (1, 2)]
+        calls = [
+            {"type": "function_call", "call_id": f"c{n}", "name": "weather", "arguments": "{}"}
+            for n in (1, 2)
+        ]
         await stopped.add_items([{"role": "user", "content": "What is the weather?"}])
         await stopped.add_items(calls)
-        await stopped.add_items([{"type": "function_call_output", "call_id": "c1", "output": "sunny"}])
+        await stopped.add_items(
+            [{"type": "function_call_output", "call_id": "c1", "output": "sunny"}]
+        )
         assert (await stopped.get_items())[-1]["call_id"] == "c1"
         model = TwoCalls()
         begun_again = PalimpsestSession(f"s-{user}", user=user, whole=False)
@@ -154,7 +201,9 @@ def test_an_agent_that_was_stopped_between_a_call_and_its_result_goes_on() -> No
             await Runner.run(Agent(name="a", model=model), said_next, session=begun_again)
         kinds = [(item.get("type", "message"), item.get("call_id")) for item in model.seen[-1]]
         for call in ("c1", "c2"):
-            assert kinds.index(("function_call", call)) < kinds.index(("function_call_output", call))
+            assert kinds.index(("function_call", call)) < kinds.index(
+                ("function_call_output", call)
+            )
 
     asyncio.run(go())
 
@@ -171,7 +220,9 @@ def test_what_a_runner_heard_is_remembered_in_another_session() -> None:
     assert "Hamburg" in Palimpsest().session(f"t-{user}", user=user).say("Where do I live?").memory
 
 
-def test_a_runner_that_is_given_contexts_knows_its_user_at_once_and_never_passes_the_budget() -> None:
+def test_a_runner_that_is_given_contexts_knows_its_user_at_once_and_never_passes_the_budget() -> (
+    None
+):
     user = f"u-{uuid.uuid4().hex}"
 
     def fitted(name: str) -> PalimpsestSession:
@@ -182,10 +233,16 @@ def test_a_runner_that_is_given_contexts_knows_its_user_at_once_and_never_passes
         agent = Agent(name="a", model=model, tools=[weather])
         await Runner.run(agent, "I live in Hamburg.", session=fitted("monday"))
         await (await AsyncPalimpsest().session(f"monday-{user}").end()).wait()
-        await AsyncPalimpsest().session(f"friday-{user}", user=user, memory={"max_tokens": 700}).begin()
+        await (
+            AsyncPalimpsest()
+            .session(f"friday-{user}", user=user, memory={"max_tokens": 700})
+            .begin()
+        )
         friday = fitted("friday")
         for number in range(20):
-            await friday.add_items([{"role": "user", "content": f"Number {number}: " + "word " * 60}])
+            await friday.add_items(
+                [{"role": "user", "content": f"Number {number}: " + "word " * 60}]
+            )
         await Runner.run(agent, "What is the weather?", session=friday)
         told, *_, newest = model.seen[-2]  # the question was asked, no tool was called yet
         assert "Hamburg" in told["content"]

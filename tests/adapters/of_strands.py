@@ -76,11 +76,24 @@ def test_a_batch_that_is_handed_over_again_is_stored_once(user: str) -> None:
 def test_calls_and_results_become_messages_of_their_own() -> None:
     use = {"toolUse": {"toolUseId": "t1", "name": "weather", "input": {"city": "Rome"}}}
     assert chats_of({"role": "assistant", "content": [{"text": "I look."}, use]}) == [
-        {"role": "assistant", "content": "I look.", "tool_calls": [
-            {"id": "t1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}]},
-    ]  # fmt: skip
+        {
+            "role": "assistant",
+            "content": "I look.",
+            "tool_calls": [
+                {
+                    "id": "t1",
+                    "type": "function",
+                    "function": {"name": "weather", "arguments": '{"city": "Rome"}'},
+                }
+            ],
+        }
+    ]
     result = {
-        "toolResult": {"toolUseId": "t1", "status": "success", "content": [{"text": "sunny"}, {"json": {"a": 1}}]}
+        "toolResult": {
+            "toolUseId": "t1",
+            "status": "success",
+            "content": [{"text": "sunny"}, {"json": {"a": 1}}],
+        }
     }
     assert chats_of({"role": "user", "content": [result, {"text": "And now?"}]}) == [
         {"role": "tool", "tool_call_id": "t1", "content": 'sunny\n{"a": 1}'},
@@ -92,7 +105,9 @@ def test_an_agent_knows_in_its_next_life_what_it_heard_in_this_one(user: str) ->
     def agent() -> tuple[Agent, Listens]:
         model = Listens()
         store = PalimpsestMemoryStore(user=user, extraction={"trigger": IntervalTrigger(turns=1)})
-        return Agent(model=model, callback_handler=None, memory_manager=MemoryManager(stores=[store])), model
+        return Agent(
+            model=model, callback_handler=None, memory_manager=MemoryManager(stores=[store])
+        ), model
 
     first, _ = agent()
     assert "search_memory" in first.tool_names

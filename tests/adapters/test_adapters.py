@@ -1,4 +1,6 @@
-"""Each framework, in an environment of its own, uses its adapter over the whole service, and its guides run there."""
+"""Each framework, in an environment of its own, uses its adapter over the whole service, and its
+guides run there.
+"""
 
 import os
 import subprocess
@@ -20,24 +22,37 @@ GUIDES = {page: name for page in pages.to_run("python") if (name := pages.enviro
 OURS = (paths.PROJECT, paths.PROJECT / "layers" / "client" / "python")
 
 
-def run(framework: str, *command: str | Path, folder: Path, services: Mapping[str, str] | None = None) -> None:
-    """Run a command in a framework's environment, with a service for it and one for each of the framework's pages: that
-    of `services`, or one of its own.
+def run(
+    framework: str, *command: str | Path, folder: Path, services: Mapping[str, str] | None = None
+) -> None:
+    """Run a command in a framework's environment, with a service for it and one for each of the
+    framework's pages: that of `services`, or one of its own.
     """
     python = python_of(framework)
     with ExitStack() as stack:
         places = services or {
-            page: stack.enter_context(Served()).url for page, name in GUIDES.items() if name == framework
+            page: stack.enter_context(Served()).url
+            for page, name in GUIDES.items()
+            if name == framework
         }
         told = [f"{page}={url}" for page, url in places.items()]
         there = {
-            "PALIMPSEST_URL": stack.enter_context(Served()).url, "PALIMPSEST_API_KEY": KEY, "GUIDES": " ".join(told),
-            "PYTHONPATH": os.pathsep.join(map(str, OURS)), "HOME": str(folder), "MEM0_TELEMETRY": "false",
+            "PALIMPSEST_URL": stack.enter_context(Served()).url,
+            "PALIMPSEST_API_KEY": KEY,
+            "GUIDES": " ".join(told),
+            "PYTHONPATH": os.pathsep.join(map(str, OURS)),
+            "HOME": str(folder),
+            "MEM0_TELEMETRY": "false",
             "OPENAI_AGENTS_DISABLE_TRACING": "1",
-        }  # fmt: skip
+        }
         done = subprocess.run(  # noqa: S603 - our own command
-            [python, *command], env=os.environ | there, cwd=folder, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [python, *command],
+            env=os.environ | there,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
 
 

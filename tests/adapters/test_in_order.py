@@ -1,4 +1,6 @@
-"""A reader follows the documents from the first page to the last on one stack, and every page shows what happens."""
+"""A reader follows the documents from the first page to the last on one stack, and every page shows
+what happens.
+"""
 
 import runpy
 from pathlib import Path
@@ -14,7 +16,9 @@ HERE = (*pages.to_run("python"), "client.md")
 COMMANDS = pages.to_run("sh")
 
 
-def test_all_pages_run_in_order_on_one_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_pages_run_in_order_on_one_stack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Served() as stack, OpenAIApi() as model:
         for number, page in enumerate(pages.in_order()):
             folder = tmp_path / f"page-{number}"

@@ -24,7 +24,9 @@ def message(seq: int, content: str = "hello", **more: Any) -> Message:
 
 
 def compaction(first: int, last: int, **more: Any) -> Compaction:
-    made = Compaction(first=first, last=last, method="trim", created_at=STAMP, tokens_before=50, tokens_after=5)
+    made = Compaction(
+        first=first, last=last, method="trim", created_at=STAMP, tokens_before=50, tokens_after=5
+    )
     return replace(made, **more)
 
 
@@ -37,7 +39,14 @@ def key(name: str, seq: int, *, expires_at: int = NOW + 86_400) -> IdempotencyKe
 
 
 def job(scope: SessionScope, *, first: int = 1, last: int = 1, **more: Any) -> Job:
-    made = armed(tenant=scope.tenant, kind="summarize", session=scope.session, first=first, last=last, now=NOW)
+    made = armed(
+        tenant=scope.tenant,
+        kind="summarize",
+        session=scope.session,
+        first=first,
+        last=last,
+        now=NOW,
+    )
     return replace(made, **more)
 
 
@@ -52,8 +61,12 @@ class Conversation:
     def begin(self, *, base: int = 0, **more: Any) -> Head:
         """Make the session, or make it again over its tombstone."""
         version = 1 if self.head is None else self.head.version + 1
-        head = Head(user="sarah", agent="hr", version=version, base=base, seq=base, updated_at=NOW * 1000)
-        return self.commit(replace(head, window_start=base + 1), settings=settings(base=base, **more))
+        head = Head(
+            user="sarah", agent="hr", version=version, base=base, seq=base, updated_at=NOW * 1000
+        )
+        return self.commit(
+            replace(head, window_start=base + 1), settings=settings(base=base, **more)
+        )
 
     def append(self, content: str = "hello", **more: Any) -> Head:
         """One message more; `more` are further parts of the commit."""
@@ -68,7 +81,9 @@ class Conversation:
 
     def mark_deleted(self) -> Head:
         head = self.known
-        return self.commit(replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1))
+        return self.commit(
+            replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1)
+        )
 
     def commit(self, after: Head, **more: Any) -> Head:
         self.sessions.commit(self.scope, Commit(before=self.head, after=after, **more))

@@ -33,7 +33,9 @@ ENGINES = ("in_memory", "moto", "dynoxide")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What moto is too slow for, or not made for, is left to the other engines."""
-    left_out = [item for item in items if item.get_closest_marker("not_in_process") and "[moto" in item.name]
+    left_out = [
+        item for item in items if item.get_closest_marker("not_in_process") and "[moto" in item.name
+    ]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
     for item in items:
@@ -42,11 +44,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class Together(LoadFileScheduling):  # type: ignore[misc] # xdist's have no types
-    """Files stay whole when several processes share the tests, and one process has those that need OpenSearch."""
+    """Files stay whole when several processes share the tests, and one process has those that need
+    OpenSearch.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = Path(nodeid.partition("::")[0])
-        return "opensearch" if file.parent.name == "search_index" or file.name == "test_recall.py" else str(file)
+        return (
+            "opensearch"
+            if file.parent.name == "search_index" or file.name == "test_recall.py"
+            else str(file)
+        )
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
@@ -65,7 +73,9 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def endpoint(engine: str, request: pytest.FixtureRequest) -> Iterator[str | None]:
-    """Where the engine's DynamoDB listens; None for the one in this process, and for none at all."""
+    """Where the engine's DynamoDB listens; None for the one in this process, and for none at
+    all.
+    """
     if engine == "moto":
         with mock_aws():
             yield None
@@ -90,7 +100,9 @@ def store(engine: str, endpoint: str | None) -> Store:
         sessions = InMemorySessions()
         return Store(engine, sessions, InMemoryJobs(sessions.state))
     table = sessions_table(endpoint)
-    return Store(engine, DynamoDbSessions(table, endpoint=endpoint), DynamoDbJobs(table, endpoint=endpoint))
+    return Store(
+        engine, DynamoDbSessions(table, endpoint=endpoint), DynamoDbJobs(table, endpoint=endpoint)
+    )
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""A tenant, a user and a session that no other test has. The suite for stores of one's own has them too."""
+"""A tenant, a user and a session that no other test has. The suite for stores of one's own has them
+too.
+"""
 
 from __future__ import annotations
 

@@ -20,12 +20,16 @@ PER_USER = 10
 
 
 def fill(table: str, scope: Scope, *, sessions: int, endpoint: str | None) -> list[str]:
-    """Put the settings of so many sessions, ten for each user; returns their ids in the order of the list."""
+    """Put the settings of so many sessions, ten for each user; returns their ids in the order of
+    the list.
+    """
     client: Any = boto3.client("dynamodb", endpoint_url=endpoint)
     made = [_made(scope, number) for number in range(sessions)]
 
     def write(start: int) -> None:
-        waiting = {table: [{"PutRequest": {"Item": item}} for _, item in made[start : start + BATCH_WRITE]]}
+        waiting = {
+            table: [{"PutRequest": {"Item": item}} for _, item in made[start : start + BATCH_WRITE]]
+        }
         while waiting:
             waiting = client.batch_write_item(RequestItems=waiting)["UnprocessedItems"]
 

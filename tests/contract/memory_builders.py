@@ -19,12 +19,22 @@ MOMENT = NOW * 1000
 def record(number: int, content: str = "likes tea", **more: Any) -> Record:
     """A record without a topic, created in the `number`th second."""
     at = MOMENT + number * 1000
-    return replace(Record(id=f"mem_{number:032x}", type="fact", content=content, created_at=at, valid_from=at), **more)
+    return replace(
+        Record(id=f"mem_{number:032x}", type="fact", content=content, created_at=at, valid_from=at),
+        **more,
+    )
 
 
-def version(number: int, content: str = "works at A", *, topic: str = "employer", **more: Any) -> Record:
+def version(
+    number: int, content: str = "works at A", *, topic: str = "employer", **more: Any
+) -> Record:
     """One that is about a topic, said in message `number` of a session."""
-    return record(number, content, topic_key=topic, **{"source": Source("talk", (f"m{number}",), (number,))} | more)
+    return record(
+        number,
+        content,
+        topic_key=topic,
+        **{"source": Source("talk", (f"m{number}",), (number,))} | more,
+    )
 
 
 def pointer(to: Record, *, at: int = 0) -> Pointer:
@@ -60,7 +70,9 @@ class Memory:
 
     def erase(self, **more: Any) -> None:
         epoch = self.memories.user(self.scope).epoch
-        self.memories.erase(self.scope, epoch=epoch, job=job(self.scope, id=f"job_erase_{epoch}", **more))
+        self.memories.erase(
+            self.scope, epoch=epoch, job=job(self.scope, id=f"job_erase_{epoch}", **more)
+        )
 
     def ids(self, *wanted: Record) -> list[str]:
         return [found.id for found in self.memories.records(self.scope, [one.id for one in wanted])]

@@ -27,7 +27,9 @@ class ListStore:
         for memory in memories:
             self.save(user, memory)
 
-    def search_by_vector(self, user: str, vector: Vector, *, k: int) -> Sequence[tuple[StoredMemory, float]]:
+    def search_by_vector(
+        self, user: str, vector: Vector, *, k: int
+    ) -> Sequence[tuple[StoredMemory, float]]:
         asked = unit(vector)
         found = [
             (memory, sum(map(mul, asked, unit(memory.embedding))))
@@ -38,9 +40,13 @@ class ListStore:
 
     def search_by_keyword(self, user: str, text: str, *, k: int) -> Sequence[StoredMemory]:
         asked = words(text)
-        shared = [(len(asked & words(memory.content)), memory) for memory in self.held[user].values()]
+        shared = [
+            (len(asked & words(memory.content)), memory) for memory in self.held[user].values()
+        ]
         found = [one for one in shared if one[0] or not text]
-        return [memory for _, memory in sorted(found, key=lambda one: (-one[0], -one[1].said_at))][:k]
+        return [memory for _, memory in sorted(found, key=lambda one: (-one[0], -one[1].said_at))][
+            :k
+        ]
 
     def delete(self, user: str, memory_id: str) -> bool:
         return self.held[user].pop(memory_id, None) is not None

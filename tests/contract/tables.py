@@ -46,7 +46,9 @@ def search_table(endpoint: str | None = None) -> str:
 def vectors_table(dimension: int, endpoint: str | None = None) -> str:
     """Make an empty table of vectors likewise, with the vector index."""
     schema = [{"AttributeName": "owner", "SearchSchemaElementType": "HASH"}]
-    schema += [{"AttributeName": name, "SearchSchemaElementType": "INLINE_FILTER"} for name in FILTERS]
+    schema += [
+        {"AttributeName": name, "SearchSchemaElementType": "INLINE_FILTER"} for name in FILTERS
+    ]
     index = {
         "IndexName": VECTOR_INDEX,
         "VectorAttribute": {"AttributeName": "vector"},
@@ -79,7 +81,9 @@ def _indexed(prefix: str, endpoint: str | None, of: Indexes) -> str:
     ]
     attributes = {name: kind for index in of.values() for name, kind in (index[:2], index[2:])}
     stream = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-    return _made(prefix, endpoint, attributes, GlobalSecondaryIndexes=indexes, StreamSpecification=stream)
+    return _made(
+        prefix, endpoint, attributes, GlobalSecondaryIndexes=indexes, StreamSpecification=stream
+    )
 
 
 def _made(prefix: str, endpoint: str | None, attributes: dict[str, str], **more: Any) -> str:

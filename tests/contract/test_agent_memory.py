@@ -1,4 +1,6 @@
-"""The façade over wired use cases: the same on every engine, and the work waits for whoever drains the queues."""
+"""The façade over wired use cases: the same on every engine, and the work waits for whoever drains
+the queues.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.tenants import (
+    InMemoryStaticFacts,
+    InMemoryTenants,
+    InMemoryUsages,
+)
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.scope import Scope
 from palimpsest.search.absent import AbsentIndex
@@ -46,7 +52,11 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
             AbsentIndex(),
             InMemoryVectors(memories),
         )
-    sessions, table, tenants = sessions_table(endpoint), memories_table(endpoint), tenants_table(endpoint)
+    sessions, table, tenants = (
+        sessions_table(endpoint),
+        memories_table(endpoint),
+        tenants_table(endpoint),
+    )
     return MemoryStores(
         sessions=DynamoDbSessions(sessions, memories=table, endpoint=endpoint),
         jobs=DynamoDbJobs(sessions, endpoint=endpoint),
@@ -65,7 +75,9 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
 def memory(stores: MemoryStores) -> AgentMemory:
     stores.tenants.replace_settings(Scope("acme"), SETTINGS)
     tokens, clock = token_counter(), SystemClock()
-    sessions = wire_sessions(stores, tokens=tokens, clock=clock, memories=stores.memories, facts=stores.facts)
+    sessions = wire_sessions(
+        stores, tokens=tokens, clock=clock, memories=stores.memories, facts=stores.facts
+    )
     memories = wire_memories(stores, models=Models(), tokens=tokens, clock=clock)
     memories.facts.put(Scope("acme"), "remote", content="Up to 3 days a week from home.")
     return AgentMemory.of(sessions, memories, tenant="acme", user="sarah", agent="hr")
@@ -73,7 +85,9 @@ def memory(stores: MemoryStores) -> AgentMemory:
 
 def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory) -> None:
     memory.append("monday", "Hello!", {"role": "assistant", "content": "Hello Sarah!"}, key="k")
-    assert memory.append("monday", "Hello!", {"role": "assistant", "content": "Hello Sarah!"}, key="k").replayed
+    assert memory.append(
+        "monday", "Hello!", {"role": "assistant", "content": "Hello Sarah!"}, key="k"
+    ).replayed
     memory.remember("Sarah works in Marketing.")
     context = memory.context("monday", "Where do I work?")
     said = ["Hello!", "Hello Sarah!", "Where do I work?"]
@@ -85,7 +99,9 @@ def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory)
     assert recalled.degraded == ("reranker", "search", "vector")
 
 
-def test_the_work_that_a_call_causes_waits_as_a_job(memory: AgentMemory, stores: MemoryStores) -> None:
+def test_the_work_that_a_call_causes_waits_as_a_job(
+    memory: AgentMemory, stores: MemoryStores
+) -> None:
     done = memory.ingest(["I work in Marketing."], session="monday")
     job = stores.jobs.get(Scope("acme"), done.job_id or "")
     assert job is not None

@@ -45,7 +45,9 @@ def test_keys_come_in_order_from_a_place_on_and_of_one_prefix_alone(blobs: Blobs
     assert list(blobs.keys("none/")) == []
 
 
-def test_more_keys_than_a_page_holds_are_listed_and_removed(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_keys_than_a_page_holds_are_listed_and_removed(
+    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("palimpsest.engines.aws.KEYS_AT_ONCE", 10)
     for number in range(23):
         blobs.put(f"p/{number:06d}", b"-")
@@ -68,6 +70,10 @@ def test_a_link_names_its_key_and_ends(blobs: Blobs) -> None:
 def test_a_bucket_that_is_not_there_is_unavailable_and_not_empty() -> None:
     with mock_aws():
         lost = S3Blobs("no-such-bucket")
-        for ask in (lambda: lost.get("k"), lambda: lost.put("k", b""), lambda: list(lost.keys("k"))):
+        for ask in (
+            lambda: lost.get("k"),
+            lambda: lost.put("k", b""),
+            lambda: list(lost.keys("k")),
+        ):
             with pytest.raises(Unavailable):
                 ask()

@@ -1,6 +1,6 @@
-"""The service keeps its own description: what it answers is described, what breaks the description is refused, and
-where an answer leads one arrives, but for what was deleted. CONFORMANCE=deep asks far more. Here in this process;
-through the front door: tests/e2e/test_described.py.
+"""The service keeps its own description: what it answers is described, what breaks the description
+is refused, and where an answer leads one arrives, but for what was deleted. CONFORMANCE=deep asks
+far more. Here in this process; through the front door: tests/e2e/test_described.py.
 """
 
 import json
@@ -24,7 +24,11 @@ DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 PAGES = r"^/v1/(console|docs|health|openapi\.json)$"  # the function `site` has them
 IS_DEEP = os.environ.get("CONFORMANCE") == "deep"
-ASKED = ("examples,coverage,fuzzing", "--max-examples=50") if IS_DEEP else ("examples,fuzzing", "--max-examples=5")
+ASKED = (
+    ("examples,coverage,fuzzing", "--max-examples=50")
+    if IS_DEEP
+    else ("examples,fuzzing", "--max-examples=5")
+)
 SECONDS = 3_600 if IS_DEEP else 1_200
 SETTINGS = hypothesis.settings(
     max_examples=200 if IS_DEEP else 15,
@@ -40,15 +44,30 @@ SEEDS = (None, *range(10))
 WALKS = {
     "a session": (
         {"create_session", "append_messages", "get_context", "read_session", "delete_session"},
-        {("append_messages", 201), ("get_context", 200), ("read_session", 200), ("read_session", 404)},
+        {
+            ("append_messages", 201),
+            ("get_context", 200),
+            ("read_session", 200),
+            ("read_session", 404),
+        },
     ),
     "a memory": (
         {"save_memories", "read_memory", "change_memory", "read_memory_history", "delete_memory"},
-        {("change_memory", 200), ("read_memory_history", 200), ("read_memory", 200), ("read_memory", 404)},
+        {
+            ("change_memory", 200),
+            ("read_memory_history", 200),
+            ("read_memory", 200),
+            ("read_memory", 404),
+        },
     ),
     "a transcript": (
         {"ingest_transcript", "read_job", "read_history", "delete_session"},
-        {("ingest_transcript", 202), ("read_job", 200), ("read_history", 200), ("read_history", 404)},
+        {
+            ("ingest_transcript", 202),
+            ("read_job", 200),
+            ("read_history", 200),
+            ("read_history", 404),
+        },
     ),
     "a static fact": (
         {"put_static_fact", "delete_static_fact"},
@@ -72,7 +91,9 @@ def only(operations: set[str], description: dict[str, Any]) -> dict[str, Any]:
                 continue
             for answer in operation["responses"].values():
                 if "links" in answer:
-                    answer["links"] = {to: link for to, link in answer["links"].items() if to in operations}
+                    answer["links"] = {
+                        to: link for to, link in answer["links"].items() if to in operations
+                    }
     return description
 
 
@@ -88,14 +109,31 @@ def served() -> Iterator[Served]:
 
 
 @pytest.mark.timeout(SECONDS)
-def test_every_answer_is_described_and_what_breaks_the_description_is_refused(served: Served) -> None:
+def test_every_answer_is_described_and_what_breaks_the_description_is_refused(
+    served: Served,
+) -> None:
     done = subprocess.run(  # noqa: S603 - the project's own tool
         [
-            sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIG, "run", DESCRIPTION, "--url", served.url,
-            "--header", f"Authorization: Bearer {KEY}", "--exclude-path-regex", PAGES, "--phases", *ASKED,
+            sys.executable,
+            "-m",
+            "schemathesis.cli",
+            "--config-file",
+            CONFIG,
+            "run",
+            DESCRIPTION,
+            "--url",
+            served.url,
+            "--header",
+            f"Authorization: Bearer {KEY}",
+            "--exclude-path-regex",
+            PAGES,
+            "--phases",
+            *ASKED,
         ],
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

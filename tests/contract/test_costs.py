@@ -1,4 +1,6 @@
-"""What a turn costs in requests and DynamoDB's units, from the event to the answer, however long the session is."""
+"""What a turn costs in requests and DynamoDB's units, from the event to the answer, however long
+the session is.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ from tests.unit.api.gateway import Answer, Client
 SHORT, LONG = 100, 5_000
 KILOBYTE = "x" * 700  # with what is kept beside it: nearly all that one write unit takes
 TOKENS = TiktokenCounter()
-WEIGHT = weigh({"role": "user", "content": said(0)[1]}, partial(TOKENS.count, encoding=DEFAULT_ENCODING))
+WEIGHT = weigh(
+    {"role": "user", "content": said(0)[1]}, partial(TOKENS.count, encoding=DEFAULT_ENCODING)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +74,26 @@ class Service:
         return Client(HttpApp(lambda: app, operations_of("sessions")))
 
     def begin(self, session: str, **memory: Any) -> None:
-        answer = self.call("POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory})
+        answer = self.call(
+            "POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory}
+        )
         assert answer.status == 201
 
     def append(
-        self, session: str, messages: Sequence[tuple[str, str]], *, user: str | None = None, **headers: str
+        self,
+        session: str,
+        messages: Sequence[tuple[str, str]],
+        *,
+        user: str | None = None,
+        **headers: str,
     ) -> Any:
-        body: dict[str, Any] = {"messages": [{"role": role, "content": text} for role, text in messages]}
+        body: dict[str, Any] = {
+            "messages": [{"role": role, "content": text} for role, text in messages]
+        }
         body |= {"allow_repeat": True} if user is None else {"allow_repeat": True, "user_id": user}
-        answer: Answer = self.call("POST", f"/v1/sessions/{session}/messages", body, headers=headers)
+        answer: Answer = self.call(
+            "POST", f"/v1/sessions/{session}/messages", body, headers=headers
+        )
         assert answer.status == 201, answer.text
         return answer.json
 
@@ -145,7 +160,9 @@ def of_context(service: Service, meter: Meter, session: str) -> Reading:
     return meter.read()
 
 
-def test_an_append_is_two_requests_and_writes_four_units(service: Service, meter: Meter, short: Filled) -> None:
+def test_an_append_is_two_requests_and_writes_four_units(
+    service: Service, meter: Meter, short: Filled
+) -> None:
     reading = of_append(service, meter, short)
     assert reading.operations == ("BatchGetItem", "TransactWriteItems")
     assert (reading.requests, reading.write_units, reading.read_units) == (2, 4, 2)
@@ -164,7 +181,9 @@ def test_a_fresh_process_reads_the_log_key_and_once_more_unless_it_is_told_whose
         assert meter.read().operations == (*reads, "TransactWriteItems")
 
 
-def test_the_next_extraction_costs_one_request_more_only_when_it_is_due(service: Service, meter: Meter) -> None:
+def test_the_next_extraction_costs_one_request_more_only_when_it_is_due(
+    service: Service, meter: Meter
+) -> None:
     service.begin("extracted", max_buffer_turns=2)
     for number in range(4):
         service.append("extracted", [said(number)])
@@ -195,18 +214,24 @@ def test_an_append_to_a_long_session_costs_what_it_costs_in_a_short_one(
     assert of_append(service, meter, long, **headers) == of_append(service, meter, short, **headers)
 
 
-def test_a_context_of_twenty_messages_stays_within_its_read_units(service: Service, meter: Meter) -> None:
+def test_a_context_of_twenty_messages_stays_within_its_read_units(
+    service: Service, meter: Meter
+) -> None:
     session = "twenty"
     service.begin(session, blocks=[])
     service.append(session, [said(number) for number in range(WINDOW)])
     meter.read()
     reading = of_context(service, meter, session)
-    there = service.bytes_of(session, "m#", newest=WINDOW) + service.bytes_of(session, "settings", newest=1)
+    there = service.bytes_of(session, "m#", newest=WINDOW) + service.bytes_of(
+        session, "settings", newest=1
+    )
     assert reading.read_units <= 5 + there / 4096
     assert (reading.requests, reading.write_units) == (2, 0)
 
 
-def test_memory_of_which_there_is_none_costs_a_context_one_small_read(service: Service, meter: Meter) -> None:
+def test_memory_of_which_there_is_none_costs_a_context_one_small_read(
+    service: Service, meter: Meter
+) -> None:
     readings = []
     settings: dict[str, dict[str, Any]] = {"with": {}, "without": {"blocks": []}}
     for session, memory in settings.items():
@@ -219,12 +244,16 @@ def test_memory_of_which_there_is_none_costs_a_context_one_small_read(service: S
     assert with_memory.read_units - without.read_units <= 1
 
 
-def test_a_context_of_a_long_session_costs_what_it_costs_in_a_short_one(short: Filled, long: Filled) -> None:
+def test_a_context_of_a_long_session_costs_what_it_costs_in_a_short_one(
+    short: Filled, long: Filled
+) -> None:
     assert long.context == short.context
     assert long.context.read_units > 0
 
 
-def test_a_context_with_a_summary_is_three_requests_within_its_read_units(service: Service, meter: Meter) -> None:
+def test_a_context_with_a_summary_is_three_requests_within_its_read_units(
+    service: Service, meter: Meter
+) -> None:
     session = "summarized"
     service.begin(session, strategy="summarize", max_tokens=2_500, blocks=[])
     overflow = service.append(session, [said(number) for number in range(40)])["overflow"]
@@ -233,6 +262,8 @@ def test_a_context_with_a_summary_is_three_requests_within_its_read_units(servic
     meter.read()
     reading = of_context(service, meter, session)
     kept = len(service.context(session)["messages"]) - 1
-    there = service.bytes_of(session, "m#", newest=kept) + service.bytes_of(session, "settings", newest=1)
+    there = service.bytes_of(session, "m#", newest=kept) + service.bytes_of(
+        session, "settings", newest=1
+    )
     assert reading.read_units <= 5 + (there + service.bytes_of(session, "c#", newest=1)) / 4096
     assert reading.requests == 3

@@ -17,7 +17,15 @@ from palimpsest.scope import Scope, SessionScope
 
 from tests.contract.builders import NOW, Conversation, job, key, message, settings
 from tests.contract.tables import sessions_table, tenants_table
-from tests.doubles.dynamodb_api import BROKEN, FORWARDED, THROTTLED, Call, DynamoDbApi, Step, cancelled
+from tests.doubles.dynamodb_api import (
+    BROKEN,
+    FORWARDED,
+    THROTTLED,
+    Call,
+    DynamoDbApi,
+    Step,
+    cancelled,
+)
 
 ATTEMPTS = 1 + tables.RETRIES
 PATIENCE = 0.9  # seconds, where a call is too late
@@ -31,7 +39,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def api(dynoxide_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DynamoDbApi]:
-    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0.01)
+    monkeypatch.setattr(
+        "botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0.01
+    )
     with DynamoDbApi(dynoxide_endpoint) as api:
         yield api
 
@@ -62,18 +72,26 @@ def talk(sessions: DynamoDbSessions, scope: SessionScope, api: DynamoDbApi) -> C
 
 
 def contents(talk: Conversation) -> list[str]:
-    return [str(found.chat["content"]) for found in talk.sessions.messages(talk.scope, first=1, last=9)]
+    return [
+        str(found.chat["content"]) for found in talk.sessions.messages(talk.scope, first=1, last=9)
+    ]
 
 
-@pytest.mark.parametrize("reason", ["ConditionalCheckFailed", "TransactionConflict", "DuplicateItem"])
-def test_a_cancelled_transaction_was_lost_to_another(api: DynamoDbApi, talk: Conversation, reason: str) -> None:
+@pytest.mark.parametrize(
+    "reason", ["ConditionalCheckFailed", "TransactionConflict", "DuplicateItem"]
+)
+def test_a_cancelled_transaction_was_lost_to_another(
+    api: DynamoDbApi, talk: Conversation, reason: str
+) -> None:
     api.script(cancelled("None", reason))
     with pytest.raises(CommitLost):
         talk.append()
     assert len(api.calls) == 1
 
 
-@pytest.mark.parametrize("fault", [THROTTLED, BROKEN, Step(code="ThrottlingException"), Step(code="Odd", status=503)])
+@pytest.mark.parametrize(
+    "fault", [THROTTLED, BROKEN, Step(code="ThrottlingException"), Step(code="Odd", status=503)]
+)
 def test_a_passing_fault_is_not_seen(api: DynamoDbApi, talk: Conversation, fault: Step) -> None:
     api.script(fault, fault)
     talk.append("second")
@@ -81,7 +99,9 @@ def test_a_passing_fault_is_not_seen(api: DynamoDbApi, talk: Conversation, fault
 
 
 @pytest.mark.parametrize("fault", [THROTTLED, BROKEN, Step(code="RequestLimitExceeded")])
-def test_a_lasting_fault_is_told_after_a_few_attempts(api: DynamoDbApi, talk: Conversation, fault: Step) -> None:
+def test_a_lasting_fault_is_told_after_a_few_attempts(
+    api: DynamoDbApi, talk: Conversation, fault: Step
+) -> None:
     api.script(*[fault] * ATTEMPTS)
     with pytest.raises(Unavailable) as told:
         talk.append()
@@ -92,13 +112,17 @@ def test_a_lasting_fault_is_told_after_a_few_attempts(api: DynamoDbApi, talk: Co
 
 
 @pytest.mark.parametrize("reason", ["ThrottlingError", "ProvisionedThroughputExceeded"])
-def test_a_throttled_transaction_is_tried_again(api: DynamoDbApi, talk: Conversation, reason: str) -> None:
+def test_a_throttled_transaction_is_tried_again(
+    api: DynamoDbApi, talk: Conversation, reason: str
+) -> None:
     api.script(cancelled("None", reason), cancelled(reason, "None"))
     talk.append("second")
     assert contents(talk) == ["first", "second"]
 
 
-def test_a_transaction_that_stays_throttled_is_unavailable(api: DynamoDbApi, talk: Conversation) -> None:
+def test_a_transaction_that_stays_throttled_is_unavailable(
+    api: DynamoDbApi, talk: Conversation
+) -> None:
     api.script(*[cancelled("ThrottlingError", "None")] * tables.BUSY_ATTEMPTS)
     with pytest.raises(Unavailable):
         talk.append()
@@ -106,7 +130,9 @@ def test_a_transaction_that_stays_throttled_is_unavailable(api: DynamoDbApi, tal
     assert contents(talk) == ["first"]
 
 
-def test_a_condition_that_failed_counts_more_than_throttling(api: DynamoDbApi, talk: Conversation) -> None:
+def test_a_condition_that_failed_counts_more_than_throttling(
+    api: DynamoDbApi, talk: Conversation
+) -> None:
     api.script(cancelled("ThrottlingError", "ConditionalCheckFailed"))
     with pytest.raises(CommitLost):
         talk.append()
@@ -143,24 +169,32 @@ def test_a_store_that_never_answers_is_unavailable(api: DynamoDbApi, talk: Conve
 def test_a_store_that_is_not_there_is_unavailable(
     scope: SessionScope, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0.01)
+    monkeypatch.setattr(
+        "botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0.01
+    )
     store = DynamoDbSessions("sessions-nowhere", endpoint=f"http://127.0.0.1:{free_port}")
     with pytest.raises(Unavailable):
         store.open(scope)
 
 
-def test_warming_connects_ahead_and_never_stands_in_the_way(api: DynamoDbApi, sessions: DynamoDbSessions) -> None:
+def test_warming_connects_ahead_and_never_stands_in_the_way(
+    api: DynamoDbApi, sessions: DynamoDbSessions
+) -> None:
     api.script(*[BROKEN] * ATTEMPTS)
     sessions.warm()
     assert [call.operation for call in api.calls] == ["GetItem"] * ATTEMPTS
 
 
-def test_a_table_that_is_not_there_is_unavailable(scope: SessionScope, dynoxide_endpoint: str) -> None:
+def test_a_table_that_is_not_there_is_unavailable(
+    scope: SessionScope, dynoxide_endpoint: str
+) -> None:
     with pytest.raises(Unavailable):
         DynamoDbSessions("sessions-unknown", endpoint=dynoxide_endpoint).open(scope)
 
 
-def test_no_read_ever_takes_a_fault_for_nothing(api: DynamoDbApi, talk: Conversation, jobs: DynamoDbJobs) -> None:
+def test_no_read_ever_takes_a_fault_for_nothing(
+    api: DynamoDbApi, talk: Conversation, jobs: DynamoDbJobs
+) -> None:
     sessions, scope = talk.sessions, talk.scope
     reads: list[Any] = [
         lambda: sessions.open(scope),
@@ -186,14 +220,18 @@ def test_no_read_ever_takes_a_fault_for_nothing(api: DynamoDbApi, talk: Conversa
     assert contents(talk) == ["first"]
 
 
-def test_no_list_of_a_tenant_takes_a_fault_for_nothing(api: DynamoDbApi, talk: Conversation) -> None:
+def test_no_list_of_a_tenant_takes_a_fault_for_nothing(
+    api: DynamoDbApi, talk: Conversation
+) -> None:
     api.script(*[BROKEN] * ATTEMPTS * BUCKETS)
     with pytest.raises(Unavailable):
         talk.sessions.listed(talk.scope.owner, user=None, limit=5)
     assert api.left == 0
 
 
-def test_a_list_of_a_tenant_is_unavailable_where_one_of_its_partitions_is(api: DynamoDbApi, talk: Conversation) -> None:
+def test_a_list_of_a_tenant_is_unavailable_where_one_of_its_partitions_is(
+    api: DynamoDbApi, talk: Conversation
+) -> None:
     for bucket in buckets_of(talk.scope.owner, among=SESSIONS):
         api.fail(_queries_of(bucket))
         with pytest.raises(Unavailable):
@@ -204,7 +242,9 @@ def _queries_of(bucket: str) -> Callable[[Call], bool]:
     return lambda call: bool(call.body["ExpressionAttributeValues"][":bucket"] == {"S": bucket})
 
 
-def test_tenants_are_never_taken_for_unknown_when_the_store_fails(api: DynamoDbApi, dynoxide_endpoint: str) -> None:
+def test_tenants_are_never_taken_for_unknown_when_the_store_fails(
+    api: DynamoDbApi, dynoxide_endpoint: str
+) -> None:
     tenants = DynamoDbTenants(tenants_table(dynoxide_endpoint), endpoint=api.endpoint)
     reads: list[Any] = [lambda: tenants.api_key("ab"), lambda: tenants.settings(Scope("acme"))]
     for read in reads:
@@ -241,15 +281,23 @@ def test_what_a_failed_call_used_counts_once_also_where_the_answer_is_lost(
 def test_a_conflict_that_stays_is_not_taken_for_a_failed_condition(
     api: DynamoDbApi, talk: Conversation, jobs: DynamoDbJobs
 ) -> None:
-    writes: list[Any] = [lambda: jobs.start(job(talk.scope).begun(now=NOW)), lambda: jobs.finish(job(talk.scope))]
+    writes: list[Any] = [
+        lambda: jobs.start(job(talk.scope).begun(now=NOW)),
+        lambda: jobs.finish(job(talk.scope)),
+    ]
     for write in writes:
         api.script(*[CONFLICT] * tables.BUSY_ATTEMPTS)
         with pytest.raises(Unavailable):
             write()
 
 
-def test_what_a_batch_left_out_is_asked_for_again(api: DynamoDbApi, talk: Conversation, table: str) -> None:
-    wanted = {"Keys": [tables.key(talk.scope.partition, name) for name in ("head", "settings")], "ConsistentRead": True}
+def test_what_a_batch_left_out_is_asked_for_again(
+    api: DynamoDbApi, talk: Conversation, table: str
+) -> None:
+    wanted = {
+        "Keys": [tables.key(talk.scope.partition, name) for name in ("head", "settings")],
+        "ConsistentRead": True,
+    }
     api.script(Step(answer={"Responses": {}, "UnprocessedKeys": {table: wanted}}))
     opened = talk.sessions.open(talk.scope, settings=True)
     assert opened.head == talk.head
@@ -267,9 +315,14 @@ def test_a_batch_that_is_never_read_is_unavailable_not_empty(
         talk.sessions.open(talk.scope, settings=True)
 
 
-def test_what_a_batch_did_not_delete_is_deleted_in_the_next(api: DynamoDbApi, talk: Conversation, table: str) -> None:
+def test_what_a_batch_did_not_delete_is_deleted_in_the_next(
+    api: DynamoDbApi, talk: Conversation, table: str
+) -> None:
     talk.append("second")
-    left = [{"DeleteRequest": {"Key": tables.key(talk.scope.partition, f"m#{seq:012d}")}} for seq in (1, 2)]
+    left = [
+        {"DeleteRequest": {"Key": tables.key(talk.scope.partition, f"m#{seq:012d}")}}
+        for seq in (1, 2)
+    ]
     api.script(FORWARDED, Step(answer={"UnprocessedItems": {table: left}}))
     assert talk.sessions.remove(talk.scope, first=1, last=2, whole=False) == 2
     assert contents(talk) == []
@@ -295,7 +348,9 @@ def test_a_request_that_is_refused_without_being_too_large_is_our_own_mistake(
     assert (told.value.code, told.value.retryable) == ("internal_error", False)
 
 
-@pytest.mark.parametrize("fault", [Step(code="ValidationException"), cancelled("None", "ValidationError")])
+@pytest.mark.parametrize(
+    "fault", [Step(code="ValidationException"), cancelled("None", "ValidationError")]
+)
 def test_a_refused_request_with_an_item_over_the_limit_is_too_large(
     api: DynamoDbApi, talk: Conversation, fault: Step
 ) -> None:
@@ -304,12 +359,17 @@ def test_a_refused_request_with_an_item_over_the_limit_is_too_large(
         talk.append("x" * 410_000)
 
 
-def test_the_engine_itself_refuses_what_is_too_large(dynoxide_endpoint: str, table: str, scope: SessionScope) -> None:
+def test_the_engine_itself_refuses_what_is_too_large(
+    dynoxide_endpoint: str, table: str, scope: SessionScope
+) -> None:
     talk = Conversation(DynamoDbSessions(table, endpoint=dynoxide_endpoint), scope)
     talk.begin()
     head = talk.append("first")
     after = replace(head, version=head.version + 1, seq=head.seq + 14)
-    batches = [(message(2, "\u00e9" * 205_000),), tuple(message(seq, "x" * 300_000) for seq in range(2, 16))]
+    batches = [
+        (message(2, "\u00e9" * 205_000),),
+        tuple(message(seq, "x" * 300_000) for seq in range(2, 16)),
+    ]
     for messages in batches:
         with pytest.raises(TooLarge):
             talk.commit(after, messages=messages)

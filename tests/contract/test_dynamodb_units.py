@@ -40,15 +40,26 @@ def meter() -> Meter:
 @pytest.fixture
 def talk(dynoxide_endpoint: str, meter: Meter) -> Conversation:
     """A session whose head holds what a head usually holds."""
-    store = DynamoDbSessions(sessions_table(dynoxide_endpoint), endpoint=dynoxide_endpoint, meter=meter)
+    store = DynamoDbSessions(
+        sessions_table(dynoxide_endpoint), endpoint=dynoxide_endpoint, meter=meter
+    )
     talk = Conversation(store, Scope("acme").session("3b241101-e2bb-4255-8caf-4136c566a962"))
     talk.begin()
     talk.commit(
         replace(
-            talk.known, version=2, max_tokens=100_000, trigger=80_000, batch="b" * 32, expires_at=NOW, retention=60,
-            summary=0, summary_tokens=400, job="job_" + "f" * 32, compaction="pending",
+            talk.known,
+            version=2,
+            max_tokens=100_000,
+            trigger=80_000,
+            batch="b" * 32,
+            expires_at=NOW,
+            retention=60,
+            summary=0,
+            summary_tokens=400,
+            job="job_" + "f" * 32,
+            compaction="pending",
         )
-    )  # fmt: skip
+    )
     meter.read()
     return talk
 
@@ -64,13 +75,17 @@ def test_an_append_costs_four_units_and_six_with_a_key(talk: Conversation, meter
     ]
 
 
-def test_an_append_costs_the_same_however_long_the_session(talk: Conversation, meter: Meter) -> None:
+def test_an_append_costs_the_same_however_long_the_session(
+    talk: Conversation, meter: Meter
+) -> None:
     for _ in range(200):
         talk.append("x" * 300)
     assert set(meter.read()) == {("TransactWriteItems", 4.0)}
 
 
-def test_a_batch_costs_two_units_a_message_and_two_for_the_head(talk: Conversation, meter: Meter) -> None:
+def test_a_batch_costs_two_units_a_message_and_two_for_the_head(
+    talk: Conversation, meter: Meter
+) -> None:
     head = talk.known
     batch = tuple(message(seq, "x" * 700) for seq in range(1, 51))
     talk.commit(replace(head, version=head.version + 1, seq=50), messages=batch)
@@ -86,7 +101,9 @@ def test_opening_costs_a_unit_for_each_part_in_one_call(talk: Conversation, mete
     assert meter.read() == [("GetItem", 1.0), ("BatchGetItem", 2.0), ("BatchGetItem", 3.0)]
 
 
-def test_reading_twenty_messages_is_one_call_and_costs_what_they_weigh(talk: Conversation, meter: Meter) -> None:
+def test_reading_twenty_messages_is_one_call_and_costs_what_they_weigh(
+    talk: Conversation, meter: Meter
+) -> None:
     for _ in range(30):
         talk.append("x" * 200)
     meter.read()
@@ -97,7 +114,9 @@ def test_reading_twenty_messages_is_one_call_and_costs_what_they_weigh(talk: Con
     assert units <= 1 + stored / 4096
 
 
-def test_a_caller_that_stops_early_pays_for_no_further_page(talk: Conversation, meter: Meter) -> None:
+def test_a_caller_that_stops_early_pays_for_no_further_page(
+    talk: Conversation, meter: Meter
+) -> None:
     for _ in range(12):
         talk.append()
     meter.read()
@@ -109,15 +128,42 @@ def test_a_caller_that_stops_early_pays_for_no_further_page(talk: Conversation, 
 def test_the_largest_head_fits_a_kilobyte_unless_many_calls_are_open(
     dynoxide_endpoint: str, meter: Meter, calls: int, units: float
 ) -> None:
-    store = DynamoDbSessions(sessions_table(dynoxide_endpoint), endpoint=dynoxide_endpoint, meter=meter)
+    store = DynamoDbSessions(
+        sessions_table(dynoxide_endpoint), endpoint=dynoxide_endpoint, meter=meter
+    )
     many = 12_345_679
     largest = Head(
-        user="u" * 128, agent="a" * 128, version=many, status="active", base=many, seq=many, last_id="f" * 32,
-        turn=many, last_user_seq=many, open_calls=b"abcd" * calls, window_start=many, window_tokens=1_234_567,
-        window_messages=12_345, system_tokens=12_345, summary=many, summary_tokens=3_999, encoding="p50k_base",
-        max_tokens=1_047_576, trigger=838_061, raised=104_757, job="job_" + "f" * 32, compaction="pending",
-        attempts=11, not_before=NOW, total_messages=many, total_tokens=1_234_567_891, batch="f" * 32,
-        batch_first=many, updated_at=NOW * 1000, retention=2_592_000, expires_at=NOW,
-    )  # fmt: skip
+        user="u" * 128,
+        agent="a" * 128,
+        version=many,
+        status="active",
+        base=many,
+        seq=many,
+        last_id="f" * 32,
+        turn=many,
+        last_user_seq=many,
+        open_calls=b"abcd" * calls,
+        window_start=many,
+        window_tokens=1_234_567,
+        window_messages=12_345,
+        system_tokens=12_345,
+        summary=many,
+        summary_tokens=3_999,
+        encoding="p50k_base",
+        max_tokens=1_047_576,
+        trigger=838_061,
+        raised=104_757,
+        job="job_" + "f" * 32,
+        compaction="pending",
+        attempts=11,
+        not_before=NOW,
+        total_messages=many,
+        total_tokens=1_234_567_891,
+        batch="f" * 32,
+        batch_first=many,
+        updated_at=NOW * 1000,
+        retention=2_592_000,
+        expires_at=NOW,
+    )
     Conversation(store, Scope("t" * 128).session("s" * 128)).commit(largest)
     assert meter.read() == [("TransactWriteItems", units)]

@@ -85,10 +85,14 @@ def test_a_text_gets_the_same_vector_alone_and_among_others(embedder: Embedder) 
     texts = [f"note {number} " + "about the garden " * number for number in range(40)]
     alone = [embedder.embed([text])[0] for text in texts[::13]]
     among = embedder.embed(texts)[::13]
-    assert [cosine(one, other) for one, other in zip(alone, among, strict=True)] == pytest.approx([1] * 4, abs=1e-4)
+    assert [cosine(one, other) for one, other in zip(alone, among, strict=True)] == pytest.approx(
+        [1] * 4, abs=1e-4
+    )
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\x00", "\ud800", "👩\u200d👩\u200d👧", "字" * 20_000, "word " * 20_000])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "\x00", "\ud800", "👩\u200d👩\u200d👧", "字" * 20_000, "word " * 20_000]
+)
 def test_any_text_has_a_vector(embedder: Embedder, text: str) -> None:
     (vector,) = embedder.embed([text])
     assert math.hypot(*vector) == pytest.approx(1, abs=1e-5)
@@ -113,7 +117,9 @@ def strength(similarity: float) -> float:
 
 
 def test_the_builtin_model_reads_a_question_in_its_own_way(builtin: BuiltinEmbedder) -> None:
-    asked, said = (builtin.embed(["Is the dog sleeping?"], as_questions=asks)[0] for asks in (True, False))
+    asked, said = (
+        builtin.embed(["Is the dog sleeping?"], as_questions=asks)[0] for asks in (True, False)
+    )
     assert cosine(asked, said) < 0.999
 
 
@@ -151,7 +157,9 @@ def test_openai_is_asked_once_for_all_texts_and_for_the_dimension(
 
 
 def test_a_model_of_one_length_is_not_asked_for_another(api: OpenAIEmbeddingsApi) -> None:
-    OpenAIEmbedder(key=Known(), space=Space("nomic-embed-text", 1_536), base_url=api.base_url).embed(["one"])
+    OpenAIEmbedder(
+        key=Known(), space=Space("nomic-embed-text", 1_536), base_url=api.base_url
+    ).embed(["one"])
     assert "dimensions" not in api.requests[0].body
 
 
@@ -163,7 +171,9 @@ def test_a_text_is_cut_between_characters_to_what_the_model_reads(
     assert sent == "字" * (MAX_TOKENS // 3)
 
 
-def test_vectors_may_come_as_base64_and_at_any_length(small: OpenAIEmbedder, api: OpenAIEmbeddingsApi) -> None:
+def test_vectors_may_come_as_base64_and_at_any_length(
+    small: OpenAIEmbedder, api: OpenAIEmbeddingsApi
+) -> None:
     packed = base64.b64encode(struct.pack("<8f", 3, 4, 0, 0, 0, 0, 0, 0)).decode()
     api.script(answer(packed, [0, 0, 5, 0, 0, 0, 0, 0]))
     assert small.embed(["one", "two"])[0] == pytest.approx([0.6, 0.8, 0, 0, 0, 0, 0, 0])
@@ -181,7 +191,9 @@ def test_what_passes_is_unavailable_and_not_tried_again(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
-def test_a_request_that_no_retry_mends_is_refused(small: OpenAIEmbedder, api: OpenAIEmbeddingsApi, status: int) -> None:
+def test_a_request_that_no_retry_mends_is_refused(
+    small: OpenAIEmbedder, api: OpenAIEmbeddingsApi, status: int
+) -> None:
     api.script(Step(status=status))
     with pytest.raises(ModelFailed) as caught:
         small.embed(["one"])
@@ -189,8 +201,12 @@ def test_a_request_that_no_retry_mends_is_refused(small: OpenAIEmbedder, api: Op
     assert not isinstance(caught.value, ModelUnavailable)
 
 
-@pytest.mark.parametrize("step", [Step(delay=9), Step(drip=0.5), Step(reset=True), Step(truncated=True)])
-def test_a_connection_that_is_slow_or_breaks_is_unavailable(api: OpenAIEmbeddingsApi, step: Step) -> None:
+@pytest.mark.parametrize(
+    "step", [Step(delay=9), Step(drip=0.5), Step(reset=True), Step(truncated=True)]
+)
+def test_a_connection_that_is_slow_or_breaks_is_unavailable(
+    api: OpenAIEmbeddingsApi, step: Step
+) -> None:
     api.script(step)
     with pytest.raises(ModelUnavailable):
         OpenAIEmbedder(key=Known(), space=SMALL, base_url=api.base_url, seconds=1).embed(["one"])
@@ -244,10 +260,12 @@ def test_a_server_that_is_not_there_is_unavailable(api: OpenAIEmbeddingsApi) -> 
 
 def test_making_embedders_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from pathlib import Path; from palimpsest.models.builtin import BuiltinEmbedder; "
+        "import sys; from pathlib import Path; from palimpsest.models.builtin import "
+        "BuiltinEmbedder; "
         "from palimpsest.models.openai import OpenAIEmbedder; "
         "BuiltinEmbedder(Path('x')); OpenAIEmbedder(key=object()); "
-        "print([name for name in ('openai', 'numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])"
+        "print([name for name in ('openai', 'numpy', 'onnxruntime', 'tokenizers') if name in "
+        "sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert out.stdout.strip() == "[]"
@@ -256,7 +274,11 @@ def test_making_embedders_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("model", "step", "used"),
     [
-        ("text-embedding-3-small", None, {"embedding_calls": 1, "embedding_tokens": 10, "cost_nano_usd": 200}),
+        (
+            "text-embedding-3-small",
+            None,
+            {"embedding_calls": 1, "embedding_tokens": 10, "cost_nano_usd": 200},
+        ),
         ("nomic-embed-text", None, {"embedding_calls": 1, "embedding_tokens": 10, "unpriced": 1}),
         ("nomic-embed-text", answer([1.0] * 8), {"embedding_calls": 1, "unpriced": 1}),
     ],
@@ -268,5 +290,7 @@ def test_each_call_says_what_it_used(
     size = 1_536 if step is None else 8
     if step is not None:
         api.script(step)
-    OpenAIEmbedder(key=Known(), space=Space(model, size), base_url=api.base_url, count=heard.append).embed(["one"])
+    OpenAIEmbedder(
+        key=Known(), space=Space(model, size), base_url=api.base_url, count=heard.append
+    ).embed(["one"])
     assert heard == [used]

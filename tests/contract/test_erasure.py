@@ -1,4 +1,6 @@
-"""What an erasure asks of both stores: a session begins in its user's epoch, and what is older goes in parts."""
+"""What an erasure asks of both stores: a session begins in its user's epoch, and what is older goes
+in parts.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def beginning(*, epoch: int = 0) -> Commit:
     return Commit(before=None, after=head, begins=True, settings=settings())
 
 
-def test_opening_a_session_for_a_user_tells_their_epoch(both: Both, scope: SessionScope, sarah: UserScope) -> None:
+def test_opening_a_session_for_a_user_tells_their_epoch(
+    both: Both, scope: SessionScope, sarah: UserScope
+) -> None:
     assert both.sessions.open(scope, user="sarah").epoch == both.sessions.epoch(sarah) == 0
     both.sessions.commit(scope, beginning())
     Memory(both.memories, sarah).erase()
@@ -133,7 +137,11 @@ def test_what_is_older_goes_in_parts_until_nothing_is_left(both: Both, sarah: Us
 def test_an_erasure_leaves_nothing_of_before_and_everything_of_after(
     both: Both, scope: SessionScope, sarah: UserScope
 ) -> None:
-    talk, memory, clock = Conversation(both.sessions, scope), Memory(both.memories, sarah), FakeClock()
+    talk, memory, clock = (
+        Conversation(both.sessions, scope),
+        Memory(both.memories, sarah),
+        FakeClock(),
+    )
     talk.begin()
     for number in range(3):
         talk.append(f"no {number}", key=key(f"k{number}", number + 1))
@@ -143,7 +151,9 @@ def test_an_erasure_leaves_nothing_of_before_and_everything_of_after(
     job_id = Erase(both.memories, clock)(sarah)
     memory.commit(record(1, "likes tea again"))
     after = scope.owner.session("after")
-    both.sessions.commit(after, replace(beginning(epoch=1), settings=settings(created_at="2027-01-16T08:00:00.000Z")))
+    both.sessions.commit(
+        after, replace(beginning(epoch=1), settings=settings(created_at="2027-01-16T08:00:00.000Z"))
+    )
     steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock)
     step = ErasePages(both.sessions, both.memories, InMemoryUsages(State()), steps, clock)
     for _ in range(2):
@@ -157,7 +167,9 @@ def test_an_erasure_leaves_nothing_of_before_and_everything_of_after(
     assert list(both.sessions.messages(scope, first=0, last=99)) == []
     assert both.sessions.compactions(scope, first=0, last=99) == ()
     assert both.sessions.listed(scope.owner, user="sarah", limit=9).sessions == ("after",)
-    assert [one.content for one in both.memories.listed(sarah, limit=9).records] == ["likes tea again"]
+    assert [one.content for one in both.memories.listed(sarah, limit=9).records] == [
+        "likes tea again"
+    ]
     assert both.memories.versions(sarah, "employer") == ()
 
 
@@ -191,7 +203,9 @@ def test_a_redactions_job_ends_when_the_index_has_lost_what_it_removed(
     assert waiting.stored == {said.id}
     again = another_attempt(waiting, now=NOW)
     both.jobs.put(again)
-    assert both.jobs.get(scope.owner, again.id) == again  # an attempt knows what the one before it removed
+    assert (
+        both.jobs.get(scope.owner, again.id) == again
+    )  # an attempt knows what the one before it removed
     assert embed(queues.changes) == ()
     done = both.jobs.get(scope.owner, job_id)
     assert done is not None

@@ -29,7 +29,9 @@ def queue() -> Iterator[Any]:
         queue = boto3.resource("sqs").create_queue(QueueName="told")
         events: Any = boto3.client("events")
         events.create_event_bus(Name="bus")
-        events.put_rule(Name="all", EventBusName="bus", EventPattern=json.dumps({"source": ["palimpsest"]}))
+        events.put_rule(
+            Name="all", EventBusName="bus", EventPattern=json.dumps({"source": ["palimpsest"]})
+        )
         target = {"Id": "1", "Arn": queue.attributes["QueueArn"]}
         events.put_targets(Rule="all", EventBusName="bus", Targets=[target])
         yield queue
@@ -62,7 +64,10 @@ def test_an_event_that_was_not_taken_is_unavailable(put_events: Any) -> None:
 def test_while_the_bus_is_down_its_events_wait_in_a_queue_and_are_published_afterwards(
     queue: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    urls = {name: boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"] for name in ("events", "changes")}
+    urls = {
+        name: boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"]
+        for name in ("events", "changes")
+    }
     queues = SqsQueues({}, changes_url=urls["changes"], events_url=urls["events"])
     bus, unreachable_bus = EventBridge("bus"), EventBridge("bus")
     with monkeypatch.context() as down:
@@ -72,9 +77,15 @@ def test_while_the_bus_is_down_its_events_wait_in_a_queue_and_are_published_afte
     image = {"pk": {"S": "acme#sarah"}, "sk": {"S": "r#mem_1"}, "type": {"S": "record"}}
     keys = {name: image[name] for name in ("pk", "sk")}
     dispatch({"eventID": "1", "eventName": "INSERT", "dynamodb": {"Keys": keys, "NewImage": image}})
-    (waiting,), (change,) = (boto3.resource("sqs").Queue(url).receive_messages() for url in urls.values())
+    (waiting,), (change,) = (
+        boto3.resource("sqs").Queue(url).receive_messages() for url in urls.values()
+    )
     assert json.loads(change.body)["record_id"] == "mem_1"
     assert queue.receive_messages() == []
     Dispatch(queues, stream_record, bus, InMemoryUsages(State())).publish(waiting.body)
     (message,) = queue.receive_messages()
-    assert json.loads(message.body)["detail"] == {"tenant": "acme", "user_id": "sarah", "memory_id": "mem_1"}
+    assert json.loads(message.body)["detail"] == {
+        "tenant": "acme",
+        "user_id": "sarah",
+        "memory_id": "mem_1",
+    }

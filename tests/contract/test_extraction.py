@@ -1,4 +1,6 @@
-"""A whole extraction over every engine: conversations in one table, memories in another, jobs in one transaction."""
+"""A whole extraction over every engine: conversations in one table, memories in another, jobs in
+one transaction.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,12 @@ class Service:
         schedule = ExtractionSchedule(self.jobs)
         request = RequestExtraction(self.sessions, schedule, CLOCK)
         append = Append(
-            self.sessions, InMemoryTenants(), LetterCounter(), CLOCK, SessionLimit(self.sessions, CLOCK), schedule
+            self.sessions,
+            InMemoryTenants(),
+            LetterCounter(),
+            CLOCK,
+            SessionLimit(self.sessions, CLOCK),
+            schedule,
         )
         self._ingest = Ingest(self.sessions, self.memories, append, request, CLOCK)
         self.work = wire_extraction(
@@ -101,14 +108,18 @@ class Service:
         return ReportExtraction(self.memories)(self.job(job.id))
 
     def contents(self) -> list[str]:
-        return sorted(record.content for record in self.memories.listed(self.user, limit=100).records)
+        return sorted(
+            record.content for record in self.memories.listed(self.user, limit=100).records
+        )
 
 
 @pytest.fixture
 def service(engine: str, endpoint: str | None, sarah: UserScope) -> Service:
     if engine == "in_memory":
         sessions = InMemorySessions()
-        return Service(sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state), sarah)
+        return Service(
+            sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state), sarah
+        )
     jobs_table, table = sessions_table(endpoint), memories_table(endpoint)
     return Service(
         DynamoDbSessions(jobs_table, endpoint=endpoint),
@@ -118,7 +129,13 @@ def service(engine: str, endpoint: str | None, sarah: UserScope) -> Service:
     )
 
 
-FACTS = ("fact[residence]: lives in Rome", "ok", "fact: likes jazz", "ok", "event: met Tom yesterday")
+FACTS = (
+    "fact[residence]: lives in Rome",
+    "ok",
+    "fact: likes jazz",
+    "ok",
+    "event: met Tom yesterday",
+)
 
 
 def test_a_transcript_becomes_memories_chunk_by_chunk(service: Service) -> None:
@@ -137,8 +154,12 @@ def test_the_same_transcript_again_is_the_same_job(service: Service) -> None:
     assert service.ingest(*FACTS).id == job.id
 
 
-@pytest.mark.parametrize("engine", ["in_memory", "dynoxide"])  # on moto threads see half of a transaction
-def test_eight_identical_ingests_and_eight_workers_at_once_make_one_record_of_each_fact(service: Service) -> None:
+@pytest.mark.parametrize(
+    "engine", ["in_memory", "dynoxide"]
+)  # on moto threads see half of a transaction
+def test_eight_identical_ingests_and_eight_workers_at_once_make_one_record_of_each_fact(
+    service: Service,
+) -> None:
     together = Barrier(8)
 
     def at_once(work: Callable[[], Job]) -> Job:
@@ -196,7 +217,15 @@ def test_what_was_parked_is_extracted_by_a_retry(service: Service) -> None:
 def test_what_was_begun_before_an_erasure_writes_nothing(service: Service) -> None:
     job = service.ingest(*FACTS)
     epoch = service.memories.user(service.user).epoch
-    erasure = armed(tenant=job.tenant, kind="delete", payload=RemovalPayload(), session="all", first=0, last=0, now=0)
+    erasure = armed(
+        tenant=job.tenant,
+        kind="delete",
+        payload=RemovalPayload(),
+        session="all",
+        first=0,
+        last=0,
+        now=0,
+    )
     service.memories.erase(service.user, epoch=epoch, job=erasure)
     service.deliver(job)
     assert service.contents() == []
@@ -204,7 +233,9 @@ def test_what_was_begun_before_an_erasure_writes_nothing(service: Service) -> No
 
 
 @pytest.mark.not_in_process
-def test_a_message_that_says_more_than_a_transaction_holds_keeps_as_much_as_it_can(service: Service) -> None:
+def test_a_message_that_says_more_than_a_transaction_holds_keeps_as_much_as_it_can(
+    service: Service,
+) -> None:
     """Twenty-five statements, each displacing another one, are 104 actions."""
     service.extractor.room = 100_000
     topics = [f"topic_{number}" for number in range(25)]
@@ -212,7 +243,9 @@ def test_a_message_that_says_more_than_a_transaction_holds_keeps_as_much_as_it_c
     more = service.ingest(_all(topics, "old"), "ok", _all(topics, "new"))
     service.finish(more)
     current = service.memories.pointers(service.user, topics)
-    records = service.memories.records(service.user, [str(current[topic].record) for topic in topics])
+    records = service.memories.records(
+        service.user, [str(current[topic].record) for topic in topics]
+    )
     kept = [record.content for record in records if record.content.startswith("new")]
     dropped = service.report(more).ledger.dropped.get("over_limit", 0)
     assert len(kept) + dropped == 25

@@ -1,4 +1,6 @@
-"""The library as others install it: a wheel, in an environment that holds nothing else but what it declares."""
+"""The library as others install it: a wheel, in an environment that holds nothing else but what it
+declares.
+"""
 
 import os
 import subprocess
@@ -20,9 +22,18 @@ print(memory.recall("Where do I live?").memories[0].content)
 
 def test_the_built_wheel_runs_in_an_environment_of_its_own(tmp_path: Path) -> None:
     def run(*command: str | Path, **more: str) -> str:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TIKTOKEN"))}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "TIKTOKEN"))
+        }
         done = subprocess.run(  # noqa: S603 - our own commands
-            command, cwd=tmp_path, env=environment | more, capture_output=True, text=True, check=False
+            command,
+            cwd=tmp_path,
+            env=environment | more,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -45,8 +56,15 @@ def test_the_built_wheel_runs_in_an_environment_of_its_own(tmp_path: Path) -> No
         names = set(built.namelist())
         points = next(name for name in names if name.endswith("entry_points.txt"))
         assert "palimpsest = palimpsest_testing.plugin" in built.read(points).decode()
-    assert {f"palimpsest_testing/{part}.py" for part in (*PARTS, "plugin", "conftest", "store")} <= names
+    assert {
+        f"palimpsest_testing/{part}.py" for part in (*PARTS, "plugin", "conftest", "store")
+    } <= names
     run(uv, "venv", "--quiet", "--python", sys.executable, "clean")
     run(uv, "pip", "install", "--quiet", "--python", tmp_path / "clean" / "bin" / "python", wheel)
-    proxies = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # the tables are there: no download
-    assert run(tmp_path / "clean" / "bin" / "python", "-c", PROGRAM, **proxies) == "I live in Hamburg.\n"
+    proxies = dict.fromkeys(
+        ("http_proxy", "https_proxy"), "http://127.0.0.1:9"
+    )  # the tables are there: no download
+    assert (
+        run(tmp_path / "clean" / "bin" / "python", "-c", PROGRAM, **proxies)
+        == "I live in Hamburg.\n"
+    )

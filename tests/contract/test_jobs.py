@@ -38,9 +38,19 @@ def test_a_job_is_read_as_it_was_put(store: Store, armed: Job) -> None:
     assert read(store, armed) == armed
 
 
-def test_a_job_that_nothing_else_is_written_with_is_put_once(store: Store, talk: Conversation) -> None:
+def test_a_job_that_nothing_else_is_written_with_is_put_once(
+    store: Store, talk: Conversation
+) -> None:
     payload = ForgetPayload(types=("fact",), min_importance=0.5, session=None, metadata=("0" * 32,))
-    made = job(talk.scope, kind="forget", due_at=NOW + 100, session="", user="sarah", epoch=2, payload=payload)
+    made = job(
+        talk.scope,
+        kind="forget",
+        due_at=NOW + 100,
+        session="",
+        user="sarah",
+        epoch=2,
+        payload=payload,
+    )
     store.jobs.put(made)
     with pytest.raises(CommitLost):
         store.jobs.put(replace(made, payload=ForgetPayload()))
@@ -105,14 +115,18 @@ def test_an_id_that_is_none_is_refused(store: Store, job_id: str) -> None:
         store.jobs.get(Scope("acme"), job_id)
 
 
-def test_a_job_that_is_begun_runs_until_its_worker_must_have_ended(store: Store, armed: Job) -> None:
+def test_a_job_that_is_begun_runs_until_its_worker_must_have_ended(
+    store: Store, armed: Job
+) -> None:
     for now in (NOW, NOW + 50):  # the second delivery begins it again
         store.jobs.start(armed.begun(now=now))
         assert read(store, armed) == replace(armed, state="running", due_at=now + LEASE_SECONDS)
     assert list(store.jobs.due(now=NOW + LEASE_SECONDS, limit=5)) == []
 
 
-def test_a_job_that_rests_while_others_do_its_work_is_not_begun_again(store: Store, armed: Job) -> None:
+def test_a_job_that_rests_while_others_do_its_work_is_not_begun_again(
+    store: Store, armed: Job
+) -> None:
     store.jobs.finish(replace(armed, state="running", due_at=None))
     store.jobs.start(armed.begun(now=NOW))
     assert read(store, armed) == replace(armed, state="running", due_at=None)
@@ -127,7 +141,9 @@ def test_starting_a_job_that_ended_or_is_unknown_does_nothing(store: Store, arme
 
 
 @pytest.mark.parametrize("state", ["pending", "running"])
-def test_finishing_keeps_what_was_to_be_done_and_says_how_it_went(store: Store, armed: Job, state: str) -> None:
+def test_finishing_keeps_what_was_to_be_done_and_says_how_it_went(
+    store: Store, armed: Job, state: str
+) -> None:
     if state == "running":
         store.jobs.start(armed.begun(now=NOW))
     failed = ended(armed, state="failed", error="model_unavailable", due_at=NOW + 7)
@@ -149,7 +165,9 @@ def test_a_job_that_is_not_there_can_not_be_finished(store: Store, armed: Job) -
     assert read(store, unknown) is None
 
 
-def test_a_commit_finishes_a_job_or_is_lost_with_it(store: Store, talk: Conversation, armed: Job) -> None:
+def test_a_commit_finishes_a_job_or_is_lost_with_it(
+    store: Store, talk: Conversation, armed: Job
+) -> None:
     before = talk.append(finished=ended(armed))
     assert read(store, armed) == ended(armed)
     with pytest.raises(CommitLost):
@@ -157,16 +175,23 @@ def test_a_commit_finishes_a_job_or_is_lost_with_it(store: Store, talk: Conversa
     assert (read(store, armed), store.sessions.open(talk.scope).head) == (ended(armed), before)
 
 
-def test_one_job_ends_and_its_next_attempt_begins_in_one_commit(store: Store, talk: Conversation, armed: Job) -> None:
+def test_one_job_ends_and_its_next_attempt_begins_in_one_commit(
+    store: Store, talk: Conversation, armed: Job
+) -> None:
     again = job(talk.scope, id="job_again", attempt=1)
     talk.append(finished=ended(armed, state="failed"), jobs=(again,))
     assert (read(store, armed), read(store, again)) == (ended(armed, state="failed"), again)
 
 
-def test_failed_jobs_of_a_tenant_are_listed_steps_included(store: Store, talk: Conversation) -> None:
+def test_failed_jobs_of_a_tenant_are_listed_steps_included(
+    store: Store, talk: Conversation
+) -> None:
     talk.begin()
     tenant = talk.scope.owner
-    jobs = [replace(job(talk.scope, first=n), created_at=NOW + n, parent="p" if n == 2 else None) for n in (1, 2, 3, 4)]
+    jobs = [
+        replace(job(talk.scope, first=n), created_at=NOW + n, parent="p" if n == 2 else None)
+        for n in (1, 2, 3, 4)
+    ]
     for each in jobs:
         store.jobs.put(each)
     for each in jobs[:3]:
@@ -208,7 +233,9 @@ def test_settling_a_job_that_is_gone_makes_none(store: Store, armed: Job) -> Non
 
 def test_what_is_due_is_listed_from_its_second_on(store: Store, armed: Job) -> None:
     assert list(store.jobs.due(now=NOW + 99, limit=5)) == []
-    assert list(store.jobs.due(now=NOW + 100, limit=5)) == [Due(armed.tenant, job_id=armed.id, session_id=None)]
+    assert list(store.jobs.due(now=NOW + 100, limit=5)) == [
+        Due(armed.tenant, job_id=armed.id, session_id=None)
+    ]
 
 
 def test_sessions_and_jobs_are_due_side_by_side(store: Store, talk: Conversation) -> None:
@@ -216,10 +243,15 @@ def test_sessions_and_jobs_are_due_side_by_side(store: Store, talk: Conversation
     made = job(talk.scope, due_at=NOW)
     talk.append(jobs=(made,))
     session = Due(talk.scope.tenant, job_id=None, session_id=talk.scope.session)
-    assert {*store.jobs.due(now=NOW, limit=5)} == {session, Due(made.tenant, job_id=made.id, session_id=None)}
+    assert {*store.jobs.due(now=NOW, limit=5)} == {
+        session,
+        Due(made.tenant, job_id=made.id, session_id=None),
+    }
 
 
-def test_the_oldest_of_each_shard_come_first_and_no_more_than_asked(store: Store, talk: Conversation) -> None:
+def test_the_oldest_of_each_shard_come_first_and_no_more_than_asked(
+    store: Store, talk: Conversation
+) -> None:
     talk.begin()
     shards: defaultdict[str, list[str]] = defaultdict(list)
     for number in range(30):
@@ -232,14 +264,18 @@ def test_the_oldest_of_each_shard_come_first_and_no_more_than_asked(store: Store
         2,
         sorted(job_id for ids in shards.values() for job_id in ids),
     )
-    assert sorted(map(str, some)) == sorted(job_id for ids in shards.values() for job_id in ids[-2:])
+    assert sorted(map(str, some)) == sorted(
+        job_id for ids in shards.values() for job_id in ids[-2:]
+    )
     assert [job_id for job_id in everything if job_id in some] == some
 
 
 def _of_two_shards(scope: SessionScope, number: int) -> str:
     """An id of a job that belongs to one of the first two shards."""
     ids = (f"job_{number}_{attempt}" for attempt in range(1_000))
-    return next(each for each in ids if shard_of(scope.owner.job_partition(each)) == str(number % 2))
+    return next(
+        each for each in ids if shard_of(scope.owner.job_partition(each)) == str(number % 2)
+    )
 
 
 @pytest.fixture
@@ -247,7 +283,9 @@ def parted(talk: Conversation) -> Job:
     """A job with two parts that a commit put."""
     talk.begin()
     payload = FlushPayload(messages=1, tokens=5)
-    made = job(talk.scope, kind="flush", due_at=NOW + 100, parts=("extractive", "vector"), payload=payload)
+    made = job(
+        talk.scope, kind="flush", due_at=NOW + 100, parts=("extractive", "vector"), payload=payload
+    )
     talk.append(jobs=(made,))
     return made
 
@@ -271,12 +309,16 @@ def test_a_job_is_done_only_with_all_its_parts(store: Store, parted: Job) -> Non
 
 
 @pytest.mark.parametrize("end", [{"state": "failed", "error": "stuck"}, {"error": "overtaken"}])
-def test_a_job_may_fail_or_be_overtaken_without_its_parts(store: Store, parted: Job, end: dict[str, str]) -> None:
+def test_a_job_may_fail_or_be_overtaken_without_its_parts(
+    store: Store, parted: Job, end: dict[str, str]
+) -> None:
     store.jobs.finish(ended(parted, **end))
     assert read(store, parted) == ended(parted, **end)
 
 
-def test_what_failed_calls_used_adds_up_in_the_job_that_was_asked_for(store: Store, parted: Job) -> None:
+def test_what_failed_calls_used_adds_up_in_the_job_that_was_asked_for(
+    store: Store, parted: Job
+) -> None:
     step = replace(parted, id="job_step", parent=parted.id)
     store.jobs.spend(parted, {"model_calls": 1, "tokens_in": 10})
     store.jobs.finish(ended(parted, state="failed"))

@@ -56,7 +56,9 @@ def test_of_two_who_read_the_same_one_puts(calls: KeyedCalls) -> None:
     assert calls.get(CALL) == replace(CALL, made="first", version=2)
 
 
-def test_a_commit_stores_its_call_or_is_lost_with_it(store: Store, calls: KeyedCalls, talk: Conversation) -> None:
+def test_a_commit_stores_its_call_or_is_lost_with_it(
+    store: Store, calls: KeyedCalls, talk: Conversation
+) -> None:
     talk.begin()
     talk.append(call=replace(CALL, made="talk"))
     assert calls.get(CALL) == replace(CALL, made="talk", version=1)
@@ -70,7 +72,9 @@ def test_a_commit_stores_its_call_or_is_lost_with_it(store: Store, calls: KeyedC
 def test_a_commit_to_memory_stores_its_call_or_is_lost_with_it(
     calls: KeyedCalls, remembered: Memories, sarah: UserScope
 ) -> None:
-    remembered.commit(sarah, MemoryCommit(epoch=0, new=(record(1),), call=replace(CALL, made=["r1"])))
+    remembered.commit(
+        sarah, MemoryCommit(epoch=0, new=(record(1),), call=replace(CALL, made=["r1"]))
+    )
     assert calls.get(CALL) == replace(CALL, made=["r1"], version=1)
     with pytest.raises(CommitLost):
         remembered.commit(sarah, MemoryCommit(epoch=0, new=(record(2),), call=CALL))

@@ -1,4 +1,6 @@
-"""However many sessions one tenant has, its list spreads over partitions, and its pages are ordered and complete."""
+"""However many sessions one tenant has, its list spreads over partitions, and its pages are ordered
+and complete.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,14 @@ def filled(dynoxide_endpoint: str) -> tuple[str, Scope, list[str]]:
     return table, tenant, fill(table, tenant, sessions=SESSIONS, endpoint=dynoxide_endpoint)
 
 
-def pages(sessions: Sessions, tenant: Scope, *, limit: int, newest_first: bool) -> Iterator[tuple[str, ...]]:
+def pages(
+    sessions: Sessions, tenant: Scope, *, limit: int, newest_first: bool
+) -> Iterator[tuple[str, ...]]:
     after = None
     while True:
-        page = sessions.listed(tenant, user=None, limit=limit, after=after, newest_first=newest_first)
+        page = sessions.listed(
+            tenant, user=None, limit=limit, after=after, newest_first=newest_first
+        )
         yield page.sessions
         after = page.after
         if after is None:
@@ -57,15 +63,28 @@ def test_pages_of_a_large_tenant_join_to_the_whole_list_in_order(
 ) -> None:
     table, tenant, expected = filled
     found = list(
-        pages(DynamoDbSessions(table, endpoint=dynoxide_endpoint), tenant, limit=limit, newest_first=newest_first)
+        pages(
+            DynamoDbSessions(table, endpoint=dynoxide_endpoint),
+            tenant,
+            limit=limit,
+            newest_first=newest_first,
+        )
     )
     assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
-    assert [session for page in found for session in page] == (expected[::-1] if newest_first else expected)
+    assert [session for page in found for session in page] == (
+        expected[::-1] if newest_first else expected
+    )
 
 
 def test_what_comes_and_goes_between_two_pages_moves_nothing_else(dynoxide_endpoint: str) -> None:
-    sessions, tenant = DynamoDbSessions(sessions_table(dynoxide_endpoint), endpoint=dynoxide_endpoint), Scope("moving")
-    talks = {name: tenant.session(f"of-{name}") for name in ("ana", "ben", "eva", "kim", "mei", "tom", "zoe")}
+    sessions, tenant = (
+        DynamoDbSessions(sessions_table(dynoxide_endpoint), endpoint=dynoxide_endpoint),
+        Scope("moving"),
+    )
+    talks = {
+        name: tenant.session(f"of-{name}")
+        for name in ("ana", "ben", "eva", "kim", "mei", "tom", "zoe")
+    }
     for name in ("ana", "ben", "eva", "mei", "zoe"):
         Conversation(sessions, talks[name]).begin(user=name)
     first = sessions.listed(tenant, user=None, limit=2, newest_first=False)
@@ -83,7 +102,9 @@ def test_one_users_list_is_read_from_one_partition(
 ) -> None:
     calls: list[str] = []
     sessions = DynamoDbSessions(
-        filled[0], endpoint=dynoxide_endpoint, meter=lambda operation, _capacity: calls.append(operation)
+        filled[0],
+        endpoint=dynoxide_endpoint,
+        meter=lambda operation, _capacity: calls.append(operation),
     )
     assert len(sessions.listed(filled[1], user="user-00007", limit=99).sessions) <= PER_USER
     assert calls == ["Query"]
@@ -113,6 +134,10 @@ def test_a_session_of_another_tenant_is_on_no_page(
     table, tenant, _ = filled
     sessions = DynamoDbSessions(table, endpoint=dynoxide_endpoint)
     Conversation(sessions, SessionScope("large-too", "foreign")).begin(user="user-00007")
-    listed = [session for page in pages(sessions, tenant, limit=1_000, newest_first=False) for session in page]
+    listed = [
+        session
+        for page in pages(sessions, tenant, limit=1_000, newest_first=False)
+        for session in page
+    ]
     assert "foreign" not in listed
     assert sessions.listed(Scope("large-too"), user=None, limit=9).sessions == ("foreign",)

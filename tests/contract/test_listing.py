@@ -39,7 +39,11 @@ def _begin(store: Store, scope: SessionScope, *, user: str, day: str) -> None:
 
 def test_a_users_sessions_are_listed_by_creation(store: Store, tenant: Scope) -> None:
     assert store.sessions.listed(tenant, user="ana", limit=9).sessions == ("a3", "a2", "a1")
-    assert store.sessions.listed(tenant, user="ana", limit=9, newest_first=False).sessions == ("a1", "a2", "a3")
+    assert store.sessions.listed(tenant, user="ana", limit=9, newest_first=False).sessions == (
+        "a1",
+        "a2",
+        "a3",
+    )
 
 
 def test_one_users_list_holds_nobody_elses_sessions(store: Store, tenant: Scope) -> None:
@@ -49,19 +53,28 @@ def test_one_users_list_holds_nobody_elses_sessions(store: Store, tenant: Scope)
 
 
 def test_a_tenants_sessions_are_listed_by_creation(store: Store, tenant: Scope) -> None:
-    assert store.sessions.listed(tenant, user=None, limit=9, newest_first=False).sessions == ("a1", "a2", "a3", "b1")
+    assert store.sessions.listed(tenant, user=None, limit=9, newest_first=False).sessions == (
+        "a1",
+        "a2",
+        "a3",
+        "b1",
+    )
     assert store.sessions.listed(tenant, user=None, limit=9).sessions == ("b1", "a3", "a2", "a1")
 
 
 @pytest.mark.parametrize("user", ["ana", None])
-def test_a_list_is_limited_to_the_times_that_are_asked_for(store: Store, tenant: Scope, user: str | None) -> None:
+def test_a_list_is_limited_to_the_times_that_are_asked_for(
+    store: Store, tenant: Scope, user: str | None
+) -> None:
     second, third = "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"
     listed = partial(store.sessions.listed, tenant, user=user, limit=9, newest_first=False)
     assert listed(since=second, until=third).sessions == ("a2", "a3")
     assert listed(since=second, until=second).sessions == ("a2",)
     assert listed(until="2026-01-01T23:59:59.999Z").sessions == ("a1",)
     page = store.sessions.listed(tenant, user=user, since=second, until=third, limit=1)
-    rest = store.sessions.listed(tenant, user=user, since=second, until=third, limit=9, after=page.after)
+    rest = store.sessions.listed(
+        tenant, user=user, since=second, until=third, limit=9, after=page.after
+    )
     assert (page.sessions, rest.sessions) == (("a3",), ("a2",))
 
 
@@ -74,7 +87,9 @@ def test_pages_join_to_the_whole_list(
     found: list[str] = []
     after = None
     for _ in range(-(-count // limit)):
-        page = store.sessions.listed(tenant, user=user, limit=limit, after=after, newest_first=newest_first)
+        page = store.sessions.listed(
+            tenant, user=user, limit=limit, after=after, newest_first=newest_first
+        )
         assert len(page.sessions) <= limit
         found += page.sessions
         after = page.after
@@ -88,7 +103,9 @@ def test_a_list_that_ends_with_its_page_has_no_next(store: Store, tenant: Scope)
 
 
 @pytest.mark.parametrize(("most", "count"), [(1, 1), (4, 4), (9, 4)])
-def test_a_tenants_sessions_are_counted_up_to_a_number(store: Store, tenant: Scope, most: int, count: int) -> None:
+def test_a_tenants_sessions_are_counted_up_to_a_number(
+    store: Store, tenant: Scope, most: int, count: int
+) -> None:
     assert store.sessions.count(tenant, most=most) == count
     assert store.sessions.count(Scope(tenant.tenant + "-nobody"), most=most) == 0
 
@@ -116,8 +133,14 @@ def _forged(*parts: object) -> str:
         _forged("TENANT", "ana", ["ana#2026#a1"]), _forged({"a": 1}, "ana", ""),
     ],
 )  # fmt: skip
-def test_a_cursor_that_was_not_handed_out_is_refused(store: Store, tenant: Scope, after: str) -> None:
-    for candidate in (after, after.replace("TENANT", tenant.tenant), _of_tenant(after, tenant.tenant)):
+def test_a_cursor_that_was_not_handed_out_is_refused(
+    store: Store, tenant: Scope, after: str
+) -> None:
+    for candidate in (
+        after,
+        after.replace("TENANT", tenant.tenant),
+        _of_tenant(after, tenant.tenant),
+    ):
         with pytest.raises(BadRequest) as refused:
             store.sessions.listed(tenant, user="ana", limit=1, after=candidate)
         assert refused.value.code == "invalid_cursor"
@@ -136,7 +159,10 @@ def test_a_session_of_a_version_that_knew_fewer_lists_is_listed_once_the_sweep_h
     dynoxide_endpoint: str, scope: SessionScope
 ) -> None:
     name = sessions_table(dynoxide_endpoint)
-    store, table = DynamoDbSessions(name, endpoint=dynoxide_endpoint), Table(name, endpoint=dynoxide_endpoint)
+    store, table = (
+        DynamoDbSessions(name, endpoint=dynoxide_endpoint),
+        Table(name, endpoint=dynoxide_endpoint),
+    )
     Conversation(store, scope).begin()
     older = Update()
     older.put(OWNER, None)

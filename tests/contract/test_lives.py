@@ -13,7 +13,9 @@ from tests.contract.builders import NOW, Conversation, compaction, key, settings
 
 @pytest.fixture
 def buried(talk: Conversation) -> Conversation:
-    """A deleted session of three messages, one of them folded, one with a key; its tombstone has number 4."""
+    """A deleted session of three messages, one of them folded, one with a key; its tombstone has
+    number 4.
+    """
     talk.begin(due_at=NOW)
     talk.append("old 1")
     talk.append("old 2", compaction=compaction(1, 1))
@@ -23,7 +25,9 @@ def buried(talk: Conversation) -> Conversation:
 
 
 def contents(talk: Conversation) -> list[str]:
-    return [str(found.chat["content"]) for found in talk.sessions.messages(talk.scope, first=0, last=99)]
+    return [
+        str(found.chat["content"]) for found in talk.sessions.messages(talk.scope, first=0, last=99)
+    ]
 
 
 def test_a_tombstone_is_read_as_it_is(store: Store, buried: Conversation) -> None:
@@ -51,10 +55,17 @@ def test_removing_twice_does_no_harm(store: Store, buried: Conversation) -> None
 def test_removing_a_range_keeps_the_rest(store: Store, talk: Conversation) -> None:
     talk.begin()
     for number in range(1, 36):
-        talk.append(str(number), compaction=compaction(number, number), key=key(f"k{number}", number))
+        talk.append(
+            str(number), compaction=compaction(number, number), key=key(f"k{number}", number)
+        )
     assert store.sessions.remove(talk.scope, first=3, last=33, whole=False) == 62
     assert contents(talk) == ["1", "2", "34", "35"]
-    assert [found.last for found in store.sessions.compactions(talk.scope, first=1, last=99)] == [1, 2, 34, 35]
+    assert [found.last for found in store.sessions.compactions(talk.scope, first=1, last=99)] == [
+        1,
+        2,
+        34,
+        35,
+    ]
     assert store.sessions.open(talk.scope, settings=True, key="k5").key == key("k5", 5)
     assert store.sessions.open(talk.scope, settings=True).settings == settings()
 
@@ -65,7 +76,9 @@ def test_removing_nothing_is_nothing(store: Store, talk: Conversation) -> None:
     assert store.sessions.remove(talk.scope, first=5, last=4, whole=False) == 0
 
 
-def test_a_session_made_again_goes_on_after_its_tombstone(store: Store, buried: Conversation) -> None:
+def test_a_session_made_again_goes_on_after_its_tombstone(
+    store: Store, buried: Conversation
+) -> None:
     buried.begin(base=4)
     buried.append("new 5")
     opened = store.sessions.open(buried.scope, settings=True)
@@ -75,14 +88,22 @@ def test_a_session_made_again_goes_on_after_its_tombstone(store: Store, buried: 
     assert opened.settings == settings(base=4)
 
 
-def test_a_late_removal_of_the_old_life_does_not_meet_the_new(store: Store, buried: Conversation) -> None:
+def test_a_late_removal_of_the_old_life_does_not_meet_the_new(
+    store: Store, buried: Conversation
+) -> None:
     buried.begin(base=4)
     buried.append("new 5", key=key("k", 5), compaction=compaction(5, 5))
     store.sessions.remove(buried.scope, first=0, last=4, whole=True)
     opened = store.sessions.open(buried.scope, settings=True, key="k")
-    assert (opened.head, opened.settings, opened.key) == (buried.head, settings(base=4), key("k", 5))
+    assert (opened.head, opened.settings, opened.key) == (
+        buried.head,
+        settings(base=4),
+        key("k", 5),
+    )
     assert contents(buried) == ["new 5"]
-    assert [found.last for found in store.sessions.compactions(buried.scope, first=0, last=99)] == [5]
+    assert [found.last for found in store.sessions.compactions(buried.scope, first=0, last=99)] == [
+        5
+    ]
 
 
 def test_an_empty_life_is_told_from_the_next_one(store: Store, talk: Conversation) -> None:
@@ -110,7 +131,9 @@ def test_a_writer_of_the_old_life_is_lost_in_the_new(store: Store, buried: Conve
     assert contents(buried) == ["old 1", "old 2", "old 3"]
 
 
-def test_rescheduling_moves_settings_in_the_list_of_what_is_due(store: Store, talk: Conversation) -> None:
+def test_rescheduling_moves_settings_in_the_list_of_what_is_due(
+    store: Store, talk: Conversation
+) -> None:
     talk.begin(due_at=NOW)
     store.sessions.reschedule(talk.scope, settings(), due_at=NOW + 50)
     assert list(store.jobs.due(now=NOW + 49, limit=5)) == []
@@ -120,7 +143,9 @@ def test_rescheduling_moves_settings_in_the_list_of_what_is_due(store: Store, ta
     assert store.sessions.open(talk.scope, settings=True).settings == settings()
 
 
-def test_rescheduling_another_life_or_nothing_does_nothing(store: Store, talk: Conversation) -> None:
+def test_rescheduling_another_life_or_nothing_does_nothing(
+    store: Store, talk: Conversation
+) -> None:
     store.sessions.reschedule(talk.scope, settings(), due_at=NOW)
     assert store.sessions.open(talk.scope, settings=True).settings is None
     talk.begin(base=4, due_at=NOW)

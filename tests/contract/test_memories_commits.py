@@ -20,12 +20,29 @@ from palimpsest_testing.store import MemoryStore
 from tests.contract.memory_builders import MOMENT, Memory, job, pointer, record, version
 
 WHOLE = Record(
-    id="mem_whole", type="instruction", content="Reply in German: “kurz”.", created_at=MOMENT, valid_from=MOMENT - 5,
-    subject="Sarah", topic_key="language", keywords=("german", "brief"), queries=("Which language?",), importance=0.9,
-    confidence=0.75, source=Source("talk", ("m1", "m2"), (1, 2), "auf Deutsch, bitte"), agent="hr",
-    expires_at=1_900_000_000, metadata={"a": [1, {"b": None}], "c": True}, method="model", prompt_hash="f" * 16, rank=3,
-    retention=730, draws=("relationship:rel_1", "relationship:rel_2"), index_state="pending", version=MOMENT,
-)  # fmt: skip
+    id="mem_whole",
+    type="instruction",
+    content="Reply in German: “kurz”.",
+    created_at=MOMENT,
+    valid_from=MOMENT - 5,
+    subject="Sarah",
+    topic_key="language",
+    keywords=("german", "brief"),
+    queries=("Which language?",),
+    importance=0.9,
+    confidence=0.75,
+    source=Source("talk", ("m1", "m2"), (1, 2), "auf Deutsch, bitte"),
+    agent="hr",
+    expires_at=1_900_000_000,
+    metadata={"a": [1, {"b": None}], "c": True},
+    method="model",
+    prompt_hash="f" * 16,
+    rank=3,
+    retention=730,
+    draws=("relationship:rel_1", "relationship:rel_2"),
+    index_state="pending",
+    version=MOMENT,
+)
 ENDED: dict[str, Any] = {"state": "done", "due_at": None, "result": {"received": 4}}
 
 
@@ -47,7 +64,9 @@ def test_metadata_that_the_caller_changes_later_is_not_changed(memory: Memory) -
     assert found.metadata == {"a": [1]}
 
 
-def test_records_come_in_the_order_asked_for_and_what_is_not_there_is_left_out(memory: Memory) -> None:
+def test_records_come_in_the_order_asked_for_and_what_is_not_there_is_left_out(
+    memory: Memory,
+) -> None:
     memory.commit(record(1), record(2), record(3))
     assert memory.ids(record(3), record(9), record(1), record(3)) == [record(3).id, record(1).id]
     assert memory.ids() == []
@@ -82,7 +101,9 @@ def test_only_current_memories_count_and_a_topic_has_one_or_none(memory: Memory)
     stored = memory.memories.pointers(memory.scope, ["employer"])["employer"]
     memory.commit(removed=(version(3),), pointers=(replace(stored, record=None),))
     assert counted() == 1
-    again = replace(memory.memories.pointers(memory.scope, ["employer"])["employer"], record=version(4).id)
+    again = replace(
+        memory.memories.pointers(memory.scope, ["employer"])["employer"], record=version(4).id
+    )
     memory.commit(version(4), pointers=(replace(again, order=version(4).order),))
     assert counted() == 2
     topic = version(5, topic="home")
@@ -95,7 +116,10 @@ def test_nobody_reads_what_is_anothers(memory: Memory) -> None:
     memory.supersede(version(1))
     memory.commit(progress=Progress("talk", 4), line=ChunkLine("talk", 1, 4, 4))
     memory.memories.used(memory.scope, [version(1).id], now=5)
-    for other in (Scope(memory.scope.tenant).user("sara"), Scope(memory.scope.tenant + "x").user("sarah")):
+    for other in (
+        Scope(memory.scope.tenant).user("sara"),
+        Scope(memory.scope.tenant + "x").user("sarah"),
+    ):
         theirs = Memory(memory.memories, other)
         assert theirs.ids(version(1)) == []
         assert theirs.memories.pointers(other, ["employer"]) == {}
@@ -149,13 +173,19 @@ def test_a_pointer_moves_under_its_version(memory: Memory) -> None:
     assert memory.memories.pointers(memory.scope, ["employer", "home"]) == {"employer": expected}
     retracted = replace(expected, record=None)
     memory.commit(pointers=(retracted,))
-    assert memory.memories.pointers(memory.scope, ["employer"]) == {"employer": replace(retracted, version=3)}
+    assert memory.memories.pointers(memory.scope, ["employer"]) == {
+        "employer": replace(retracted, version=3)
+    }
 
 
 def test_versions_are_a_topics_alone_in_their_order(memory: Memory) -> None:
     late = version(2, "works at B", source=Source("a", (), (7,)))
-    same_time = replace(version(8, "works at C"), valid_from=late.valid_from, source=Source("a-b", (), (1,)))
-    memory.commit(version(9), same_time, late, version(5, topic="employer_2"), version(4, source=Source()))
+    same_time = replace(
+        version(8, "works at C"), valid_from=late.valid_from, source=Source("a-b", (), (1,))
+    )
+    memory.commit(
+        version(9), same_time, late, version(5, topic="employer_2"), version(4, source=Source())
+    )
     found = memory.memories.versions(memory.scope, "employer")
     assert found == (late, same_time, version(4, source=Source()), version(9))
 
@@ -195,9 +225,15 @@ def line(first: int, last: int, **more: Any) -> ChunkLine:
 
 def test_lines_are_read_by_where_they_begin(memory: Memory) -> None:
     whole = line(
-        5, 9, extracted=3, skipped={"no_fact": 1}, parked=1, dropped={"no_quote": 2}, records=("a", "b"),
+        5,
+        9,
+        extracted=3,
+        skipped={"no_fact": 1},
+        parked=1,
+        dropped={"no_quote": 2},
+        records=("a", "b"),
         usage={"tokens_in": 900},
-    )  # fmt: skip
+    )
     for one in (line(10, 12), whole, line(1, 4), replace(line(5, 6), session="talk2")):
         memory.commit(line=one)
     lines = memory.memories.lines
@@ -213,7 +249,10 @@ def test_a_line_takes_the_place_of_the_one_before(memory: Memory) -> None:
 
 
 def test_a_commit_puts_a_job_and_finishes_another(memories: MemoryStore, memory: Memory) -> None:
-    first, second = job(memory.scope), job(memory.scope, id="job_2", epoch=1, parent="job_1", kind="extract")
+    first, second = (
+        job(memory.scope),
+        job(memory.scope, id="job_2", epoch=1, parent="job_1", kind="extract"),
+    )
     memory.commit(job=first)
     memory.commit(finished=replace(first, **ENDED), job=second)
     read: Callable[[Job], Job | None] = lambda of: memories.jobs.get(Scope(of.tenant), of.id)  # noqa: E731
@@ -230,18 +269,24 @@ LOST: dict[str, Callable[[Memory], dict[str, Any]]] = {
     "a removal of what is gone": lambda memory: {"removed": (record(5),)},
     "a pointer that has moved": lambda memory: {"pointers": (pointer(version(2), at=7),)},
     "a pointer that is there": lambda memory: {"pointers": (pointer(version(2)),)},
-    "a pointer that is not there": lambda memory: {"pointers": (Pointer("home", None, record(1).order, 1),)},
+    "a pointer that is not there": lambda memory: {
+        "pointers": (Pointer("home", None, record(1).order, 1),)
+    },
     "progress that has moved": lambda memory: {"progress": Progress("talk", 9, version=7)},
     "progress that is there": lambda memory: {"progress": Progress("talk", 9)},
     "progress that is not there": lambda memory: {"progress": Progress("other", 9, version=1)},
     "a job that is there": lambda memory: {"job": job(memory.scope)},
-    "a job that is not there": lambda memory: {"finished": job(memory.scope, id="job_other", **ENDED)},
+    "a job that is not there": lambda memory: {
+        "finished": job(memory.scope, id="job_other", **ENDED)
+    },
     "a job that has ended": lambda memory: {"finished": job(memory.scope, id="job_ended", **ENDED)},
 }
 
 
 @pytest.mark.parametrize("why", LOST)
-def test_a_lost_commit_leaves_nothing_behind(memories: MemoryStore, memory: Memory, why: str) -> None:
+def test_a_lost_commit_leaves_nothing_behind(
+    memories: MemoryStore, memory: Memory, why: str
+) -> None:
     memory.commit(record(1), job=job(memory.scope), progress=Progress("talk", 4))
     memory.supersede(version(2))
     memory.commit(job=job(memory.scope, id="job_ended"))
@@ -276,10 +321,16 @@ def test_the_largest_commit_is_kept_and_one_more_is_refused(memory: Memory) -> N
 def test_items_are_counted_as_they_are_written(memory: Memory) -> None:
     memory.supersede(version(1), version(2))
     commit = MemoryCommit(
-        epoch=0, new=(version(3), record(4)), changed=(version(2),), said=(version(5, id=version(2).id),),
-        removed=(version(1),), pointers=(pointer(version(5), at=2),), line=line(1, 2), progress=Progress("talk", 2),
+        epoch=0,
+        new=(version(3), record(4)),
+        changed=(version(2),),
+        said=(version(5, id=version(2).id),),
+        removed=(version(1),),
+        pointers=(pointer(version(5), at=2),),
+        line=line(1, 2),
+        progress=Progress("talk", 2),
         job=job(memory.scope),
-    )  # fmt: skip
+    )
     assert memory.memories.room(commit) == 100 - (1 + 3 + 1 + 1 + 4 + 1 + 3)
     memory.memories.commit(memory.scope, commit)
 
@@ -305,7 +356,9 @@ def test_of_many_writers_at_once_one_puts_the_record(memories: MemoryStore, memo
 
 
 @pytest.mark.not_in_process
-def test_many_writers_at_once_do_not_pass_the_limit_of_a_kind_of_topic(memories: MemoryStore, memory: Memory) -> None:
+def test_many_writers_at_once_do_not_pass_the_limit_of_a_kind_of_topic(
+    memories: MemoryStore, memory: Memory
+) -> None:
     """Every writer counts before any has written: the first commit makes the others count again."""
     limit = AtMost(memory.memories, "entity:", 5, "entities")
     counted = threading.Barrier(8)
@@ -357,7 +410,9 @@ def test_uses_are_counted_beside_the_record(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("data", [None, False, 0, "", {}, [], {"a": {}, "b": [None]}])
-def test_data_comes_back_as_it_was_stored(memories: MemoryStore, sarah: UserScope, data: object) -> None:
+def test_data_comes_back_as_it_was_stored(
+    memories: MemoryStore, sarah: UserScope, data: object
+) -> None:
     Memory(memories.memories, sarah).commit(record(1, data=data))
     (found,) = memories.memories.records(sarah, [record(1).id])
     assert repr(found.data) == repr(data)

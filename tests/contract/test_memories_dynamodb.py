@@ -1,4 +1,6 @@
-"""What a call on a user's memory costs, in DynamoDB's units as the engine counts them, and what is over its limits."""
+"""What a call on a user's memory costs, in DynamoDB's units as the engine counts them, and what is
+over its limits.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from tests.contract.tables import memories_table, sessions_table
 from tests.contract.test_dynamodb_units import INDEX, Meter
 
 LISTED = 2.0
-"""What the list of a user's records, and that of records which the search index has not confirmed, cost more for each
-new one.
+"""What the list of a user's records, and that of records which the search index has not confirmed,
+cost more for each new one.
 """
 
 
@@ -39,12 +41,16 @@ def memory(dynoxide_endpoint: str, meter: Meter) -> Memory:
     return memory
 
 
-def test_a_plain_record_costs_four_units_and_its_place_in_the_list(memory: Memory, meter: Meter) -> None:
+def test_a_plain_record_costs_four_units_and_its_place_in_the_list(
+    memory: Memory, meter: Meter
+) -> None:
     memory.commit(record(2, "x" * 500), epoch=0)
     assert meter.read() == [("TransactWriteItems", 4.0 + LISTED)]
 
 
-def test_a_version_costs_four_units_more_and_two_for_what_it_displaces(memory: Memory, meter: Meter) -> None:
+def test_a_version_costs_four_units_more_and_two_for_what_it_displaces(
+    memory: Memory, meter: Meter
+) -> None:
     newer = version(2, "works at B" * 20)
     memory.commit(newer, changed=(version(1),), pointers=(pointer(newer, at=1),), epoch=0)
     assert meter.read() == [("TransactWriteItems", 10.0 + LISTED)]
@@ -58,7 +64,13 @@ def test_what_is_said_again_costs_its_place_and_the_pointer(memory: Memory, mete
 
 def test_a_chunk_costs_two_units_for_each_of_its_parts(memory: Memory, meter: Meter) -> None:
     facts = tuple(record(number, "x" * 300) for number in range(2, 12))
-    memory.commit(*facts, line=ChunkLine("talk", 1, 9, 9), progress=Progress("talk", 9), job=job(memory.scope), epoch=0)
+    memory.commit(
+        *facts,
+        line=ChunkLine("talk", 1, 9, 9),
+        progress=Progress("talk", 9),
+        job=job(memory.scope),
+        epoch=0,
+    )
     assert meter.read() == [("TransactWriteItems", 2.0 * (1 + 10 + 3) + 10 * LISTED + 2 * INDEX)]
 
 
@@ -87,7 +99,9 @@ def test_counting_a_use_costs_one_unit(memory: Memory, meter: Meter) -> None:
     assert [call for call in meter.read() if call[0] != "GetItem"] == [("UpdateItem", 1.0)]
 
 
-def test_a_use_that_is_counted_after_a_read_costs_nothing_else(memory: Memory, meter: Meter) -> None:
+def test_a_use_that_is_counted_after_a_read_costs_nothing_else(
+    memory: Memory, meter: Meter
+) -> None:
     memory.memories.records(memory.scope, [version(1).id])
     meter.read()
     memory.memories.used(memory.scope, [version(1).id], now=6)
@@ -96,10 +110,13 @@ def test_a_use_that_is_counted_after_a_read_costs_nothing_else(memory: Memory, m
 
 
 @pytest.mark.parametrize("is_wiped", [True, False])
-def test_uses_are_counted_for_whoever_was_erased_by_another_process(dynoxide_endpoint: str, *, is_wiped: bool) -> None:
+def test_uses_are_counted_for_whoever_was_erased_by_another_process(
+    dynoxide_endpoint: str, *, is_wiped: bool
+) -> None:
     tables = memories_table(dynoxide_endpoint), sessions_table(dynoxide_endpoint)
     memory, other = (
-        Memory(DynamoDbMemories(*tables, endpoint=dynoxide_endpoint), Scope("acme").user("sarah")) for _ in range(2)
+        Memory(DynamoDbMemories(*tables, endpoint=dynoxide_endpoint), Scope("acme").user("sarah"))
+        for _ in range(2)
     )
     memory.commit(record(1))
     memory.memories.used(memory.scope, [version(1).id], now=5)
@@ -107,7 +124,9 @@ def test_uses_are_counted_for_whoever_was_erased_by_another_process(dynoxide_end
     if is_wiped:
         other.memories.wipe(memory.scope, below_epoch=1)
     memory.memories.used(memory.scope, [version(1).id], now=6)
-    assert memory.memories.uses(memory.scope, [version(1).id]) == ({version(1).id: (1, 6)} if is_wiped else {})
+    assert memory.memories.uses(memory.scope, [version(1).id]) == (
+        {version(1).id: (1, 6)} if is_wiped else {}
+    )
     memory.memories.used(memory.scope, [version(1).id], now=7)
     assert memory.memories.uses(memory.scope, [version(1).id]) == {version(1).id: (1 + is_wiped, 7)}
 
@@ -115,7 +134,11 @@ def test_uses_are_counted_for_whoever_was_erased_by_another_process(dynoxide_end
 def test_what_is_over_the_engines_limits_is_too_large_and_leaves_nothing(memory: Memory) -> None:
     large = record(2, metadata={"a": "x" * 420_000})
     with pytest.raises(TooLarge):
-        memory.commit(large, removed=(version(1),), pointers=(replace(pointer(version(1), at=1), record=None),))
+        memory.commit(
+            large,
+            removed=(version(1),),
+            pointers=(replace(pointer(version(1), at=1), record=None),),
+        )
     assert memory.ids(large, version(1)) == [version(1).id]
 
 
@@ -158,6 +181,9 @@ def forget_counts(memories: DynamoDbMemories, scope: UserScope) -> None:
     """The user's item as it was before memories were counted."""
     table = memories._table
     table.call(
-        "UpdateItem", TableName=table.name, Key=key(scope.partition, "user"),
-        UpdateExpression="REMOVE #current, uncounted", ExpressionAttributeNames={"#current": "current"},
-    )  # fmt: skip
+        "UpdateItem",
+        TableName=table.name,
+        Key=key(scope.partition, "user"),
+        UpdateExpression="REMOVE #current, uncounted",
+        ExpressionAttributeNames={"#current": "current"},
+    )

@@ -17,7 +17,9 @@ from tests.contract.memory_builders import Memory, job, pointer, record, version
 def memory(memories: MemoryStore, sarah: UserScope) -> Memory:
     """Something of every kind."""
     memory = Memory(memories.memories, sarah)
-    memory.commit(record(1), record(9), progress=Progress("talk", 4), line=ChunkLine("talk", 1, 4, 4))
+    memory.commit(
+        record(1), record(9), progress=Progress("talk", 4), line=ChunkLine("talk", 1, 4, 4)
+    )
     memory.supersede(version(2), version(3))
     memory.commit(removed=(record(9),))
     memory.memories.used(sarah, [record(1).id], now=5)
@@ -46,7 +48,9 @@ def test_what_was_erased_is_invisible_at_once(memories: MemoryStore, memory: Mem
     memory.erase()
     assert is_empty(memory)
     assert memory.memories.user(memory.scope) == UserState(epoch=1, version=version_before + 1)
-    assert memories.jobs.get(Scope(memory.scope.tenant), "job_erase_0") == job(memory.scope, id="job_erase_0")
+    assert memories.jobs.get(Scope(memory.scope.tenant), "job_erase_0") == job(
+        memory.scope, id="job_erase_0"
+    )
 
 
 def test_erasing_nobody_counts_as_well(memories: MemoryStore, sarah: UserScope) -> None:
@@ -83,17 +87,26 @@ def test_late_writers_of_an_erased_epoch_are_lost(memory: Memory) -> None:
 
 def test_the_same_may_be_stored_again_before_the_old_is_wiped(memory: Memory) -> None:
     memory.erase()
-    memory.commit(record(1, "likes tea again"), progress=Progress("talk", 2), line=ChunkLine("talk", 1, 2, 2))
+    memory.commit(
+        record(1, "likes tea again"), progress=Progress("talk", 2), line=ChunkLine("talk", 1, 2, 2)
+    )
     memory.supersede(version(3))
     memory.memories.used(memory.scope, [record(1).id], now=6)
     memory.memories.wipe(memory.scope, below_epoch=1)
     assert memory.memories.records(memory.scope, [record(1).id]) == (record(1, "likes tea again"),)
     assert memory.memories.progress(memory.scope, "talk") == Progress("talk", 2, version=1)
-    assert memory.memories.lines(memory.scope, "talk", first=0, last=9) == (ChunkLine("talk", 1, 2, 2),)
-    assert memory.memories.pointers(memory.scope, ["employer"]) == {"employer": pointer(version(3), at=1)}
+    assert memory.memories.lines(memory.scope, "talk", first=0, last=9) == (
+        ChunkLine("talk", 1, 2, 2),
+    )
+    assert memory.memories.pointers(memory.scope, ["employer"]) == {
+        "employer": pointer(version(3), at=1)
+    }
     assert memory.memories.versions(memory.scope, "employer") == (version(3),)
     assert memory.memories.uses(memory.scope, [record(1).id]) == {record(1).id: (1, 6)}
-    assert [one.id for one in memory.memories.listed(memory.scope, limit=9).records] == [version(3).id, record(1).id]
+    assert [one.id for one in memory.memories.listed(memory.scope, limit=9).records] == [
+        version(3).id,
+        record(1).id,
+    ]
 
 
 def test_wiping_takes_what_is_older_and_counts_it(memory: Memory) -> None:

@@ -1,4 +1,6 @@
-"""When a user's records are due: noted by every commit, moved on by whoever walked them, one walk at a time."""
+"""When a user's records are due: noted by every commit, moved on by whoever walked them, one walk
+at a time.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,22 @@ def expiring(number: int, at: int, **more: Any) -> Record:
 
 
 def due(memories: MemoryStore, at: int, *, limit: int = 25) -> list[str]:
-    return [scope.user for scope, record_id in memories.expiries.due(now=NOW + at, limit=limit) if record_id is None]
+    return [
+        scope.user
+        for scope, record_id in memories.expiries.due(now=NOW + at, limit=limit)
+        if record_id is None
+    ]
 
 
 def unconfirmed(memories: MemoryStore, at: int, *, limit: int = 25) -> list[str | None]:
-    return [name for _, name in memories.expiries.due(now=NOW + at, limit=limit) if name is not None]
+    return [
+        name for _, name in memories.expiries.due(now=NOW + at, limit=limit) if name is not None
+    ]
 
 
-def test_a_record_is_looked_at_until_the_index_confirms_it(memories: MemoryStore, memory: Memory) -> None:
+def test_a_record_is_looked_at_until_the_index_confirms_it(
+    memories: MemoryStore, memory: Memory
+) -> None:
     memory.commit(pending := record(1, index_state="pending"), record(2, index_state="done"))
     assert unconfirmed(memories, 0) == [pending.id]
     first, later = Reminder(), Reminder(due_at=NOW + 45, since=NOW)
@@ -60,7 +70,9 @@ def test_a_record_is_looked_at_until_the_index_confirms_it(memories: MemoryStore
     assert unconfirmed(memories, 10**6) == []
 
 
-def test_a_record_that_changes_is_looked_at_from_the_beginning(memories: MemoryStore, memory: Memory) -> None:
+def test_a_record_that_changes_is_looked_at_from_the_beginning(
+    memories: MemoryStore, memory: Memory
+) -> None:
     memory.commit(record(1, index_state="pending"))
     first = Reminder()
     memories.expiries.remind(memory.scope, record(1).id, before=first, to=Reminder(NOW + 45, NOW))
@@ -68,7 +80,9 @@ def test_a_record_that_changes_is_looked_at_from_the_beginning(memories: MemoryS
     assert memories.expiries.reminder(memory.scope, record(1).id) == first
     memories.expiries.remind(memory.scope, record(1).id, before=first, to=None)
     assert unconfirmed(memories, 10**6) == []
-    assert memory.memories.records(memory.scope, [record(1).id]) == (record(1, version=record(1).version + 1),)
+    assert memory.memories.records(memory.scope, [record(1).id]) == (
+        record(1, version=record(1).version + 1),
+    )
 
 
 def test_what_never_expires_is_never_due(memories: MemoryStore, memory: Memory) -> None:
@@ -109,7 +123,11 @@ def test_a_lost_commit_notes_nothing(memories: MemoryStore, memory: Memory) -> N
 
 
 def test_the_oldest_are_due_first_and_no_more_than_asked_for(memories: MemoryStore) -> None:
-    users = [scope for number in range(320) if shard_of((scope := TENANT.user(f"user{number:03}")).partition) == "3"]
+    users = [
+        scope
+        for number in range(320)
+        if shard_of((scope := TENANT.user(f"user{number:03}")).partition) == "3"
+    ]
     for number, scope in enumerate(reversed(users)):
         Memory(memories.memories, scope).commit(expiring(1, number))
     assert len(users) >= 3
@@ -120,7 +138,11 @@ def test_the_oldest_are_due_first_and_no_more_than_asked_for(memories: MemorySto
 def test_a_walk_goes_on_where_it_was_and_begins_anew(memories: MemoryStore, memory: Memory) -> None:
     memory.commit(expiring(1, 10))
     read = Walk(0, NOW + 10, noted=NOW + 10)
-    steps = [read.begun(), replace(read.begun(), after=record(1).id, earliest=NOW + 99), Walk(0, NOW + 99, NOW + 99, 1)]
+    steps = [
+        read.begun(),
+        replace(read.begun(), after=record(1).id, earliest=NOW + 99),
+        Walk(0, NOW + 99, NOW + 99, 1),
+    ]
     before = read
     for step in steps:
         memories.expiries.move(memory.scope, before=before, to=step)
@@ -133,7 +155,9 @@ def test_a_walk_goes_on_where_it_was_and_begins_anew(memories: MemoryStore, memo
     assert due(memories, 10**9) == []
 
 
-def test_what_is_written_during_a_walk_is_noted_and_leaves_the_user_due(memories: MemoryStore, memory: Memory) -> None:
+def test_what_is_written_during_a_walk_is_noted_and_leaves_the_user_due(
+    memories: MemoryStore, memory: Memory
+) -> None:
     memory.commit(expiring(1, 10))
     begun = Walk(0, NOW + 10, noted=NOW + 10).begun()
     memories.expiries.move(memory.scope, before=Walk(0, NOW + 10, noted=NOW + 10), to=begun)
@@ -145,9 +169,13 @@ def test_what_is_written_during_a_walk_is_noted_and_leaves_the_user_due(memories
 
 
 @pytest.mark.parametrize(
-    "other", [{"due_at": NOW}, {"noted": None}, {"number": 1}, {"after": "mem_1"}, {"epoch": 1}], ids=str
+    "other",
+    [{"due_at": NOW}, {"noted": None}, {"number": 1}, {"after": "mem_1"}, {"epoch": 1}],
+    ids=str,
 )
-def test_of_two_who_move_a_walk_one_is_lost(memories: MemoryStore, memory: Memory, other: dict[str, Any]) -> None:
+def test_of_two_who_move_a_walk_one_is_lost(
+    memories: MemoryStore, memory: Memory, other: dict[str, Any]
+) -> None:
     memory.commit(expiring(1, 10))
     walk = Walk(0, NOW + 10, noted=NOW + 10)
     if "after" in other:
@@ -158,14 +186,18 @@ def test_of_two_who_move_a_walk_one_is_lost(memories: MemoryStore, memory: Memor
     assert memories.expiries.walk(memory.scope) == walk
 
 
-def test_nothing_is_due_of_an_erased_user_until_more_is_stored(memories: MemoryStore, memory: Memory) -> None:
+def test_nothing_is_due_of_an_erased_user_until_more_is_stored(
+    memories: MemoryStore, memory: Memory
+) -> None:
     memory.commit(expiring(1, 10))
     memory.erase()
     assert memories.expiries.walk(memory.scope) is None
     assert due(memories, 99) == []
     assert memories.expiries.records(memory.scope, limit=9).records == ()
     with pytest.raises(CommitLost):
-        memories.expiries.move(memory.scope, before=Walk(0, NOW + 10, noted=NOW + 10), to=Walk(0, NOW + 5))
+        memories.expiries.move(
+            memory.scope, before=Walk(0, NOW + 10, noted=NOW + 10), to=Walk(0, NOW + 5)
+        )
     memory.commit(expiring(1, 70))
     assert memories.expiries.walk(memory.scope) == Walk(1, NOW + 70, noted=NOW + 70)
 
@@ -195,7 +227,9 @@ def test_records_are_walked_by_id_in_pages(memories: MemoryStore, memory: Memory
     assert found == [record(number).id for number in range(1, 6)]
 
 
-def test_records_that_an_erasure_left_count_for_no_page(memories: MemoryStore, memory: Memory) -> None:
+def test_records_that_an_erasure_left_count_for_no_page(
+    memories: MemoryStore, memory: Memory
+) -> None:
     memory.commit(*(record(number) for number in range(4)))
     memory.erase()
     memory.commit(record(7))
@@ -220,18 +254,28 @@ def test_times_that_a_record_was_said_are_removed_while_it_stays(memory: Memory)
 
 
 @pytest.mark.not_in_process
-def test_the_sweep_removes_what_has_expired_and_leaves_the_rest_due(memories: MemoryStore, memory: Memory) -> None:
+def test_the_sweep_removes_what_has_expired_and_leaves_the_rest_due(
+    memories: MemoryStore, memory: Memory
+) -> None:
     chain = [version(number, f"works at {number}", expires_at=NOW + 10) for number in (1, 2)]
     often = [replace(version(number), id=chain[1].id) for number in range(3, MOST_PLACES + 3)]
     memory.supersede(*chain)
     for start in range(0, len(often), 40):
         memory.commit(said=often[start : start + 40])
     memory.commit(expiring(70, 10), expiring(71, 50), record(72))
-    expire = Expire(memories.memories, memories.expiries, FakeClock(datetime.fromtimestamp(NOW + 10, UTC)))
+    expire = Expire(
+        memories.memories, memories.expiries, FakeClock(datetime.fromtimestamp(NOW + 10, UTC))
+    )
     assert expire() == 5 + MOST_PLACES + 1
-    assert memory.ids(*chain, *(record(number) for number in (70, 71, 72))) == [record(71).id, record(72).id]
+    assert memory.ids(*chain, *(record(number) for number in (70, 71, 72))) == [
+        record(71).id,
+        record(72).id,
+    ]
     assert memory.memories.versions(memory.scope, "employer") == ()
-    assert set(memory.memories.removed(memory.scope, [chain[0].id, record(70).id])) == {chain[0].id, record(70).id}
+    assert set(memory.memories.removed(memory.scope, [chain[0].id, record(70).id])) == {
+        chain[0].id,
+        record(70).id,
+    }
     assert memory.memories.pointers(memory.scope, ["employer"])["employer"].record is None
     walk = memories.expiries.walk(memory.scope)
     assert walk is not None
@@ -240,7 +284,9 @@ def test_the_sweep_removes_what_has_expired_and_leaves_the_rest_due(memories: Me
 
 
 @pytest.mark.not_in_process
-def test_of_many_writers_at_once_the_earliest_expiry_is_noted(memories: MemoryStore, memory: Memory) -> None:
+def test_of_many_writers_at_once_the_earliest_expiry_is_noted(
+    memories: MemoryStore, memory: Memory
+) -> None:
     def write(number: int) -> None:
         for _ in range(50):
             try:

@@ -27,13 +27,19 @@ def memory(memories: MemoryStore, sarah: UserScope) -> Memory:
     return memory
 
 
-def listed(memory: Memory, *types: RecordType, limit: int = 99, newest_first: bool = True) -> list[int]:
+def listed(
+    memory: Memory, *types: RecordType, limit: int = 99, newest_first: bool = True
+) -> list[int]:
     """Every page of the list, as the records' numbers."""
     found: list[int] = []
     after = None
     while True:
         page = memory.memories.listed(
-            memory.scope, types=frozenset(types), limit=limit, after=after, newest_first=newest_first
+            memory.scope,
+            types=frozenset(types),
+            limit=limit,
+            after=after,
+            newest_first=newest_first,
         )
         assert len(page.records) <= limit
         found += [int(one.id[4:], 16) for one in page.records]
@@ -67,7 +73,9 @@ def test_what_is_removed_while_pages_are_read_is_missing_and_nothing_else(memory
     assert [one.id for one in rest.records] == [record(number).id for number in (4, 3, 2, 1)]
 
 
-def test_one_call_looks_at_so_many_records_and_no_more(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_call_looks_at_so_many_records_and_no_more(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (on_dynamodb, in_memory):
         monkeypatch.setattr(module, "EXAMINED", 2)
     page = memory.memories.listed(memory.scope, types=frozenset({"instruction"}), limit=1)
@@ -90,13 +98,17 @@ def _forged(*parts: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode()
 
 
-@pytest.mark.parametrize("listed", ["", "x", "1#a", "1" * 15, "1" * 15 + "#", "1" * 15 + "#a#b", 7, ["1"], "\x00"])
+@pytest.mark.parametrize(
+    "listed", ["", "x", "1#a", "1" * 15, "1" * 15 + "#", "1" * 15 + "#a#b", 7, ["1"], "\x00"]
+)
 def test_a_cursor_that_was_not_handed_out_is_refused(memory: Memory, listed: object) -> None:
     _refuses(memory, memory.scope, _forged(memory.scope.tenant, memory.scope.user, listed))
     for after in ("", "%%%", "é", "bnVsbA"):
         _refuses(memory, memory.scope, after)
     with pytest.raises(BadRequest):
-        memory.memories.users(memory.scope.tenant, limit=1, after=_forged(memory.scope.tenant, None, f"#{listed}"))
+        memory.memories.users(
+            memory.scope.tenant, limit=1, after=_forged(memory.scope.tenant, None, f"#{listed}")
+        )
 
 
 def _refuses(memory: Memory, scope: UserScope, after: str | None) -> None:
@@ -129,9 +141,16 @@ def test_a_user_who_was_erased_is_listed_again_after_the_next_commit(memory: Mem
     assert memory.memories.users(memory.scope.tenant, limit=9) == (("sara", "sarah"), None)
 
 
-def test_topics_are_listed_by_prefix_while_a_record_is_current(memories: MemoryStore, sarah: UserScope) -> None:
-    memory, other = Memory(memories.memories, sarah), Memory(memories.memories, sarah.owner.user("sara"))
-    kept = [version(number, topic=f"preference:{key}") for number, key in enumerate(("b", "B", "a"), 1)]
+def test_topics_are_listed_by_prefix_while_a_record_is_current(
+    memories: MemoryStore, sarah: UserScope
+) -> None:
+    memory, other = (
+        Memory(memories.memories, sarah),
+        Memory(memories.memories, sarah.owner.user("sara")),
+    )
+    kept = [
+        version(number, topic=f"preference:{key}") for number, key in enumerate(("b", "B", "a"), 1)
+    ]
     for one in (*kept, version(4, topic="preferences")):
         memory.supersede(one)
     other.supersede(version(5, topic="preference:c"))
@@ -148,14 +167,25 @@ def test_topics_are_listed_by_prefix_while_a_record_is_current(memories: MemoryS
 def test_the_graph_has_a_list_of_its_own(memories: MemoryStore, sarah: UserScope) -> None:
     memory = Memory(memories.memories, sarah)
     topics: tuple[tuple[str, RecordType], ...] = (
-        ("drink", "fact"), ("entity:a", "entity"), ("relationship:r", "relationship"), ("entity:b", "entity")
-    )  # fmt: skip
-    fact, *things = (replace(version(number, topic=topic), type=kind) for number, (topic, kind) in enumerate(topics, 1))
+        ("drink", "fact"),
+        ("entity:a", "entity"),
+        ("relationship:r", "relationship"),
+        ("entity:b", "entity"),
+    )
+    fact, *things = (
+        replace(version(number, topic=topic), type=kind)
+        for number, (topic, kind) in enumerate(topics, 1)
+    )
     for one in (fact, *things):
         memory.supersede(one)
     of = memories.memories.listed
     assert [one.id for one in of(sarah, limit=9).records] == [fact.id]
     first = of(sarah, types=GRAPH, limit=2)
     rest = of(sarah, types=GRAPH, limit=2, after=first.after)
-    assert [one.id for one in (*first.records, *rest.records)] == [one.id for one in reversed(things)]
-    assert [one.id for one in of(sarah, types=frozenset({"entity"}), limit=9).records] == [things[2].id, things[0].id]
+    assert [one.id for one in (*first.records, *rest.records)] == [
+        one.id for one in reversed(things)
+    ]
+    assert [one.id for one in of(sarah, types=frozenset({"entity"}), limit=9).records] == [
+        things[2].id,
+        things[0].id,
+    ]

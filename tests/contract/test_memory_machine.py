@@ -1,4 +1,6 @@
-"""The machine of conversations and memory over DynamoDB's adapters: what works is told by the tables' own streams."""
+"""The machine of conversations and memory over DynamoDB's adapters: what works is told by the
+tables' own streams.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,19 @@ from tests.unit.memory.test_machine import SOON, RememberedConversation
 from tests.unit.whole_service import Whole
 
 WRITES = frozenset(
-    {"commit", "remove", "reschedule", "put", "start", "mark", "finish", "settle", "indexed", "used", "move"}
+    {
+        "commit",
+        "remove",
+        "reschedule",
+        "put",
+        "start",
+        "mark",
+        "finish",
+        "settle",
+        "indexed",
+        "used",
+        "move",
+    }
 )
 
 
@@ -60,7 +74,9 @@ class Stream:
 
     def __init__(self, table: str, endpoint: str) -> None:
         self._client: Any = boto3.client("dynamodbstreams", endpoint_url=endpoint)
-        described = boto3.client("dynamodb", endpoint_url=endpoint).describe_table(TableName=table)["Table"]
+        described = boto3.client("dynamodb", endpoint_url=endpoint).describe_table(TableName=table)[
+            "Table"
+        ]
         arn = described["LatestStreamArn"]
         (shard,) = self._client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
         self._place = self._client.get_shard_iterator(
@@ -157,7 +173,9 @@ class OverTables(RememberedConversation):
 
 @pytest.fixture
 def _few_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the many sweeps asks every shard: with all 64 these were most of the machine's requests."""
+    """Each of the many sweeps asks every shard: with all 64 these were most of the machine's
+    requests.
+    """
     for module in (places, lists):
         monkeypatch.setattr(module, "SHARDS", 4)
 

@@ -1,4 +1,6 @@
-"""A model server in every kind of trouble, over HTTP: once it works again, everything is done by itself."""
+"""A model server in every kind of trouble, over HTTP: once it works again, everything is done by
+itself.
+"""
 
 import json
 import re
@@ -25,15 +27,35 @@ pytestmark = pytest.mark.contract
 DAY = 24 * 3600
 TICK, MINUTE = 5, 60
 TROUBLES = (
-    Step(delay=1.0), Step(drip=0.2), Step(reset=True), Step(truncated=True), Step(status=429, retry_after=str(DAY)),
-    Step(status=429, retry_after=formatdate(4_102_444_800, usegmt=True)), Step(status=500), Step(status=503),
-    Step(status=529), Step(status=408), Step(status=401), Step(body=b"<html><body>Bad gateway</body></html>"),
-    Step(status=502, body=b"<html></html>"), Step(body=b""), Step(body=b"null"), Step(body=b"[]"), Step(body=b"17"),
-    Step(body=b"{}"), Step(body=b'{"choices": null}'), Step(body=b'{"choices": [{"message": null}]}'),
-    Step(body=b'{"choices": [{"message": {"content": 5}}]}'), Step(body=b"\xff\xfe{}"), Step(content="x" * 1_000_000),
-    Step(content="I would rather talk about the weather."), Step(content='{"memories": [{"text": "likes tea"}]}'),
-    Step(content='{"memories": {"type": "fact"}}'), Step(refusal="No."), Step(content="", finish="length"),
-)  # fmt: skip
+    Step(delay=1.0),
+    Step(drip=0.2),
+    Step(reset=True),
+    Step(truncated=True),
+    Step(status=429, retry_after=str(DAY)),
+    Step(status=429, retry_after=formatdate(4_102_444_800, usegmt=True)),
+    Step(status=500),
+    Step(status=503),
+    Step(status=529),
+    Step(status=408),
+    Step(status=401),
+    Step(body=b"<html><body>Bad gateway</body></html>"),
+    Step(status=502, body=b"<html></html>"),
+    Step(body=b""),
+    Step(body=b"null"),
+    Step(body=b"[]"),
+    Step(body=b"17"),
+    Step(body=b"{}"),
+    Step(body=b'{"choices": null}'),
+    Step(body=b'{"choices": [{"message": null}]}'),
+    Step(body=b'{"choices": [{"message": {"content": 5}}]}'),
+    Step(body=b"\xff\xfe{}"),
+    Step(content="x" * 1_000_000),
+    Step(content="I would rather talk about the weather."),
+    Step(content='{"memories": [{"text": "likes tea"}]}'),
+    Step(content='{"memories": {"type": "fact"}}'),
+    Step(refusal="No."),
+    Step(content="", finish="length"),
+)
 SLOW = 2  # the first two kinds, which are met a few times only: each costs the model's patience
 
 
@@ -43,7 +65,9 @@ class Known:
 
 
 class TroubledApi(OpenAIApi):
-    """Each session meets a trouble of its own, which it names in its messages, until the server `works`."""
+    """Each session meets a trouble of its own, which it names in its messages, until the server
+    `works`.
+    """
 
     works = False
 
@@ -66,7 +90,13 @@ def answered(request: dict[str, Any]) -> str:
         return "They talked about tea."
     conversation = request["messages"][-1]["content"].partition("<conversation>")[2]
     number, text = re.search(r'<message number="(\d+)"[^>]*>([^<]*)', conversation).groups()  # type: ignore[union-attr]
-    memory = {"type": "fact", "content": text, "messages": [int(number)], "quote": text, "topic": None}
+    memory = {
+        "type": "fact",
+        "content": text,
+        "messages": [int(number)],
+        "quote": text,
+        "topic": None,
+    }
     more = {"subject": "user", "keywords": [], "queries": [], "importance": 0.8, "confidence": 1}
     return json.dumps({"memories": [memory | more]})
 
@@ -79,7 +109,9 @@ def api() -> Iterator[TroubledApi]:
 
 def ask(service: Service, api: OpenAIApi, *, patience: float) -> None:
     """Have the workers use the model behind this server, and wait so many seconds for it."""
-    model = OpenAIChatModel(key=Known(), model="gpt-4.1-nano", base_url=api.base_url, timeout=patience)
+    model = OpenAIChatModel(
+        key=Known(), model="gpt-4.1-nano", base_url=api.base_url, timeout=patience
+    )
     service.summarizer = ModelSummarizer(model, service.tokens)  # type: ignore[assignment]
     service.extractor = ModelExtractor(model, service.tokens)
     service.wire_workers()
@@ -111,15 +143,26 @@ class Queue:
                 if receives + 1 == MAX_RECEIVES:
                     self.service.fail(job, error=failure.code)
                 else:
-                    self.waiting.append((now + backoff(failure, receives=receives + 1), receives + 1, job))
+                    self.waiting.append(
+                        (now + backoff(failure, receives=receives + 1), receives + 1, job)
+                    )
 
 
-def test_within_ten_minutes_after_any_trouble_every_session_is_folded_and_extracted(api: TroubledApi) -> None:
+def test_within_ten_minutes_after_any_trouble_every_session_is_folded_and_extracted(
+    api: TroubledApi,
+) -> None:
     service = Service(memory={"strategy": "summarize", "max_tokens": 300, "keep_recent_turns": 2})
     ask(service, api, patience=0.5)
     for kind in range(len(TROUBLES)):
         for turn in range(8):
-            said = [Draft({"role": "user", "content": f"kind {kind} is what I say in turn {turn}, " + "and more " * 9})]
+            said = [
+                Draft(
+                    {
+                        "role": "user",
+                        "content": f"kind {kind} is what I say in turn {turn}, " + "and more " * 9,
+                    }
+                )
+            ]
             said.append(Draft({"role": "assistant", "content": f"kind {kind} it is."}))
             service.app.append(service.session(f"s{kind}"), said, user="sarah")
     queue = Queue(service)
@@ -130,6 +173,8 @@ def test_within_ten_minutes_after_any_trouble_every_session_is_folded_and_extrac
     queue.run(10 * MINUTE)
     for kind in range(len(TROUBLES)):
         head, progress = service.head(f"s{kind}"), service.memories.progress(SARAH, f"s{kind}")
-        assert (head.job, head.compaction, head.summary is not None) == (None, "none", True), TROUBLES[kind]
+        assert (head.job, head.compaction, head.summary is not None) == (None, "none", True), (
+            TROUBLES[kind]
+        )
         assert (progress.parked, progress.through >= 10) == ((), True), TROUBLES[kind]
     assert not [job for job in service.all_jobs() if job.state in ("pending", "running")]

@@ -1,4 +1,6 @@
-"""Answers in JSON over HTTP: held to the schema as far as a server can, and a whole extraction on top of it."""
+"""Answers in JSON over HTTP: held to the schema as far as a server can, and a whole extraction on
+top of it.
+"""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +20,9 @@ from tests.doubles.openai_api import OK, OpenAIApi, Step
 
 pytestmark = pytest.mark.contract
 
-ANSWER = json.dumps({"memories": [{"type": "fact", "content": "likes jazz", "messages": [1], "quote": "like jazz"}]})
+ANSWER = json.dumps(
+    {"memories": [{"type": "fact", "content": "likes jazz", "messages": [1], "quote": "like jazz"}]}
+)
 
 
 class Known:
@@ -33,12 +37,16 @@ def api() -> Iterator[OpenAIApi]:
 
 
 def model_on(api: OpenAIApi, *, timeout: float = 60.0) -> OpenAIChatModel:
-    return OpenAIChatModel(key=Known(), model="gpt-4.1-nano", base_url=api.base_url, timeout=timeout)
+    return OpenAIChatModel(
+        key=Known(), model="gpt-4.1-nano", base_url=api.base_url, timeout=timeout
+    )
 
 
 def ask(model: JsonModel, *, name: str | None = None) -> Completion:
     schema = Schema("thing", {"type": "object"})
-    return model.complete_json(instructions="JSON.", text="<x/>", schema=schema, max_tokens=50, model=name)
+    return model.complete_json(
+        instructions="JSON.", text="<x/>", schema=schema, max_tokens=50, model=name
+    )
 
 
 def formats(api: OpenAIApi) -> list[str | None]:
@@ -57,7 +65,9 @@ def test_a_server_that_knows_schemas_is_given_ours(api: OpenAIApi) -> None:
 
 
 @pytest.mark.parametrize("status", sorted(REFUSES_FORMAT))
-def test_a_server_that_does_not_is_asked_for_json_and_then_plainly(api: OpenAIApi, status: int) -> None:
+def test_a_server_that_does_not_is_asked_for_json_and_then_plainly(
+    api: OpenAIApi, status: int
+) -> None:
     api.script(Step(status=status), Step(status=status), OK)
     assert ask(model_on(api)).text == ANSWER
     assert formats(api) == ["json_schema", "json_object", None]
@@ -71,7 +81,14 @@ def test_what_a_server_does_not_know_it_is_not_asked_for_again(api: OpenAIApi) -
     model.complete(instructions="i", text="t", max_tokens=9)
     ask(model)
     ask(model, name="another")
-    assert formats(api) == ["json_schema", "json_object", "json_object", None, "json_object", "json_schema"]
+    assert formats(api) == [
+        "json_schema",
+        "json_object",
+        "json_object",
+        None,
+        "json_object",
+        "json_schema",
+    ]
 
 
 def test_a_server_that_refuses_every_format_refuses_the_request(api: OpenAIApi) -> None:
@@ -85,13 +102,17 @@ def test_a_server_that_refuses_every_format_refuses_the_request(api: OpenAIApi) 
 
 
 def test_the_limit_s_other_name_and_the_format_are_found_out_together(api: OpenAIApi) -> None:
-    api.script(Step(status=400, code="unsupported_parameter", param="max_tokens"), Step(status=400), OK)
+    api.script(
+        Step(status=400, code="unsupported_parameter", param="max_tokens"), Step(status=400), OK
+    )
     ask(model_on(api))
     assert formats(api) == ["json_schema", "json_schema", "json_object"]
     assert api.requests[2].body["max_completion_tokens"] == 50
 
 
-@pytest.mark.parametrize("step", [Step(status=429, retry_after="7"), Step(status=500), Step(reset=True)])
+@pytest.mark.parametrize(
+    "step", [Step(status=429, retry_after="7"), Step(status=500), Step(reset=True)]
+)
 def test_what_passes_is_no_reason_to_ask_for_another_format(api: OpenAIApi, step: Step) -> None:
     api.script(step)
     with pytest.raises(ModelUnavailable):
@@ -139,7 +160,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD, ids=lambda step: str(step.content or step.body or step.refusal)[:30])
+@pytest.mark.parametrize(
+    "bad", BAD, ids=lambda step: str(step.content or step.body or step.refusal)[:30]
+)
 def test_an_answer_of_no_use_is_repaired_once(api: OpenAIApi, bad: Step) -> None:
     api.script(bad, OK)
     made = extract(api)
@@ -147,7 +170,9 @@ def test_an_answer_of_no_use_is_repaired_once(api: OpenAIApi, bad: Step) -> None
     assert made.usage.model_calls == 2
 
 
-@pytest.mark.parametrize("bad", BAD, ids=lambda step: str(step.content or step.body or step.refusal)[:30])
+@pytest.mark.parametrize(
+    "bad", BAD, ids=lambda step: str(step.content or step.body or step.refusal)[:30]
+)
 def test_twice_no_use_is_a_failure(api: OpenAIApi, bad: Step) -> None:
     api.script(bad, bad)
     with pytest.raises(ModelOutputInvalid):

@@ -31,12 +31,16 @@ def api() -> Iterator[OpenAIApi]:
         yield running
 
 
-def model_on(api: OpenAIApi, *, name: str = "gpt-4.1-nano", timeout: float = 60.0) -> OpenAIChatModel:
+def model_on(
+    api: OpenAIApi, *, name: str = "gpt-4.1-nano", timeout: float = 60.0
+) -> OpenAIChatModel:
     return OpenAIChatModel(key=Known("sk-test"), model=name, base_url=api.base_url, timeout=timeout)
 
 
 def ask(model: ChatModel, *, name: str | None = None) -> Completion:
-    return model.complete(instructions="Summarize.", text="<conversation/>", max_tokens=50, model=name)
+    return model.complete(
+        instructions="Summarize.", text="<conversation/>", max_tokens=50, model=name
+    )
 
 
 def test_an_answer_comes_with_its_model_and_what_it_cost(api: OpenAIApi) -> None:
@@ -58,7 +62,9 @@ def test_instructions_are_the_system_s_and_data_is_the_user_s(api: OpenAIApi) ->
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
-def test_what_passes_is_unavailable_and_the_client_does_not_try_again(api: OpenAIApi, status: int) -> None:
+def test_what_passes_is_unavailable_and_the_client_does_not_try_again(
+    api: OpenAIApi, status: int
+) -> None:
     api.script(Step(status=status), OK)
     with pytest.raises(ModelUnavailable):
         ask(model_on(api))
@@ -162,7 +168,9 @@ def test_a_model_that_nobody_uses_any_more_leaves_no_connection_open(api: OpenAI
 
 
 def test_no_server_at_all_is_unavailable(api: OpenAIApi) -> None:
-    model = OpenAIChatModel(key=Known("sk-test"), model="m", base_url="http://127.0.0.1:9/v1", timeout=2)
+    model = OpenAIChatModel(
+        key=Known("sk-test"), model="m", base_url="http://127.0.0.1:9/v1", timeout=2
+    )
     with pytest.raises(ModelUnavailable):
         ask(model)
 
@@ -210,12 +218,19 @@ def test_a_megabyte_of_text_is_read(api: OpenAIApi) -> None:
 
 
 def test_thoughts_that_a_server_leaves_in_the_text_are_taken_out(api: OpenAIApi) -> None:
-    api.script(Step(content="<think>\nThe user wants </ a summary.\n</think>\n\nSarah is in Marketing."))
+    api.script(
+        Step(content="<think>\nThe user wants </ a summary.\n</think>\n\nSarah is in Marketing.")
+    )
     assert ask(model_on(api)).text == "Sarah is in Marketing."
 
 
 def test_an_answer_without_model_and_usage_is_one_to_use(api: OpenAIApi) -> None:
-    api.script(Step(body=b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": "many"}}'))
+    api.script(
+        Step(
+            body=b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": '
+            b'"many"}}'
+        )
+    )
     assert ask(model_on(api)) == Completion("Yes.", "gpt-4.1-nano", Usage(1, 0, 0))
 
 
@@ -225,18 +240,24 @@ def test_a_server_of_another_is_given_the_limit_by_its_old_name(api: OpenAIApi) 
     assert "max_completion_tokens" not in api.requests[0].body
 
 
-def test_openai_itself_is_given_the_limit_by_its_new_name(api: OpenAIApi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_itself_is_given_the_limit_by_its_new_name(
+    api: OpenAIApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("palimpsest.models.openai.client.OPENAI_URL", api.base_url)
     ask(OpenAIChatModel(key=Known("sk-test"), model="gpt-4.1-nano"))
     assert api.requests[0].body["max_completion_tokens"] == 50
 
 
-def test_a_limit_refused_by_its_name_is_given_by_the_other_and_that_is_remembered(api: OpenAIApi) -> None:
+def test_a_limit_refused_by_its_name_is_given_by_the_other_and_that_is_remembered(
+    api: OpenAIApi,
+) -> None:
     api.script(Step(status=400, code="unsupported_parameter", param="max_tokens"))
     model = model_on(api)
     assert ask(model).text
     assert ask(model).text
-    fields = [[name for name in request.body if name.startswith("max_")] for request in api.requests]
+    fields = [
+        [name for name in request.body if name.startswith("max_")] for request in api.requests
+    ]
     assert fields == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
 
 
@@ -289,7 +310,9 @@ def test_an_address_that_is_none_is_unavailable(url: str) -> None:
 
 
 def test_half_a_character_in_an_answer_is_replaced(api: OpenAIApi) -> None:
-    api.script(Step(body=b'{"choices": [{"message": {"content": "smile \\ud83d\\ude00 half \\ud83d"}}]}'))
+    api.script(
+        Step(body=b'{"choices": [{"message": {"content": "smile \\ud83d\\ude00 half \\ud83d"}}]}')
+    )
     assert ask(model_on(api)).text == "smile 😀 half \ufffd"
 
 
@@ -299,12 +322,18 @@ def test_a_new_key_is_used_from_the_next_call_on(api: OpenAIApi) -> None:
     ask(model)
     key.current = "sk-new"
     ask(model)
-    assert [request.headers["authorization"] for request in api.requests] == ["Bearer sk-old", "Bearer sk-new"]
+    assert [request.headers["authorization"] for request in api.requests] == [
+        "Bearer sk-old",
+        "Bearer sk-new",
+    ]
 
 
 def test_no_error_holds_text_of_the_conversation_or_the_key(api: OpenAIApi) -> None:
     api.script(
-        Step(status=400), Step(status=500), Step(body=b"sk-test <conversation/>"), Step(refusal="<conversation/>")
+        Step(status=400),
+        Step(status=500),
+        Step(body=b"sk-test <conversation/>"),
+        Step(refusal="<conversation/>"),
     )
     model = model_on(api)
     for _ in range(4):

@@ -1,4 +1,6 @@
-"""Stores of a user's own: `AgentMemory` works over them, and the suite that ships with it finds their faults."""
+"""Stores of a user's own: `AgentMemory` works over them, and the suite that ships with it finds
+their faults.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +70,19 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(shop: Path, makes: str, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "--pyargs", "palimpsest_testing", "-q", "-p", "no:cacheprovider"]
-    command += [f"-pno:{plugin}" for plugin in ("schemathesis", "typeguard", "anyio", "xdist")]  # they cost seconds
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--pyargs",
+        "palimpsest_testing",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+    ]
+    command += [
+        f"-pno:{plugin}" for plugin in ("schemathesis", "typeguard", "anyio", "xdist")
+    ]  # they cost seconds
     environment = {**os.environ, "PYTHONPATH": str(shop), "HYPOTHESIS_PROFILE": ""}
     return subprocess.run(  # noqa: S603 - a program of our own
         [*command, "--palimpsest-stores", makes, *more],
@@ -80,7 +93,10 @@ def run(shop: Path, makes: str, *more: str) -> subprocess.CompletedProcess[str]:
 def test_a_sound_store_passes_the_whole_suite(shop: Path) -> None:
     done = run(shop, "shop:made")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert all(f"{part}.py" in {file.name for file in (shop / "palimpsest_testing").iterdir()} for part in PARTS)
+    assert all(
+        f"{part}.py" in {file.name for file in (shop / "palimpsest_testing").iterdir()}
+        for part in PARTS
+    )
     assert " passed" in done.stdout
     assert "skipped" not in done.stdout
 
@@ -98,7 +114,9 @@ FORGETFUL += "        self.held[user][memory.id] = memory\n\n\ndef late():\n    
 
 
 @pytest.mark.parametrize(("makes", "fails"), [("memos:made", False), ("memos:late", True)])
-def test_a_store_of_memories_alone_has_tests_of_its_own(shop: Path, makes: str, *, fails: bool) -> None:
+def test_a_store_of_memories_alone_has_tests_of_its_own(
+    shop: Path, makes: str, *, fails: bool
+) -> None:
     (shop / "memos.py").write_text(STORE + FORGETFUL)
     done = run(shop, "", "--palimpsest-memory-store", makes)
     assert done.returncode == fails, done.stdout[-3000:] + done.stderr[-3000:]
@@ -123,7 +141,12 @@ def test_a_memory_over_stores_of_ones_own_knows_after_a_restart_what_it_was_told
     memory.end("monday")
     memory.preferences.set("language", "German")
     again = AgentMemory(user="sarah", stores=users.made(tmp_path / "memory.pickle"))
-    assert again.recall("Where does Sarah live?").memories[0].content == "I live in Lisbon, near the harbour."
+    assert (
+        again.recall("Where does Sarah live?").memories[0].content
+        == "I live in Lisbon, near the harbour."
+    )
     assert again.preferences.all() == {"language": "German"}
-    assert [message.chat["content"] for message in again.history("monday")] == ["I live in Lisbon, near the harbour."]
+    assert [message.chat["content"] for message in again.history("monday")] == [
+        "I live in Lisbon, near the harbour."
+    ]
     assert again.append("monday", "And I have a dog.").head.seq == 2

@@ -44,14 +44,20 @@ def stores(engine: str, endpoint: str | None, monkeypatch: pytest.MonkeyPatch) -
 
 def sessions_of(stores: Stores) -> set[SessionScope]:
     """Two tenants with sessions of the same names, and users of the same name."""
-    scopes = {Scope(tenant).session(f"s{number}") for tenant in ("acme", "other") for number in range(4)}
+    scopes = {
+        Scope(tenant).session(f"s{number}") for tenant in ("acme", "other") for number in range(4)
+    }
     for scope in scopes:
         Conversation(stores.sessions, scope).begin(user="sarah")
     return scopes
 
 
 def users_of(stores: Stores) -> set[UserScope]:
-    scopes = {Scope(tenant).user(user) for tenant in ("acme", "other") for user in ("david", "mei", "sarah")}
+    scopes = {
+        Scope(tenant).user(user)
+        for tenant in ("acme", "other")
+        for user in ("david", "mei", "sarah")
+    }
     for scope in scopes:
         stores.memories.commit(scope, MemoryCommit(epoch=0, new=[record(1)]))
     return scopes

@@ -45,14 +45,18 @@ def test_a_secret_is_kept_and_read_anew_when_its_time_is_over(store: Any) -> Non
     assert kept.value() == "sk-2"
 
 
-def test_a_parameter_store_that_is_not_reached_is_unavailable(free_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parameter_store_that_is_not_reached_is_unavailable(
+    free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", f"http://127.0.0.1:{free_port}")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     with pytest.raises(Unavailable):
         Parameter(NAME).value()
 
 
-def test_a_parameter_store_that_never_answers_is_unavailable_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parameter_store_that_never_answers_is_unavailable_in_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(aws, "PARAMETER_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", f"http://127.0.0.1:{silent.getsockname()[1]}")

@@ -40,7 +40,10 @@ def _in_memory() -> Line:
         if name == "embed":
             return [asdict(change) for change in queues.changes]
         sent = [notice for notice in queues.sent if notice.kind in kinds[name]]
-        return [{"tenant": notice.tenant, "job_id": notice.job_id, "kind": notice.kind} for notice in sent]
+        return [
+            {"tenant": notice.tenant, "job_id": notice.job_id, "kind": notice.kind}
+            for notice in sent
+        ]
 
     return Line(queues, received, lambda: queues.parked)
 
@@ -54,7 +57,10 @@ def _bodies(sqs: Any, url: str) -> list[str]:
 
 def _on_sqs() -> Line:
     sqs: Any = boto3.client("sqs")
-    urls = {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in ("summarize", "sweep", "embed", "parked")}
+    urls = {
+        name: sqs.create_queue(QueueName=name)["QueueUrl"]
+        for name in ("summarize", "sweep", "embed", "parked")
+    }
     by_kind: dict[JobKind, str] = {
         "summarize": urls["summarize"], "delete": urls["sweep"], "withdraw": urls["sweep"],
     }  # fmt: skip
@@ -77,9 +83,14 @@ def line(request: pytest.FixtureRequest) -> Iterator[Line]:
 
 def test_a_notice_reaches_the_queue_of_its_kind_and_holds_names_only(line: Line) -> None:
     line.queues.send([SUMMARIZE, DELETE, WITHDRAW])
-    assert line.received("summarize") == [{"tenant": "acme", "job_id": "job_1", "kind": "summarize"}]
+    assert line.received("summarize") == [
+        {"tenant": "acme", "job_id": "job_1", "kind": "summarize"}
+    ]
     sweep = sorted(line.received("sweep"), key=lambda body: body["job_id"])
-    assert [(body["job_id"], body["kind"]) for body in sweep] == [("job_2", "delete"), ("job_3", "withdraw")]
+    assert [(body["job_id"], body["kind"]) for body in sweep] == [
+        ("job_2", "delete"),
+        ("job_3", "withdraw"),
+    ]
 
 
 @mock_aws
@@ -88,12 +99,16 @@ def test_every_message_of_work_names_its_tenant_as_its_group() -> None:
     work, changes = (sqs.create_queue(QueueName=name)["QueueUrl"] for name in ("sweep", "embed"))
     queues = SqsQueues(dict.fromkeys(get_args(JobKind), work), changes_url=changes)
     tenants = ("acme", "a|b=c+d@e._:-", "x" * 128)
-    queues.send([JobNotice(tenant, "job_1", kind) for tenant in tenants for kind in get_args(JobKind)])
+    queues.send(
+        [JobNotice(tenant, "job_1", kind) for tenant in tenants for kind in get_args(JobKind)]
+    )
     queues.send_changes([RecordChanged(tenant, "sarah", "mem_1") for tenant in tenants])
     queues.send_changes([MessageChanged(tenant, "onboarding-7", 12) for tenant in tenants])
     for url, of_each in ((work, len(get_args(JobKind))), (changes, 2)):
         groups = Counter[str]()
-        while got := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"]).get("Messages"):
+        while got := sqs.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"]
+        ).get("Messages"):
             for message in got:
                 group = message["Attributes"]["MessageGroupId"]
                 assert json.loads(message["Body"])["tenant"] == group
@@ -103,11 +118,15 @@ def test_every_message_of_work_names_its_tenant_as_its_group() -> None:
 
 def test_many_notices_all_arrive(line: Line) -> None:
     line.queues.send([JobNotice("acme", f"job_{number}", "summarize") for number in range(23)])
-    assert {body["job_id"] for body in line.received("summarize")} == {f"job_{number}" for number in range(23)}
+    assert {body["job_id"] for body in line.received("summarize")} == {
+        f"job_{number}" for number in range(23)
+    }
 
 
 def test_a_change_of_what_is_searched_travels_by_its_names(line: Line) -> None:
-    line.queues.send_changes([RecordChanged("acme", "sarah", "mem_1"), MessageChanged("acme", "onboarding-7", 12)])
+    line.queues.send_changes(
+        [RecordChanged("acme", "sarah", "mem_1"), MessageChanged("acme", "onboarding-7", 12)]
+    )
     received = line.received("embed")
     assert {"tenant": "acme", "user": "sarah", "record_id": "mem_1"} in received
     assert {"tenant": "acme", "session": "onboarding-7", "seq": 12} in received
@@ -152,7 +171,9 @@ def test_a_queue_that_is_not_there_is_unavailable() -> None:
 @mock_aws
 def test_a_hidden_message_is_seen_again_when_it_is_told_to() -> None:
     sqs: Any = boto3.client("sqs")
-    url = sqs.create_queue(QueueName="summarize", Attributes={"VisibilityTimeout": "540"})["QueueUrl"]
+    url = sqs.create_queue(QueueName="summarize", Attributes={"VisibilityTimeout": "540"})[
+        "QueueUrl"
+    ]
     SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE])
     (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
     assert "Messages" not in sqs.receive_message(QueueUrl=url)

@@ -1,4 +1,6 @@
-"""Recall over both search indexes: a part of the labelled set is found alike, and foreigners change nothing."""
+"""Recall over both search indexes: a part of the labelled set is found alike, and foreigners change
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def part_of(dataset: Dataset) -> Dataset:
     return Dataset(
         name=dataset.name,
         conversations=tuple(
-            conversation for conversation in dataset.conversations if conversation.sessions[0].user in USERS
+            conversation
+            for conversation in dataset.conversations
+            if conversation.sessions[0].user in USERS
         ),
         questions=tuple(question for question in dataset.questions if question.user in USERS),
         supersessions=tuple(each for each in dataset.supersessions if each.user in USERS),
@@ -51,7 +55,9 @@ class Stored:
 
 
 @pytest.fixture(scope="module")
-def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Stored]]:
+def stored(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Stored]]:
     reason = builtin_models.install()
     if reason is not None:
         pytest.fail(reason) if required() else pytest.skip(reason)
@@ -71,16 +77,23 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize("mode", ["lexical", "vector", "fused"])
 def test_both_indexes_find_the_same(stored: dict[str, Stored], mode: str) -> None:
     scores = {
-        engine: scored(each.place.dataset, modes(each.place, has_vectors=True)[mode]) for engine, each in stored.items()
+        engine: scored(each.place.dataset, modes(each.place, has_vectors=True)[mode])
+        for engine, each in stored.items()
     }
     assert differs(scores[EMBEDDED], scores["opensearch"]) <= SAME
     assert scores[EMBEDDED].recall[10] > 0.6
 
 
-def test_all_retrievers_together_find_more_than_each_alone_and_tell_nothing_stale(stored: dict[str, Stored]) -> None:
+def test_all_retrievers_together_find_more_than_each_alone_and_tell_nothing_stale(
+    stored: dict[str, Stored],
+) -> None:
     place = stored[EMBEDDED].place
-    by_mode = {mode: scored(place.dataset, ask) for mode, ask in modes(place, has_vectors=True).items()}
-    assert by_mode["fused"].recall[10] >= max(by_mode["lexical"].recall[10], by_mode["vector"].recall[10])
+    by_mode = {
+        mode: scored(place.dataset, ask) for mode, ask in modes(place, has_vectors=True).items()
+    }
+    assert by_mode["fused"].recall[10] >= max(
+        by_mode["lexical"].recall[10], by_mode["vector"].recall[10]
+    )
     assert by_mode["fused"].new_first == 1
     assert (by_mode["fused"].stale_records, by_mode["fused"].stale_messages) == (0, 0)
 
@@ -89,7 +102,11 @@ def test_no_question_finds_what_the_other_user_said(stored: dict[str, Stored]) -
     for each in stored.values():
         dataset = each.place.dataset
         for question in dataset.questions:
-            told = {name for one in each.place.recall(question.user, question.question) for name in one.messages}
+            told = {
+                name
+                for one in each.place.recall(question.user, question.question)
+                for name in one.messages
+            }
             assert {dataset.session_of(name).user for name in told} <= {question.user}
 
 

@@ -1,4 +1,6 @@
-"""The cross-encoder that ships with the functions: what it puts first, and that it stops in time."""
+"""The cross-encoder that ships with the functions: what it puts first, and that it stops in
+time.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,22 @@ def reranker() -> BuiltinReranker:
     return made
 
 
-def test_each_text_has_a_score_in_its_place_and_what_answers_has_the_best(reranker: BuiltinReranker) -> None:
-    fits, far, empty, again = reranker.scores(QUESTION, [FITS, FAR, EMPTY, FITS], until=time.monotonic() + 60)
+def test_each_text_has_a_score_in_its_place_and_what_answers_has_the_best(
+    reranker: BuiltinReranker,
+) -> None:
+    fits, far, empty, again = reranker.scores(
+        QUESTION, [FITS, FAR, EMPTY, FITS], until=time.monotonic() + 60
+    )
     assert fits == again > max(far, empty)
 
 
-def test_texts_that_are_read_together_score_about_as_alone_each_in_its_place(reranker: BuiltinReranker) -> None:
-    texts = [f"{FITS if number % 3 else FAR} {'So I was told. ' * (number % 7)}{number}" for number in range(24)]
+def test_texts_that_are_read_together_score_about_as_alone_each_in_its_place(
+    reranker: BuiltinReranker,
+) -> None:
+    texts = [
+        f"{FITS if number % 3 else FAR} {'So I was told. ' * (number % 7)}{number}"
+        for number in range(24)
+    ]
     together = reranker.scores(QUESTION, texts, until=time.monotonic() + 600)
     alone = [reranker.scores(QUESTION, [text], until=time.monotonic() + 600)[0] for text in texts]
     assert together == pytest.approx(alone, abs=1.5)
@@ -45,7 +56,9 @@ def test_any_text_has_a_score(reranker: BuiltinReranker, text: str) -> None:
     assert len(reranker.scores(text, [text], until=time.monotonic() + 60)) == 1
 
 
-def test_a_text_that_is_far_too_long_takes_no_longer_than_one_that_fills_the_model(reranker: BuiltinReranker) -> None:
+def test_a_text_that_is_far_too_long_takes_no_longer_than_one_that_fills_the_model(
+    reranker: BuiltinReranker,
+) -> None:
     def took(text: str) -> float:
         begun = time.process_time()
         reranker.scores(text, [text], until=time.monotonic() + 60)
@@ -96,9 +109,11 @@ def test_both_models_load_side_by_side_in_a_fresh_process(reranker: BuiltinReran
         "from palimpsest.models.builtin import BuiltinEmbedder as Embedder\n"
         "from palimpsest.models.builtin import BuiltinReranker as Reranker\n"
         "embedder, reranker, done = Embedder(folder), Reranker(folder), []\n"
-        "ways = (lambda: embedder.embed(['a']), lambda: reranker.scores('a', ['b'], until=time.monotonic() + 60))\n"
+        "ways = (lambda: embedder.embed(['a']), lambda: reranker.scores('a', ['b'], "
+        "until=time.monotonic() + 60))\n"
         "threads = [threading.Thread(target=lambda way=way: done.append(way())) for way in ways]\n"
-        "[thread.start() for thread in threads]; [thread.join() for thread in threads]; print(len(done))"
+        "[thread.start() for thread in threads]; [thread.join() for thread in threads]; "
+        "print(len(done))"
     )
     for _ in range(3):
         command = [sys.executable, "-c", code.format(folder=str(builtin_models.FOLDER))]

@@ -1,4 +1,6 @@
-"""A changed retention over real tables: stored with its job or not at all, and applied page by page to what exists."""
+"""A changed retention over real tables: stored with its job or not at all, and applied page by page
+to what exists.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ class Acme:
         self.now = seconds(self.clock.now())
         self.manage = ManageSettings(stores.tenants, stores.jobs, self.clock)
         steps = UserSteps(stores.jobs, RestartSteps(stores.jobs, self.clock), self.clock)
-        self.pages = RetainPages(stores.tenants, stores.sessions, stores.memories, stores.expiries, steps, self.clock)
+        self.pages = RetainPages(
+            stores.tenants, stores.sessions, stores.memories, stores.expiries, steps, self.clock
+        )
 
     def keep(self, *, sessions: int | None = 30, memories: int | None = 365) -> Job | None:
         """The job as it is then."""
@@ -88,7 +92,9 @@ class Acme:
     def expiries(self, user: UserScope) -> set[int | None]:
         """When the user's records expire, and when the sweep comes."""
         walk = self.stores.expiries.walk(user)
-        found = {record.expires_at for record in self.stores.expiries.records(user, limit=9).records}
+        found = {
+            record.expires_at for record in self.stores.expiries.records(user, limit=9).records
+        }
         return found | {walk.due_at if walk else None}
 
 
@@ -99,11 +105,18 @@ def acme(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Acme:
 
 
 def job(change: str) -> Job:
-    return on_tenant(ACME, kind="retain", user=None, key=change, payload=RetainPayload(change=change), now=NOW)
+    return on_tenant(
+        ACME, kind="retain", user=None, key=change, payload=RetainPayload(change=change), now=NOW
+    )
 
 
-def test_settings_and_the_job_of_their_change_are_stored_together_or_not_at_all(stores: Stores) -> None:
-    one, two = TenantSettings(retention_days=1, change="1" * 32), TenantSettings(retention_days=2, change="2" * 32)
+def test_settings_and_the_job_of_their_change_are_stored_together_or_not_at_all(
+    stores: Stores,
+) -> None:
+    one, two = (
+        TenantSettings(retention_days=1, change="1" * 32),
+        TenantSettings(retention_days=2, change="2" * 32),
+    )
     stores.tenants.replace_settings(ACME, one, before=TenantSettings(), job=job("1" * 32))
     for before in (TenantSettings(), replace(one, change="3" * 32)):
         with pytest.raises(CommitLost):
@@ -128,13 +141,18 @@ def test_every_page_of_sessions_gets_its_expiry_and_comes_due(stores: Stores, ac
         opened = stores.sessions.open(talk.scope, settings=True)
         assert opened.head is not None
         assert opened.settings is not None
-        assert opened.head.expires_at == opened.settings.due_at == opened.head.updated_second + 9 * DAY
+        assert (
+            opened.head.expires_at == opened.settings.due_at == opened.head.updated_second + 9 * DAY
+        )
 
 
 def test_every_page_of_memories_gets_its_expiry_and_comes_due(stores: Stores, acme: Acme) -> None:
     users = [ACME.user(name) for name in ("david", "emil", "sarah")]
     other = Scope("other").user("sarah")
-    said = [record(number, confirmed_at=acme.now, expires_at=acme.now + 365 * DAY) for number in range(1, 6)]
+    said = [
+        record(number, confirmed_at=acme.now, expires_at=acme.now + 365 * DAY)
+        for number in range(1, 6)
+    ]
     for user in (*users, other):
         Memory(stores.memories, user).commit(*said)
     done = acme.keep(memories=7)
@@ -146,7 +164,9 @@ def test_every_page_of_memories_gets_its_expiry_and_comes_due(stores: Stores, ac
 
 
 def test_a_change_reaches_100_000_sessions_within_the_hour(dynoxide_endpoint: str) -> None:
-    """By count: what each session and each page asks of the tables, at 20 ms a request, eight sessions at a time."""
+    """By count: what each session and each page asks of the tables, at 20 ms a request, eight
+    sessions at a time.
+    """
     table, memories = sessions_table(dynoxide_endpoint), memories_table(dynoxide_endpoint)
     within: dict[str, Any] = {"endpoint": dynoxide_endpoint}
     stores = Stores(

@@ -17,11 +17,19 @@ ACME, OTHER = Scope("acme"), Scope("other")
 
 @pytest.fixture
 def shares(engine: str, endpoint: str | None) -> Shares:
-    return InMemoryShares() if engine == "in_memory" else DynamoDbShares(sessions_table(endpoint), endpoint=endpoint)
+    return (
+        InMemoryShares()
+        if engine == "in_memory"
+        else DynamoDbShares(sessions_table(endpoint), endpoint=endpoint)
+    )
 
 
 def test_so_many_jobs_of_a_tenant_are_under_way_and_no_more(shares: Shares) -> None:
-    assert [shares.enter(ACME, "extract", f"job_{number}", most=2) for number in range(3)] == [True, True, False]
+    assert [shares.enter(ACME, "extract", f"job_{number}", most=2) for number in range(3)] == [
+        True,
+        True,
+        False,
+    ]
     assert shares.under_way(ACME, "extract") == {"job_0", "job_1"}
     assert shares.enter(ACME, "extract", "job_1", most=2)  # it is already
     assert shares.enter(ACME, "summarize", "job_2", most=2)
@@ -40,7 +48,9 @@ def test_who_leaves_makes_room_for_another(shares: Shares) -> None:
 
 
 def test_of_many_who_enter_at_once_no_more_than_allowed_do(shares: Shares) -> None:
-    entered = each(lambda number: shares.enter(ACME, "extract", f"job_{number}", most=3), range(12), threads=6)
+    entered = each(
+        lambda number: shares.enter(ACME, "extract", f"job_{number}", most=3), range(12), threads=6
+    )
     assert sum(entered) == 3
     assert len(shares.under_way(ACME, "extract")) == 3
 
@@ -60,4 +70,6 @@ def test_those_that_wait_are_called_in_the_order_of_their_creation(shares: Share
 def test_all_that_wait_are_found_however_many_they_are(shares: Shares) -> None:
     for number in range(PAGE + 2):
         shares.wait(ACME, "extract", f"job_{number:03}", since=NOW)
-    assert [each.job_id for each in shares.waiting(ACME, "extract")] == [f"job_{n:03}" for n in range(PAGE + 2)]
+    assert [each.job_id for each in shares.waiting(ACME, "extract")] == [
+        f"job_{n:03}" for n in range(PAGE + 2)
+    ]

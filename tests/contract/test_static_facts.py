@@ -86,11 +86,16 @@ def test_two_hundred_long_facts_are_read_whole(facts: StaticFacts) -> None:
     assert facts.all(ACME) == tuple(made)
 
 
-def test_facts_and_defaults_of_a_tenant_lie_beside_each_other(engine: str, endpoint: str | None) -> None:
+def test_facts_and_defaults_of_a_tenant_lie_beside_each_other(
+    engine: str, endpoint: str | None
+) -> None:
     if engine == "in_memory":
         pytest.skip("these are of two stores there")
     table = tenants_table(endpoint)
-    facts, tenants = DynamoDbStaticFacts(table, endpoint=endpoint), DynamoDbTenants(table, endpoint=endpoint)
+    facts, tenants = (
+        DynamoDbStaticFacts(table, endpoint=endpoint),
+        DynamoDbTenants(table, endpoint=endpoint),
+    )
     tenants.replace_settings(ACME, TenantSettings(retention_days=7))
     facts.put(ACME, POLICY, version=0)
     assert tenants.settings(ACME).retention_days == 7

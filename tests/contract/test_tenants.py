@@ -16,9 +16,14 @@ from tests.contract.tables import tenants_table
 
 Tenants = InMemoryTenants | DynamoDbTenants
 KEY = ApiKey(
-    id="ab" * 32, tenant="acme", scopes=frozenset({"read", "write"}), expires_at=1_900_000_000, revoked=False,
-    label="the app", created_at="2026-01-01T00:00:00.000Z",
-)  # fmt: skip
+    id="ab" * 32,
+    tenant="acme",
+    scopes=frozenset({"read", "write"}),
+    expires_at=1_900_000_000,
+    revoked=False,
+    label="the app",
+    created_at="2026-01-01T00:00:00.000Z",
+)
 
 
 def test_a_key_is_found_by_its_hash(tenants: Tenants) -> None:
@@ -28,7 +33,11 @@ def test_a_key_is_found_by_its_hash(tenants: Tenants) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [ApiKey("ef" * 32, "acme", frozenset()), ApiKey("ef" * 32, "a", frozenset({"admin"}), revoked=True)]
+    "key",
+    [
+        ApiKey("ef" * 32, "acme", frozenset()),
+        ApiKey("ef" * 32, "a", frozenset({"admin"}), revoked=True),
+    ],
 )
 def test_a_key_without_expiry_or_rights_is_kept_as_it_is(tenants: Tenants, key: ApiKey) -> None:
     tenants.add(key)
@@ -47,9 +56,14 @@ def test_a_tenant_that_said_nothing_has_the_built_in_settings(tenants: Tenants) 
 
 
 @pytest.mark.parametrize(("days", "models"), [(7, ("small", "large")), (0, ()), (None, None)])
-def test_settings_are_replaced_whole(tenants: Tenants, days: int | None, models: tuple[str, ...] | None) -> None:
+def test_settings_are_replaced_whole(
+    tenants: Tenants, days: int | None, models: tuple[str, ...] | None
+) -> None:
     tenants.replace_settings(
-        Scope("acme"), TenantSettings(memory={"strategy": "trim", "model": None}, retention_days=1, models=("other",))
+        Scope("acme"),
+        TenantSettings(
+            memory={"strategy": "trim", "model": None}, retention_days=1, models=("other",)
+        ),
     )
     told = TenantSettings(
         memory={"trigger_ratio": 0.7, "summary_prompt": "é\x00"},
@@ -64,7 +78,9 @@ def test_settings_are_replaced_whole(tenants: Tenants, days: int | None, models:
 
 
 @pytest.fixture
-def earlier(engine: str, endpoint: str | None) -> Callable[[str, str, dict[str, Any]], DynamoDbTenants]:
+def earlier(
+    engine: str, endpoint: str | None
+) -> Callable[[str, str, dict[str, Any]], DynamoDbTenants]:
     """A store over a table in which the release before has put an item."""
     if engine == "in_memory":
         pytest.skip("nothing is there when a process begins")
@@ -82,7 +98,9 @@ def test_a_key_that_an_earlier_release_stored_is_read(
     earlier: Callable[[str, str, dict[str, Any]], DynamoDbTenants],
 ) -> None:
     tenants = earlier(
-        "key#ab", "key", {"type": {"S": "key"}, "tenant": {"S": "acme"}, "scopes": {"L": [{"S": "read"}]}}
+        "key#ab",
+        "key",
+        {"type": {"S": "key"}, "tenant": {"S": "acme"}, "scopes": {"L": [{"S": "read"}]}},
     )
     assert tenants.api_key("ab") == ApiKey("ab", "acme", frozenset({"read"}))
 
@@ -90,14 +108,27 @@ def test_a_key_that_an_earlier_release_stored_is_read(
 def test_settings_that_an_earlier_release_stored_are_read(
     earlier: Callable[[str, str, dict[str, Any]], DynamoDbTenants],
 ) -> None:
-    tenants = earlier("tenant#acme", "defaults", {"memory": {"S": '{"strategy":"trim"}'}, "retention_days": {"N": "7"}})
-    assert tenants.settings(Scope("acme")) == TenantSettings(memory={"strategy": "trim"}, retention_days=7)
-    tenants = earlier("tenant#acme", "defaults", {"memory": {"S": "{}"}, "memory_days": {"NULL": True}})
+    tenants = earlier(
+        "tenant#acme",
+        "defaults",
+        {"memory": {"S": '{"strategy":"trim"}'}, "retention_days": {"N": "7"}},
+    )
+    assert tenants.settings(Scope("acme")) == TenantSettings(
+        memory={"strategy": "trim"}, retention_days=7
+    )
+    tenants = earlier(
+        "tenant#acme", "defaults", {"memory": {"S": "{}"}, "memory_days": {"NULL": True}}
+    )
     assert tenants.settings(Scope("acme")) == TenantSettings(retention_days=None, memory_days=None)
 
 
-def test_settings_are_stored_with_the_change_that_they_follow_or_not_at_all(tenants: Tenants) -> None:
-    first, second = TenantSettings(change="1" * 32), TenantSettings(change="2" * 32, memory_days=None)
+def test_settings_are_stored_with_the_change_that_they_follow_or_not_at_all(
+    tenants: Tenants,
+) -> None:
+    first, second = (
+        TenantSettings(change="1" * 32),
+        TenantSettings(change="2" * 32, memory_days=None),
+    )
     tenants.replace_settings(Scope("acme"), first, before=TenantSettings())
     tenants.replace_settings(Scope("acme"), second, before=first)
     for stale in (TenantSettings(), first):

@@ -1,4 +1,6 @@
-"""An issuer over TLS, found as its discovery says; and the official client of MCP, which a 401 leads to one."""
+"""An issuer over TLS, found as its discovery says; and the official client of MCP, which a 401
+leads to one.
+"""
 
 import ipaddress
 import json
@@ -36,7 +38,9 @@ METADATA = "/.well-known/oauth-authorization-server"
 
 
 class Issuer:
-    """Answers what `documents` hold, by path. A token that is asked for has the scopes that were asked for."""
+    """Answers what `documents` hold, by path. A token that is asked for has the scopes that were
+    asked for.
+    """
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         issuer = self
@@ -55,7 +59,12 @@ class Issuer:
                     return
                 (resource,), made = parse_qs(sent)["resource"], token(scope="read write")
                 issuer.resources.append(resource)
-                answer = {"access_token": made, "token_type": "Bearer", "expires_in": 300, "scope": "read write"}
+                answer = {
+                    "access_token": made,
+                    "token_type": "Bearer",
+                    "expires_in": 300,
+                    "scope": "read write",
+                }
                 respond(self, 200, json.dumps(answer), **{"Content-Type": "application/json"})
 
             def log_message(self, *_: object) -> None:
@@ -71,7 +80,9 @@ class Issuer:
 
     @contextmanager
     def serving(self) -> Iterator["Issuer"]:
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         yield self
         self.server.shutdown()
         self.server.server_close()
@@ -80,10 +91,20 @@ class Issuer:
 @pytest.fixture
 def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Issuer]:
     """An issuer whose certificate this process trusts."""
-    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
-    now, addresses = datetime.now(UTC), x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))])
-    built = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    built = built.not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(hours=1))
+    key, name = (
+        ec.generate_private_key(ec.SECP256R1()),
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]),
+    )
+    now, addresses = (
+        datetime.now(UTC),
+        x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))]),
+    )
+    built = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    )
+    built = built.not_valid_before(now - timedelta(hours=1)).not_valid_after(
+        now + timedelta(hours=1)
+    )
     built = built.serial_number(1).add_extension(addresses, critical=False)
     certificate, secret = tmp_path / "certificate.pem", tmp_path / "key.pem"
     certificate.write_bytes(built.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
@@ -125,7 +146,9 @@ def test_unknown_keys_do_not_send_each_call_to_the_issuer(issuer: Issuer) -> Non
     ],
     ids=["no discovery", "another issuer", "keys without TLS", "no set of keys", "no object"],
 )
-def test_an_issuer_in_disorder_lets_nobody_in_for_now(issuer: Issuer, documents: dict[str, Any]) -> None:
+def test_an_issuer_in_disorder_lets_nobody_in_for_now(
+    issuer: Issuer, documents: dict[str, Any]
+) -> None:
     issuer.documents = json.loads(json.dumps(documents).replace("URL", issuer.url))
     with pytest.raises(Unavailable):
         AuthorizeTokens.of(issuer.url, [AUDIENCE])(f"Bearer {token(iss=issuer.url)}")
@@ -142,20 +165,34 @@ def test_an_issuer_that_is_down_or_not_to_be_trusted_lets_nobody_in_for_now(
         AuthorizeTokens.of(issuer.url, [AUDIENCE])(f"Bearer {token(iss=issuer.url)}")
 
 
-def test_a_401_leads_the_official_client_of_mcp_to_the_issuer_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_401_leads_the_official_client_of_mcp_to_the_issuer_and_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     use_case = AuthorizeTokens.of(ISSUER, [AUDIENCE], jwks={"keys": [public()]})
     module = load("authorize")
     monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
     domain = http_event("GET", "/")["requestContext"]["domainName"]
     with Served() as served, Issuer().serving() as issuer:
-        served.authorize = lambda credential: invoked(module.handler, authorizer_event(credential or None))["context"]
+        served.authorize = lambda credential: invoked(
+            module.handler, authorizer_event(credential or None)
+        )["context"]
         issuer.documents[METADATA] = {
-            "issuer": ISSUER, "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
+            "issuer": ISSUER,
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
             **{f"{name}_endpoint": f"{ISSUER}/{path}" for name, path in ENDPOINTS.items()},
-        }  # fmt: skip
+        }
         sites = {f"https://{domain}": served.url, ISSUER: issuer.url}
-        metadata = page(http_event("GET", PAGE), stage="test", request_id="r", issuer=ISSUER)["body"]
-        command = [python_of("mcp"), CLIENT, f"https://{domain}/v1/users/sarah/mcp", json.dumps(sites), metadata]
+        metadata = page(http_event("GET", PAGE), stage="test", request_id="r", issuer=ISSUER)[
+            "body"
+        ]
+        command = [
+            python_of("mcp"),
+            CLIENT,
+            f"https://{domain}/v1/users/sarah/mcp",
+            json.dumps(sites),
+            metadata,
+        ]
         ran = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - ours
         assert ran.returncode == 0, ran.stdout + ran.stderr
     saw = json.loads(ran.stdout)

@@ -43,7 +43,9 @@ def counted(usages: Usages, scope: Scope = ACME, **period: str) -> dict[str | No
 MESSAGES = {"messages": 5, "message_tokens": 50, "bytes": 500}
 
 
-@pytest.mark.parametrize("order", [(FIRST, SECOND), (SECOND, FIRST), (FIRST, FIRST, SECOND, SECOND, FIRST)])
+@pytest.mark.parametrize(
+    "order", [(FIRST, SECOND), (SECOND, FIRST), (FIRST, FIRST, SECOND, SECOND, FIRST)]
+)
 def test_a_tally_counts_once_however_often_and_in_whatever_order_it_comes(
     usages: Usages, order: tuple[Tally, ...]
 ) -> None:
@@ -54,25 +56,41 @@ def test_a_tally_counts_once_however_often_and_in_whatever_order_it_comes(
 
 def test_each_life_of_a_session_each_day_and_each_tenant_counts_by_itself(usages: Usages) -> None:
     again, other = replace(FIRST, base=9), replace(FIRST, tenant="other")
-    for tally in (SECOND, again, replace(FIRST, day="2026-11-23"), replace(FIRST, user="david"), other):
+    for tally in (
+        SECOND,
+        again,
+        replace(FIRST, day="2026-11-23"),
+        replace(FIRST, user="david"),
+        other,
+    ):
         usages.reach(tally)
-    assert {user: each["messages"] for user, each in counted(usages).items()} == {"sarah": 7, "david": 2}
+    assert {user: each["messages"] for user, each in counted(usages).items()} == {
+        "sarah": 7,
+        "david": 2,
+    }
     assert counted(usages, last="2026-11-23")["sarah"]["messages"] == 9
     assert counted(usages, Scope("other"))["sarah"]["messages"] == 2
     assert [row.user for row in usages.rows(ACME, first=DAY, last=DAY, user="david")] == ["david"]
 
 
 def test_calls_add_up_and_their_cost_by_month(usages: Usages, engine: str) -> None:
-    at_once = 1 if engine == "moto" else 4  # moto adds up wrongly when it is asked by several threads
+    at_once = (
+        1 if engine == "moto" else 4
+    )  # moto adds up wrongly when it is asked by several threads
     each(lambda _: usages.add(SARAH, day=DAY, used=CALL), range(4), threads=at_once)
     usages.add(ACME.user("david"), day="2026-11-30", used={"model_calls": 1, "unpriced": 1})
     usages.add(SARAH, day="2026-12-01", used=CALL)
     assert counted(usages) == {"sarah": {name: 4 * amount for name, amount in CALL.items()}}
-    assert (usages.spent(ACME, month="2026-11"), usages.spent(ACME, month="2026-12")) == (12_000, 3_000)
+    assert (usages.spent(ACME, month="2026-11"), usages.spent(ACME, month="2026-12")) == (
+        12_000,
+        3_000,
+    )
     assert usages.spent(Scope("other"), month="2026-11") == 0
 
 
-def test_a_forgotten_user_leaves_counts_without_a_name_and_late_ones_add_to_them(usages: Usages) -> None:
+def test_a_forgotten_user_leaves_counts_without_a_name_and_late_ones_add_to_them(
+    usages: Usages,
+) -> None:
     usages.reach(FIRST)
     usages.reach(replace(FIRST, user="david"))
     usages.add(SARAH, day=DAY, used=CALL)
@@ -92,7 +110,9 @@ def test_so_many_requests_of_a_second_are_taken_and_no_more(usages: Usages) -> N
     assert usages.take(Scope("other"), second=7, most=2)
 
 
-def test_the_table_holds_no_name_of_a_user_in_a_key_and_lets_rows_go(dynoxide_endpoint: str) -> None:
+def test_the_table_holds_no_name_of_a_user_in_a_key_and_lets_rows_go(
+    dynoxide_endpoint: str,
+) -> None:
     table = sessions_table(dynoxide_endpoint)
     usages = DynamoDbUsages(table, endpoint=dynoxide_endpoint)
     usages.reach(FIRST)
@@ -110,11 +130,18 @@ def test_what_an_append_takes_in_reaches_the_counts_by_the_stream(dynoxide_endpo
     talk = Conversation(DynamoDbSessions(table, endpoint=dynoxide_endpoint), ACME.session("s"))
     usages = DynamoDbUsages(table, endpoint=dynoxide_endpoint)
     talk.begin()
-    first = replace(talk.known, version=2, seq=2, day=DAY, day_messages=2, day_tokens=8, day_bytes=80)
+    first = replace(
+        talk.known, version=2, seq=2, day=DAY, day_messages=2, day_tokens=8, day_bytes=80
+    )
     talk.commit(first, messages=(message(1), message(2)))
     client: Any = connected(None, dynoxide_endpoint)
-    item = client.get_item(TableName=table, Key={"pk": {"S": "acme#s"}, "sk": {"S": "m#000000000002"}})["Item"]
-    shown = {"eventName": "INSERT", "dynamodb": {"Keys": {"pk": item["pk"], "sk": item["sk"]}, "NewImage": item}}
+    item = client.get_item(
+        TableName=table, Key={"pk": {"S": "acme#s"}, "sk": {"S": "m#000000000002"}}
+    )["Item"]
+    shown = {
+        "eventName": "INSERT",
+        "dynamodb": {"Keys": {"pk": item["pk"], "sk": item["sk"]}, "NewImage": item},
+    }
     for _ in range(2):
         tally = stream_record(shown).tally
         assert tally is not None
@@ -128,7 +155,10 @@ def test_rows_are_summed_by_day_by_user_and_in_all() -> None:
         Row("2026-11-21", None, {"messages": 2}),
         Row("2026-11-22", "david", {"messages": 4}),
     ]
-    assert [(one.day, one.counts["messages"]) for one in summed(rows, by="day")] == [("2026-11-21", 2), (DAY, 5)]
+    assert [(one.day, one.counts["messages"]) for one in summed(rows, by="day")] == [
+        ("2026-11-21", 2),
+        (DAY, 5),
+    ]
     by_user = [(one.user, one.counts["messages"]) for one in summed(rows, by="user")]
     assert by_user == [("david", 4), ("sarah", 1), (None, 2)]
     assert [one.counts for one in summed(rows, by="tenant")] == [{"messages": 7, "model_calls": 1}]

@@ -36,10 +36,16 @@ def stores(engine: str, endpoint: str | None) -> tuple[Memories, VectorStore]:
 
 def kept(store: VectorStore, scope: UserScope, name: str = "photos") -> list[StoredVector]:
     found = store.namespace(scope, name)
-    return [replace(one, values=array("f", one.values)) for one in store.vectors(scope, found)] if found else []
+    return (
+        [replace(one, values=array("f", one.values)) for one in store.vectors(scope, found)]
+        if found
+        else []
+    )
 
 
-def test_vectors_come_back_as_they_were_put_by_id(stores: tuple[Memories, VectorStore], sarah: UserScope) -> None:
+def test_vectors_come_back_as_they_were_put_by_id(
+    stores: tuple[Memories, VectorStore], sarah: UserScope
+) -> None:
     memories, store = stores
     store.commit(sarah, PHOTOS, put=[NORTH, EAST])
     store.commit(sarah, replace(PHOTOS, name="photos.old", model="m"), put=[NORTH])
@@ -88,5 +94,7 @@ def test_what_an_erasure_takes_is_gone_at_once_and_wiped(
     again = replace(PHOTOS, epoch=1, count=1)
     store.commit(sarah, again, put=[NORTH])
     assert kept(store, sarah) == [NORTH]
-    assert memories.wipe(sarah, below_epoch=1) == 2  # the record and one vector; the rest was written anew
+    assert (
+        memories.wipe(sarah, below_epoch=1) == 2
+    )  # the record and one vector; the rest was written anew
     assert kept(store, sarah) == [NORTH]

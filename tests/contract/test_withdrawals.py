@@ -23,14 +23,28 @@ WRITERS, WITHDRAWALS, LONG = 5, 5, 20
 
 def appending(store: Store) -> Append:
     """As a process has it: its writers take turns among themselves alone."""
-    return Append(store.sessions, InMemoryTenants(), LetterCounter(), CLOCK, SessionLimit(store.sessions, CLOCK))
+    return Append(
+        store.sessions,
+        InMemoryTenants(),
+        LetterCounter(),
+        CLOCK,
+        SessionLimit(store.sessions, CLOCK),
+    )
 
 
-@pytest.mark.parametrize("engine", ["in_memory", "dynoxide"])  # on moto threads see half of a transaction
-def test_withdrawals_beside_five_writers_who_never_pause_end(store: Store, scope: SessionScope) -> None:
+@pytest.mark.parametrize(
+    "engine", ["in_memory", "dynoxide"]
+)  # on moto threads see half of a transaction
+def test_withdrawals_beside_five_writers_who_never_pause_end(
+    store: Store, scope: SessionScope
+) -> None:
     first, *others = [appending(store) for _ in range(WRITERS)]
     for number in range(LONG):
-        begun = first(scope, [Draft({"role": "user", "content": f"{number}.{n}"}) for n in range(50)], user="sarah")
+        begun = first(
+            scope,
+            [Draft({"role": "user", "content": f"{number}.{n}"}) for n in range(50)],
+            user="sarah",
+        )
     history, is_over, written = History(store.sessions, CLOCK), Event(), Semaphore(0)
 
     def write(append: Append) -> int:

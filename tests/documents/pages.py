@@ -1,4 +1,6 @@
-"""The fenced blocks of the documents, who runs them, and how one in Python is run; needs the standard library alone."""
+"""The fenced blocks of the documents, who runs them, and how one in Python is run; needs the
+standard library alone.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ ELSEWHERE = {
 }
 """What tests of their own run, by page and language; everything else runs by itself."""
 FENCE = re.compile(
-    r"^(?P<indent> *)(?P<fence>```+)(?P<language>[\w-]*)(?: +title=\"(?P<title>[^\"]*)\")?(?P<rest>.*)\n"
+    r"^(?P<indent> *)(?P<fence>```+)(?P<language>[\w-]*)(?: "
+    r"+title=\"(?P<title>[^\"]*)\")?(?P<rest>.*)\n"
     r"(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence)$",
     re.MULTILINE,
 )
@@ -60,7 +63,9 @@ class Block:
 
 
 def pages() -> list[str]:
-    """The pages of the site and the READMEs, by their paths: below `docs/`, or else in the project."""
+    """The pages of the site and the READMEs, by their paths: below `docs/`, or else in the
+    project.
+    """
     written = (PROJECT / "docs").rglob("*.md")
     return [
         "README.md",
@@ -74,14 +79,21 @@ def blocks_of(page: str) -> list[Block]:
     file = PROJECT / page if "README" in page else PROJECT / "docs" / page
     text = file.read_text(encoding="utf-8")
     return [
-        Block(f"{page}:{text.count(chr(10), 0, found.start()) + 1}", found["language"], found["title"] or "",
-              found["rest"].strip(), found["text"])
+        Block(
+            f"{page}:{text.count(chr(10), 0, found.start()) + 1}",
+            found["language"],
+            found["title"] or "",
+            found["rest"].strip(),
+            found["text"],
+        )
         for found in FENCE.finditer(text)
-    ]  # fmt: skip
+    ]
 
 
 def in_order() -> list[str]:
-    """The pages of the site in the order of its navigation; decisions, which show nothing to run, are left out."""
+    """The pages of the site in the order of its navigation; decisions, which show nothing to run,
+    are left out.
+    """
     text = (PROJECT / "docs" / ".nav.yml").read_text(encoding="utf-8")
     return re.findall(r"[\w/-]+\.md", text)
 
@@ -96,7 +108,9 @@ def ids_of(page: str, kind: str) -> set[str]:
 
 
 def environment_of(page: str) -> str | None:
-    """The environment in which a page's Python runs: that of its name, None for the one of development."""
+    """The environment in which a page's Python runs: that of its name, None for the one of
+    development.
+    """
     name = Path(page).stem.replace("-", "_")
     return name if (ENVIRONMENTS / f"{name}.txt").is_file() else None
 
@@ -106,7 +120,8 @@ def to_run(language: str) -> list[str]:
     return [
         page
         for page in pages()
-        if (page, language) not in ELSEWHERE and any(block.language == language for block in blocks_of(page))
+        if (page, language) not in ELSEWHERE
+        and any(block.language == language for block in blocks_of(page))
     ]
 
 
@@ -119,8 +134,8 @@ def with_answers(page: str, language: str) -> Iterator[tuple[Block, Block | None
 
 
 def run_python(page: str, names: dict[str, Any]) -> None:
-    """Run a page's Python in order, in one namespace that begins with `names`. Raises what it raises, and
-    AssertionError where it prints something else than the page shows.
+    """Run a page's Python in order, in one namespace that begins with `names`. Raises what it
+    raises, and AssertionError where it prints something else than the page shows.
     """
     for block, answer in with_answers(page, "python"):
         said = io.StringIO()
@@ -145,7 +160,9 @@ def _holds(said: Any, shown: Any) -> bool:
     if shown == "…":
         return True
     if isinstance(shown, dict):
-        return isinstance(said, dict) and all(name in said and _holds(said[name], each) for name, each in shown.items())
+        return isinstance(said, dict) and all(
+            name in said and _holds(said[name], each) for name, each in shown.items()
+        )
     if isinstance(shown, list):
         return isinstance(said, list) and len(said) == len(shown) and all(map(_holds, said, shown))
     return bool(said == shown)

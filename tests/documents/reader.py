@@ -1,4 +1,6 @@
-"""A reader of the documents: a folder with the files that pages speak of, a service that it knows, and a model."""
+"""A reader of the documents: a folder with the files that pages speak of, a service that it knows,
+and a model.
+"""
 
 import json
 from pathlib import Path
@@ -10,7 +12,9 @@ from tests.served import KEY
 
 
 def sits_down(folder: Path, monkeypatch: pytest.MonkeyPatch, *, service: str, model: str) -> None:
-    """Have this process be in that folder, which knows the service at one address, with a model at the other."""
+    """Have this process be in that folder, which knows the service at one address, with a model at
+    the other.
+    """
     (folder / ".local").mkdir(parents=True)
     (folder / ".local" / "endpoint.json").write_text(json.dumps({"url": service, "api_key": KEY}))
     for name, text in shell.files():

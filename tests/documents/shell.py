@@ -1,7 +1,8 @@
-"""Runs a page's shell blocks, with stand-ins for the programs that need an account, a network or minutes.
+"""Runs a page's shell blocks, with stand-ins for the programs that need an account, a network or
+minutes.
 
-What stands in writes down how it was called, and prints the file of its name and second argument, if there is one.
-`unknown_calls` says which of these calls the real program would not know.
+What stands in writes down how it was called, and prints the file of its name and second argument,
+if there is one. `unknown_calls` says which of these calls the real program would not know.
 """
 
 from __future__ import annotations
@@ -58,24 +59,34 @@ def run(page: str, folder: Path, **environment: str) -> list[list[str]]:
             said = _said(block, folder, {**os.environ, **environment, "PATH": path})
             compare(said, answer)
             assert answer or "urn:palimpsest:problem" not in said, f"{block.place}: {said}"
-    return [line.split("\0")[:-1] for line in calls.read_text().splitlines()] if calls.exists() else []
+    return (
+        [line.split("\0")[:-1] for line in calls.read_text().splitlines()] if calls.exists() else []
+    )
 
 
 @contextlib.contextmanager
 def command_line() -> Iterator[str]:
-    """Has this process run the client's command line, which saves a second a command; gives the address to call."""
+    """Has this process run the client's command line, which saves a second a command; gives the
+    address to call.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             said = self.rfile.read(int(self.headers["Content-Length"])).decode()
             result = CliRunner().invoke(app, said.split("\0")[:-1])
-            respond(self, 200 if result.exit_code == 0 else 500, f"{result.output}{result.exception or ''}")
+            respond(
+                self,
+                200 if result.exit_code == 0 else 500,
+                f"{result.output}{result.exception or ''}",
+            )
 
         def log_message(self, *_: object) -> None:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
@@ -108,7 +119,12 @@ def _aws(call: list[str]) -> bool:
     if operation not in named:
         return False
     shape: Any = model.operation_model(named[operation]).input_shape
-    there = {f"--{_dashed(name)}" for name in shape.members} | {"--query", "--output", "--region", "--profile"}
+    there = {f"--{_dashed(name)}" for name in shape.members} | {
+        "--query",
+        "--output",
+        "--region",
+        "--profile",
+    }
     return {each for each in rest if each.startswith("--")} <= there
 
 
@@ -139,12 +155,16 @@ def _make(call: list[str]) -> bool:
     flags = set(re.findall(r"(?<!\S)--[a-z-]+", variables.get("ARGS", "")))
     set_here = set(re.findall(r"^([A-Z]+) \?=", MAKEFILE, re.MULTILINE))
     return (
-        set(targets) <= there and set(variables) <= set_here and (not flags or flags <= _flags(targets[0], variables))
+        set(targets) <= there
+        and set(variables) <= set_here
+        and (not flags or flags <= _flags(targets[0], variables))
     )
 
 
 def _flags(target: str, variables: dict[str, str]) -> set[str]:
-    """The options of the program that a target runs, and of its first argument, where that is a command."""
+    """The options of the program that a target runs, and of its first argument, where that is a
+    command.
+    """
     program = re.search(rf"^{target}:.*\n\t@\$\(PYTHON\) -m (\S+)", MAKEFILE, re.MULTILINE)
     assert program, f"make {target} takes no ARGS"
     command = [each for each in variables["ARGS"].split()[:1] if not each.startswith("-")]
@@ -160,20 +180,30 @@ def _help(module: str, *command: str) -> str:
 
 
 def _npm(call: list[str]) -> bool:
-    """A package of the reader's own; packages that the tests install too, the CDK's command line, or Node's types, of
-    which the test of TypeScript declares what it needs.
+    """A package of the reader's own; packages that the tests install too, the CDK's command line,
+    or Node's types, of which the test of TypeScript declares what it needs.
     """
     if call[0] == "init" or call[:2] == ["pkg", "set"]:
         return True
-    there = {*json.loads((paths.PROJECT / "tests" / "engines" / "package.json").read_text())["dependencies"]}
+    there = {
+        *json.loads((paths.PROJECT / "tests" / "engines" / "package.json").read_text())[
+            "dependencies"
+        ]
+    }
     there |= {"aws-cdk", "@types/node"}
-    packages = [each.partition("@")[0] if each[0] != "@" else each for each in call if each[0] != "-"]
-    return packages[0] in {"install", *there} and (packages[0] != "install" or set(packages[1:]) <= there)
+    packages = [
+        each.partition("@")[0] if each[0] != "@" else each for each in call if each[0] != "-"
+    ]
+    return packages[0] in {"install", *there} and (
+        packages[0] != "install" or set(packages[1:]) <= there
+    )
 
 
 def _pip(call: list[str]) -> bool:
     """The packages of this project, with extras that they have, or what is published."""
-    return call[0] == "install" and all(map(_is_there, (each for each in call[1:] if each[0] != "-")))
+    return call[0] == "install" and all(
+        map(_is_there, (each for each in call[1:] if each[0] != "-"))
+    )
 
 
 def _is_there(requirement: str) -> bool:
@@ -182,7 +212,9 @@ def _is_there(requirement: str) -> bool:
     files = {"palimpsest-memory": client, "./layers/client": client, ".": "pyproject.toml"}
     if name not in files:
         return extras is None
-    there = tomllib.loads((paths.PROJECT / files[name]).read_text())["project"]["optional-dependencies"]
+    there = tomllib.loads((paths.PROJECT / files[name]).read_text())["project"][
+        "optional-dependencies"
+    ]
     return set((extras or "").split(",")) - {""} <= set(there)
 
 
@@ -200,8 +232,19 @@ def files() -> Iterator[tuple[str, str]]:
     said = [{"role": "user", "content": "I own a dog."}, {"role": "assistant", "content": "Noted."}]
     yield "chats.jsonl", json.dumps({"session_id": "nora-old", "messages": said})
     yield "old-chats.jsonl", json.dumps({"session_id": "ivan-old", "messages": said})
-    mem0 = {"id": "1", "memory": "Moritz lives in Hamburg.", "user_id": "moritz", "created_at": "2026-01-05T09:00:00Z"}
+    mem0 = {
+        "id": "1",
+        "memory": "Moritz lives in Hamburg.",
+        "user_id": "moritz",
+        "created_at": "2026-01-05T09:00:00Z",
+    }
     yield "mem0.json", json.dumps({"results": [mem0]})
-    event = {"sessionId": "amara-monday", "eventId": "1", "eventTimestamp": "2026-01-05T09:00:00+00:00", "payload": [
-        {"conversational": {"role": "USER", "content": {"text": "I live in Hamburg."}}}]}  # fmt: skip
+    event = {
+        "sessionId": "amara-monday",
+        "eventId": "1",
+        "eventTimestamp": "2026-01-05T09:00:00+00:00",
+        "payload": [
+            {"conversational": {"role": "USER", "content": {"text": "I live in Hamburg."}}}
+        ],
+    }
     yield "aws.list-events", json.dumps({"events": [event]})

@@ -1,4 +1,6 @@
-"""Every figure that README and pages claim is the one in benchmarks/results.md, and none is without its result."""
+"""Every figure that README and pages claim is the one in benchmarks/results.md, and none is without
+its result.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +15,11 @@ from tests.documents import pages
 RESULTS = (paths.PROJECT / "benchmarks" / "results.md").read_text(encoding="utf-8")
 SET, FRESH = "Recall on palimpsest-memory-1", "Requests on the local stack"
 FREE, PAID = "Cost of 1,000 turns, without a model", "Cost of 1,000 turns, with a model"
-APPEND, RACE, IDLE = "Append of one message", "One conversation, 50 writers with 20 appends each", "An idle month"
+APPEND, RACE, IDLE = (
+    "Append of one message",
+    "One conversation, 50 writers with 20 appends each",
+    "An idle month",
+)
 Figure = Callable[[], float]
 
 
@@ -45,7 +51,9 @@ def note(section: str, pattern: str) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of a page; each `(…)` in the pattern is one of the `figures`, in as many digits as the page shows."""
+    """A sentence of a page; each `(…)` in the pattern is one of the `figures`, in as many digits as
+    the page shows.
+    """
 
     page: str
     pattern: str
@@ -53,33 +61,94 @@ class Claim:
 
 
 CLAIMS = (
-    Claim("README.md", r"of (\d+) questions without an answer (\d+) % are met with nothing",
-          (unanswerable, cell(SET, "recall, embedded", "abstention", by=100))),
-    Claim("README.md", r"about \$(\d\.\d+) without a model of yours [^$]*,\s+and \$(\d\.\d+) with gpt",
-          (cell(FREE, "all", "US$"), cell(PAID, "all", "US$"))),
-    Claim("README.md", r"Idle: about \$(\d\.\d) a month in `prod` and \$(\d\.\d) in `dev`",
-          (cell(IDLE, "all", "prod"), cell(IDLE, "all", "dev"))),
-    Claim("README.md", r"a dashboard of (\d+) metrics,\s+\$(\d)",
-          (note(IDLE, r"dashboard of (\d+) metrics"), cell(IDLE, "dashboard", "prod"))),
-    Claim("README.md", r"the polling of queues, \$(\d\.\d)", (cell(IDLE, "polling of queues", "prod"),)),
+    Claim(
+        "README.md",
+        r"of (\d+) questions without an answer (\d+) % are met with nothing",
+        (unanswerable, cell(SET, "recall, embedded", "abstention", by=100)),
+    ),
+    Claim(
+        "README.md",
+        r"about \$(\d\.\d+) without a model of yours [^$]*,\s+and \$(\d\.\d+) with "
+        r"gpt",
+        (cell(FREE, "all", "US$"), cell(PAID, "all", "US$")),
+    ),
+    Claim(
+        "README.md",
+        r"Idle: about \$(\d\.\d) a month in `prod` and \$(\d\.\d) in `dev`",
+        (cell(IDLE, "all", "prod"), cell(IDLE, "all", "dev")),
+    ),
+    Claim(
+        "README.md",
+        r"a dashboard of (\d+) metrics,\s+\$(\d)",
+        (note(IDLE, r"dashboard of (\d+) metrics"), cell(IDLE, "dashboard", "prod")),
+    ),
+    Claim(
+        "README.md",
+        r"the polling of queues, \$(\d\.\d)",
+        (cell(IDLE, "polling of queues", "prod"),),
+    ),
     Claim("README.md", r"the key of `prod`, \$(\d)", (cell(IDLE, "encryption key", "prod"),)),
-    Claim("README.md", r"consumes (\d) write units \((\d) with a key\) at 100 messages and at 100,000",
-          (cell(APPEND, "write units", "100,000"), cell(APPEND, "write units, with a key", "100"))),
-    Claim("README.md", r"50 writers with 20 appends each on one session: ([\d,]+) of ([\d,]+) messages",
-          (cell(RACE, "Palimpsest, handler", "kept"), cell(RACE, "Palimpsest, handler", "acknowledged"))),
-    Claim("README.md", r"\((\d+) questions of (\d+) users",
-          (note(SET, r"(\d+) questions"), note(SET, r"of (\d+) users"))),
-    Claim("README.md", r"recall@10 (0\.\d+), MRR (0\.\d+)",
-          (cell(SET, "recall, embedded", "recall@10"), cell(SET, "recall, embedded", "MRR"))),
-    Claim("README.md", r"each of 52 corrections tells\s+the new value first, and (\d+) % of those in messages alone",
-          (cell(SET, "recall, embedded", "the same, from messages", by=100),)),
+    Claim(
+        "README.md",
+        r"consumes (\d) write units \((\d) with a key\) at 100 messages and at "
+        r"100,000",
+        (cell(APPEND, "write units", "100,000"), cell(APPEND, "write units, with a key", "100")),
+    ),
+    Claim(
+        "README.md",
+        r"50 writers with 20 appends each on one session: ([\d,]+) of ([\d,]+) "
+        r"messages",
+        (
+            cell(RACE, "Palimpsest, handler", "kept"),
+            cell(RACE, "Palimpsest, handler", "acknowledged"),
+        ),
+    ),
+    Claim(
+        "README.md",
+        r"\((\d+) questions of (\d+) users",
+        (note(SET, r"(\d+) questions"), note(SET, r"of (\d+) users")),
+    ),
+    Claim(
+        "README.md",
+        r"recall@10 (0\.\d+), MRR (0\.\d+)",
+        (cell(SET, "recall, embedded", "recall@10"), cell(SET, "recall, embedded", "MRR")),
+    ),
+    Claim(
+        "README.md",
+        r"each of 52 corrections tells\s+the new value first, and (\d+) % of those "
+        r"in messages alone",
+        (cell(SET, "recall, embedded", "the same, from messages", by=100),),
+    ),
     Claim("operations.md", r"about \$(\d\.\d) a month while idle", (cell(IDLE, "all", "dev"),)),
-    Claim("models.md", r"a layer of (\d+) MB",
-          (cell("Sizes, unzipped", "layer builtin for aarch64-manylinux_2_28-py3.13", "KB", by=1e-3),)),
-    Claim("models.md", r"\((\d+) MB with all\s+layers", (note("Sizes, unzipped", r"with all layers has (\d+) MB"),)),
-    Claim("models.md", r"a recall takes (\d+) ms, and (\d+) ms without",
-          (cell(FRESH, "recall", "p50 ms, 1 at once"), cell(FRESH, "recall, rerank: false", "p50 ms, 1 at once"))),
-)  # fmt: skip
+    Claim(
+        "models.md",
+        r"a layer of (\d+) MB",
+        (
+            cell(
+                "Sizes, unzipped", "layer builtin for aarch64-manylinux_2_28-py3.13", "KB", by=1e-3
+            ),
+        ),
+    ),
+    Claim(
+        "models.md",
+        r"\((\d+) MB with all\s+layers",
+        (
+            note(
+                "Sizes, unzipped",
+                r"with all layers "
+                r"has (\d+) MB",
+            ),
+        ),
+    ),
+    Claim(
+        "models.md",
+        r"a recall takes (\d+) ms, and (\d+) ms without",
+        (
+            cell(FRESH, "recall", "p50 ms, 1 at once"),
+            cell(FRESH, "recall, rerank: false", "p50 ms, 1 at once"),
+        ),
+    ),
+)
 NO_RESULTS = {
     "README.md": (
         r"1\.5 GB of disk and a first download of 0\.25 GB",  # a stated need
@@ -87,7 +156,11 @@ NO_RESULTS = {
         r"trigger_ratio` 0\.8",
         r"max_stm_token_ratio` 0\.5",  # settings
     ),
-    "models.md": (r"about 0\.4 for bge", r"of Lambda's 250", r"400 ms at most"),  # of others; a setting
+    "models.md": (
+        r"about 0\.4 for bge",
+        r"of Lambda's 250",
+        r"400 ms at most",
+    ),  # of others; a setting
     "api.md": (r"under 5 MB",),  # limits, here and below: tests of their own hold them
     "export.md": (r"up to 5 MB",),
     "graph.md": (r"256 MB, 1,000 rows and 2 MB",),
@@ -98,9 +171,12 @@ NO_RESULTS = {
 }
 """Figures that no measurement gave, by page."""
 ARITHMETIC = ("cost.md", "faults.md")
-"""Pages that work figures out of prices before the reader's eyes, or state limits with the tests that hold them."""
+"""Pages that work figures out of prices before the reader's eyes, or state limits with the tests
+that hold them.
+"""
 FIGURE = re.compile(
-    r"\$ ?\d[\d,.]*\d|\$ ?\d|\d[\d.,]* ?%|\b0\.\d+\b|\b\d[\d.,]* (?:ms|MB|KB|GB|write units|read units)\b"
+    r"\$ ?\d[\d,.]*\d|\$ ?\d|\d[\d.,]* ?%|\b0\.\d+\b|\b\d[\d.,]* (?:ms|MB|KB|GB|write units|read "
+    r"units)\b"
 )
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
@@ -138,7 +214,11 @@ def test_a_claim_says_the_figures_that_were_measured(claim: Claim) -> None:
     (found,) = re.finditer(claim.pattern, text_of(claim.page))
     measured = [figure() for figure in claim.figures]
     assert len(found.groups()) == len(measured)
-    wrong = [(shown, is_) for shown, is_ in zip(found.groups(), measured, strict=True) if not shown_as(is_, shown)]
+    wrong = [
+        (shown, is_)
+        for shown, is_ in zip(found.groups(), measured, strict=True)
+        if not shown_as(is_, shown)
+    ]
     assert wrong == []
 
 
@@ -146,7 +226,9 @@ def uncovered(page: str) -> Iterator[str]:
     """Figures of a page's prose that neither a claim nor a stated exception covers."""
     text = CODE.sub(lambda found: " " * len(found[0]), text_of(page))
     whole = text_of(page)
-    patterns = [claim.pattern for claim in CLAIMS if claim.page == page] + list(NO_RESULTS.get(page, ()))
+    patterns = [claim.pattern for claim in CLAIMS if claim.page == page] + list(
+        NO_RESULTS.get(page, ())
+    )
     covered = [found.span() for pattern in patterns for found in re.finditer(pattern, whole)]
     for found in FIGURE.finditer(text):
         if not any(begin <= found.start() and found.end() <= end for begin, end in covered):
@@ -154,7 +236,8 @@ def uncovered(page: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in pages.pages() if not page.startswith("adr/") and page not in ARITHMETIC]
+    "page",
+    [page for page in pages.pages() if not page.startswith("adr/") and page not in ARITHMETIC],
 )
 def test_no_figure_stands_without_the_result_that_it_comes_from(page: str) -> None:
     assert list(uncovered(page)) == []
@@ -166,7 +249,12 @@ def test_an_exception_that_no_page_has_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measured", "shown", "is_right"), [(0.0451, "0.05", True), (0.0451, "0.04", False), (9.1, "9", True)]
+    ("measured", "shown", "is_right"),
+    [(0.0451, "0.05", True), (0.0451, "0.04", False), (9.1, "9", True)],
 )
-def test_a_figure_is_compared_in_the_digits_that_are_shown(measured: float, shown: str, is_right: bool) -> None:  # noqa: FBT001
+def test_a_figure_is_compared_in_the_digits_that_are_shown(
+    measured: float,
+    shown: str,
+    is_right: bool,  # noqa: FBT001
+) -> None:  # noqa: FBT001, RUF100
     assert shown_as(measured, shown) is is_right

@@ -1,4 +1,6 @@
-"""The documents build into a site without a broken link, and the site loads nothing from any other address."""
+"""The documents build into a site without a broken link, and the site loads nothing from any other
+address.
+"""
 
 import re
 import subprocess
@@ -26,7 +28,11 @@ class Loads(HTMLParser):
         if "mermaid" in (dict(attrs).get("class") or "").split():
             self.found.append("mermaid, which the theme fetches from a CDN")
         if tag != "a":
-            self.found += [value for name, value in attrs if name in {"src", "srcset", "href", "data"} and value]
+            self.found += [
+                value
+                for name, value in attrs
+                if name in {"src", "srcset", "href", "data"} and value
+            ]
 
     def elsewhere(self) -> list[str]:
         return [each for each in self.found if urlsplit(each).netloc or each.startswith("mermaid")]
@@ -36,9 +42,12 @@ class Loads(HTMLParser):
 def site() -> Path:
     """Where the site was built, with every warning an error."""
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"], cwd=paths.PROJECT, check=False,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"],
+        cwd=paths.PROJECT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert built.returncode == 0, built.stdout + built.stderr
     return paths.BUILD / "site"
 
@@ -46,14 +55,25 @@ def site() -> Path:
 def test_no_page_loads_anything_from_another_address(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert pages
-    assert {page.name: found for page in pages if (found := Loads(page.read_text()).elsewhere())} == {}
+    assert {
+        page.name: found for page in pages if (found := Loads(page.read_text()).elsewhere())
+    } == {}
     styles = list(site.rglob("*.css"))
     assert styles
-    assert {sheet.name: found for sheet in styles if (found := LOADED_BY_STYLES.findall(sheet.read_text()))} == {}
+    assert {
+        sheet.name: found
+        for sheet in styles
+        if (found := LOADED_BY_STYLES.findall(sheet.read_text()))
+    } == {}
 
 
 @pytest.mark.parametrize(
-    "markup", ['<script src="https://cdn.example/x.js">', '<img src="//cdn.example/x.png">', '<pre class="mermaid">']
+    "markup",
+    [
+        '<script src="https://cdn.example/x.js">',
+        '<img src="//cdn.example/x.png">',
+        '<pre class="mermaid">',
+    ],
 )
 def test_what_would_be_loaded_from_elsewhere_is_found(markup: str) -> None:
     assert Loads(f'<a href="https://example.com">{markup}').elsewhere()
@@ -61,6 +81,11 @@ def test_what_would_be_loaded_from_elsewhere_is_found(markup: str) -> None:
 
 def test_every_page_and_every_decision_can_be_reached_by_the_navigation(site: Path) -> None:
     documents = paths.PROJECT / "docs"
-    written = {page.relative_to(documents).with_suffix(".html").as_posix() for page in documents.rglob("*.md")}
+    written = {
+        page.relative_to(documents).with_suffix(".html").as_posix()
+        for page in documents.rglob("*.md")
+    }
     start = (site / "index.html").read_text()
-    assert {page for page in written if f'href="{page}"' not in start and page != "index.html"} == set()
+    assert {
+        page for page in written if f'href="{page}"' not in start and page != "index.html"
+    } == set()

@@ -16,7 +16,9 @@ HERE = [page for page in pages.to_run("python") if pages.environment_of(page) is
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """An empty service that the reader's folder knows, the files that pages speak of, and a model that echoes."""
+    """An empty service that the reader's folder knows, the files that pages speak of, and a model
+    that echoes.
+    """
     with Served() as running, OpenAIApi() as model:
         reader.sits_down(tmp_path, monkeypatch, service=running.url, model=model.base_url)
         yield running
@@ -37,14 +39,20 @@ def test_what_is_no_answer_and_runs_nowhere_is_not_shown() -> None:
     for page in pages.pages():
         before = ""
         for block in pages.blocks_of(page):
-            assert block.language != "json" or block.title == pages.ANSWER, f"{block.place} answers nothing"
-            assert block.title != pages.ANSWER or before in ("python", "sh"), f"{block.place} follows nothing that runs"
+            assert block.language != "json" or block.title == pages.ANSWER, (
+                f"{block.place} answers nothing"
+            )
+            assert block.title != pages.ANSWER or before in ("python", "sh"), (
+                f"{block.place} follows nothing that runs"
+            )
             before = block.language if block.title != pages.ANSWER else ""
 
 
 @pytest.mark.parametrize("kind", ["user", "session"])
 def test_no_page_uses_a_user_or_a_session_of_another(kind: str) -> None:
-    """Session ids are the tenant's: on one stack, two pages with a session `monday` would be in each other's way."""
+    """Session ids are the tenant's: on one stack, two pages with a session `monday` would be in
+    each other's way.
+    """
     used: dict[str, set[str]] = {}
     for page in pages.pages():
         for name in pages.ids_of(page, kind):
@@ -59,8 +67,12 @@ def test_a_page_s_python_runs_and_prints_what_the_page_shows(page: str, served: 
 
 
 @pytest.mark.parametrize("page", pages.to_run("sh"))
-def test_a_page_s_commands_run_and_print_what_the_page_shows(page: str, served: Served, tmp_path: Path) -> None:
-    calls = shell.run(page, tmp_path, URL=served.url, KEY=KEY, PALIMPSEST_URL=served.url, PALIMPSEST_API_KEY=KEY)
+def test_a_page_s_commands_run_and_print_what_the_page_shows(
+    page: str, served: Served, tmp_path: Path
+) -> None:
+    calls = shell.run(
+        page, tmp_path, URL=served.url, KEY=KEY, PALIMPSEST_URL=served.url, PALIMPSEST_API_KEY=KEY
+    )
     assert shell.unknown_calls(calls) == []
 
 
@@ -82,10 +94,16 @@ def test_a_call_that_a_program_would_not_know_is_found(call: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("said", "shown", "language"),
-    [("a b", "a c", "text"), ('{"a": 1}', '{"a": 2}', "json"), ('{"a": [1, 2]}', '{"a": [1]}', "json")],
+    [
+        ("a b", "a c", "text"),
+        ('{"a": 1}', '{"a": 2}', "json"),
+        ('{"a": [1, 2]}', '{"a": [1]}', "json"),
+    ],
 )
 def test_an_answer_that_differs_is_found(said: str, shown: str, language: str) -> None:
     with pytest.raises(AssertionError):
         pages.compare(said, pages.Block("p:1", language, pages.ANSWER, "", shown))
-    also: Any = pages.Block("p:1", language, pages.ANSWER, "", '{"a": "…"}' if language == "json" else "a …")
+    also: Any = pages.Block(
+        "p:1", language, pages.ANSWER, "", '{"a": "…"}' if language == "json" else "a …"
+    )
     pages.compare(said, also)

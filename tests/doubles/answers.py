@@ -15,8 +15,8 @@ def cited(answer: str, *citations: str) -> str:
 
 @dataclass
 class ScriptedAnswers:
-    """Implements `JsonModel`. `asked` are the texts it was given as data, `told` the instructions; a number in the
-    script is a wait in seconds, after which it answers with nothing of use.
+    """Implements `JsonModel`. `asked` are the texts it was given as data, `told` the instructions;
+    a number in the script is a wait in seconds, after which it answers with nothing of use.
     """
 
     script: Sequence[str | Exception | float]
@@ -25,7 +25,13 @@ class ScriptedAnswers:
     model: str = "scripted"
 
     def complete_json(
-        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+        self,
+        *,
+        instructions: str,
+        text: str,
+        schema: Schema,
+        max_tokens: int,
+        model: str | None = None,
     ) -> Completion:
         self.asked.append(text)
         self.told.append(instructions)

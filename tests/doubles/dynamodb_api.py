@@ -1,8 +1,8 @@
-"""DynamoDB over real HTTP on loopback with scripted faults; whatever is not scripted goes on to a real engine.
+"""DynamoDB over real HTTP on loopback with scripted faults; whatever is not scripted goes on to a
+real engine.
 
-with DynamoDbApi(engine) as api:
-api.script(THROTTLED, Step(loses_answer=True))  # the first call is throttled, the second done but not answered
-store = DynamoDbSessions(table, endpoint=api.endpoint)
+with DynamoDbApi(engine) as api: api.script(THROTTLED, Step(loses_answer=True))  # the first call is
+throttled, the second done but not answered store = DynamoDbSessions(table, endpoint=api.endpoint)
 """
 
 import json
@@ -21,7 +21,9 @@ NAMESPACE = "com.amazonaws.dynamodb.v20120810"
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one call meets: an error (`code`), an answer (`answer`), or the engine, in time or not."""
+    """What one call meets: an error (`code`), an answer (`answer`), or the engine, in time or
+    not.
+    """
 
     code: str | None = None
     status: int = 400
@@ -67,7 +69,9 @@ class DynamoDbApi(HttpDouble):
         return len(self._steps)
 
     def fail(self, failing: Callable[[Call], bool]) -> None:
-        """From now on every call that this is true of is answered by `BROKEN`, and takes no step of the script."""
+        """From now on every call that this is true of is answered by `BROKEN`, and takes no step of
+        the script.
+        """
         self._failing = failing
 
     def _answer(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes] | None:
@@ -77,9 +81,17 @@ class DynamoDbApi(HttpDouble):
         step = self._step(call)
         if step.code is not None:
             reasons = [{"Code": reason, "Message": "as scripted"} for reason in step.reasons]
-            error = {"__type": f"{NAMESPACE}#{step.code}", "message": "as scripted", "CancellationReasons": reasons}
+            error = {
+                "__type": f"{NAMESPACE}#{step.code}",
+                "message": "as scripted",
+                "CancellationReasons": reasons,
+            }
             return step.status, json.dumps(error).encode()
-        answer = (200, json.dumps(step.answer).encode()) if step.answer is not None else self._forward(headers, body)
+        answer = (
+            (200, json.dumps(step.answer).encode())
+            if step.answer is not None
+            else self._forward(headers, body)
+        )
         self._closing.wait(step.delay)
         return None if step.loses_answer else answer
 
@@ -106,7 +118,9 @@ class DynamoDbApi(HttpDouble):
             wbufsize = -1  # an answer in one piece
 
             def do_POST(self) -> None:
-                answer = api._answer(dict(self.headers), self.rfile.read(int(self.headers["Content-Length"])))
+                answer = api._answer(
+                    dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))
+                )
                 if answer is None:
                     self.close_connection = True
                     return

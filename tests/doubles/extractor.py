@@ -1,4 +1,6 @@
-"""An extractor that finds what messages state in a form that it knows, or what it is made to find."""
+"""An extractor that finds what messages state in a form that it knows, or what it is made to
+find.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,17 @@ def stated(chunk: Chunk) -> list[Finding]:
     found = []
     for message in chunk.messages:
         for kind, topic, content in _STATEMENT.findall(text_of(message.chat)):
-            found.append(Finding(kind, content, (message.seq,), content, topic=topic or None, importance=0.8))
+            found.append(
+                Finding(kind, content, (message.seq,), content, topic=topic or None, importance=0.8)
+            )
     return found
 
 
 @dataclass
 class Extracts:
-    """An extractor that finds what `finds` finds, in chunks of at most `room` tokens; `failure` is raised while set."""
+    """An extractor that finds what `finds` finds, in chunks of at most `room` tokens; `failure` is
+    raised while set.
+    """
 
     room: int = 100_000
     failure: Exception | None = None

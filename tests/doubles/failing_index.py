@@ -1,4 +1,6 @@
-"""A search index that can be taken down, in whole or for some documents; else it is the one that it stands before."""
+"""A search index that can be taken down, in whole or for some documents; else it is the one that it
+stands before.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,9 +15,11 @@ from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, SearchIndex
 
 @dataclass
 class FailingIndex:
-    """Implements `SearchIndex`. While `down` is set, nothing of it answers; `unwritable` are keys whose writes fail.
+    """Implements `SearchIndex`. While `down` is set, nothing of it answers; `unwritable` are keys
+    whose writes fail.
 
-    `writes` are the changes that arrived, batch by batch; `before_write` is called before each, which is `arriving`.
+    `writes` are the changes that arrived, batch by batch; `before_write` is called before each,
+    which is `arriving`.
     """
 
     index: SearchIndex
@@ -38,16 +42,22 @@ class FailingIndex:
             self.before_write()
         self.writes.append(tuple(changes))
         failing = tuple(sorted(change.key for change in changes if change.key in self.unwritable))
-        failing += self.index.write(owner, [change for change in changes if change.key not in self.unwritable])
+        failing += self.index.write(
+            owner, [change for change in changes if change.key not in self.unwritable]
+        )
         if self.after_write is not None:
             self.after_write()
         return failing
 
-    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_words(
+        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         self.check()
         return self.index.by_words(owner, text, where=where, k=k)
 
-    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_vector(
+        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         self.check()
         if self.no_vectors:
             raise Unavailable("The search index that is read holds vectors of another model.")

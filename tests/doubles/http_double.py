@@ -8,7 +8,9 @@ from typing import Self
 
 
 class HttpDouble(ABC):
-    """`endpoint` is its address. `_closing` is set once the block ends, so that a slow answer can stop waiting."""
+    """`endpoint` is its address. `_closing` is set once the block ends, so that a slow answer can
+    stop waiting.
+    """
 
     def __post_init__(self) -> None:
         self._closing = threading.Event()
@@ -24,7 +26,12 @@ class HttpDouble(ABC):
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._closing.set()
         self._server.shutdown()
         self._server.server_close()

@@ -1,4 +1,6 @@
-"""An embedder whose meanings are words: texts with words in common are near each other, so are listed synonyms."""
+"""An embedder whose meanings are words: texts with words in common are near each other, so are
+listed synonyms.
+"""
 
 import hashlib
 import math
@@ -7,13 +9,21 @@ from collections.abc import Mapping, Sequence
 
 from palimpsest.models.ports import Space, Vector
 
-SYNONYMS = {"boss": "manager", "supervisor": "manager", "automobile": "car", "beverage": "tea", "residence": "home"}
-NOT_MEANT = frozenset(re.findall(r"\w+", "a an and are at did do does for i in is it me my of on the to was what who"))
+SYNONYMS = {
+    "boss": "manager",
+    "supervisor": "manager",
+    "automobile": "car",
+    "beverage": "tea",
+    "residence": "home",
+}
+NOT_MEANT = frozenset(
+    re.findall(r"\w+", "a an and are at did do does for i in is it me my of on the to was what who")
+)
 
 
 class Meanings:
-    """Implements `Embedder`. `failure` is raised as long as it is set; a text that holds a word of `refused` is refused
-    with what is said there. `asked` are the texts of each call.
+    """Implements `Embedder`. `failure` is raised as long as it is set; a text that holds a word of
+    `refused` is refused with what is said there. `asked` are the texts of each call.
     """
 
     def __init__(self, model: str = "meanings", dimension: int = 128) -> None:
@@ -41,4 +51,7 @@ class Meanings:
 
 
 def _place(word: str, space: Space) -> int:
-    return int.from_bytes(hashlib.sha256(f"{space.model} {word}".encode()).digest()[:8]) % space.dimension
+    return (
+        int.from_bytes(hashlib.sha256(f"{space.model} {word}".encode()).digest()[:8])
+        % space.dimension
+    )

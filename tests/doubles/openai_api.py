@@ -82,7 +82,9 @@ class OpenAIApi(HttpDouble):
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True  # else an answer on a kept connection waits 40 ms for an acknowledgement
+            disable_nagle_algorithm = (
+                True  # else an answer on a kept connection waits 40 ms for an acknowledgement
+            )
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -108,7 +110,9 @@ class OpenAIApi(HttpDouble):
         while step.held and not step.held.wait(0.01) and not self._closing.is_set():
             pass
         if step.reset:
-            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
             handler.close_connection = True
             handler.connection.close()
             return
@@ -116,7 +120,9 @@ class OpenAIApi(HttpDouble):
         said = self._body(step, request)
         right = _streamed(said) if is_stream else json.dumps(said).encode()
         body = right if step.body is None else step.body
-        _head(handler, step, len(body), kind="text/event-stream" if is_stream else "application/json")
+        _head(
+            handler, step, len(body), kind="text/event-stream" if is_stream else "application/json"
+        )
         if step.truncated:
             handler.close_connection = True
             body = body[: len(body) // 2]
@@ -127,14 +133,24 @@ class OpenAIApi(HttpDouble):
 
     def _body(self, step: Step, request: dict[str, Any]) -> dict[str, Any]:
         if step.status >= 400:
-            error = {"message": f"scripted {step.status}", "type": "test", "param": step.param, "code": step.code}
+            error = {
+                "message": f"scripted {step.status}",
+                "type": "test",
+                "param": step.param,
+                "code": step.code,
+            }
             return {"error": error}
         said = step.content if step.content is not None else self.answer(request)
         message = said if isinstance(said, dict) else {"content": None if step.refusal else said}
         message = {"role": "assistant", "refusal": step.refusal, **message}
         choice = {"index": 0, "finish_reason": step.finish, "logprobs": None, "message": message}
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        answer = {"id": "chatcmpl-test", "object": "chat.completion", "created": 1, "model": request["model"]}
+        answer = {
+            "id": "chatcmpl-test",
+            "object": "chat.completion",
+            "created": 1,
+            "model": request["model"],
+        }
         return {**answer, "choices": [choice], "usage": usage}
 
 
@@ -145,7 +161,11 @@ def _streamed(answer: dict[str, Any]) -> bytes:
     deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
     deltas += [*(({"content": word}, None) for word in words), ({}, choice["finish_reason"])]
     chunks = [
-        {**answer, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": each, "finish_reason": ended}]}
+        {
+            **answer,
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": each, "finish_reason": ended}],
+        }
         for each, ended in deltas
     ]
     return "".join(f"data: {each}\n\n" for each in (*map(json.dumps, chunks), "[DONE]")).encode()

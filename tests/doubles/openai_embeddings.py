@@ -1,4 +1,6 @@
-"""The stand-in for the OpenAI API, answering for embeddings: equal texts get equal vectors, without any meaning."""
+"""The stand-in for the OpenAI API, answering for embeddings: equal texts get equal vectors, without
+any meaning.
+"""
 
 import hashlib
 import struct

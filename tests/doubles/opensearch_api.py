@@ -1,9 +1,11 @@
-"""A stand-in for an OpenSearch server over real HTTP on loopback, for what a healthy one does not do.
+"""A stand-in for an OpenSearch server over real HTTP on loopback, for what a healthy one does not
+do.
 
     with OpenSearchApi({"_alias": {...}, "_bulk": Said(status=429)}) as api:
         client = connected(api.endpoint)
 
-What it says is chosen by the last part of the path; a list is said one after the other, its last element for ever.
+What it says is chosen by the last part of the path; a list is said one after the other, its last
+element for ever.
 """
 
 import json
@@ -60,7 +62,11 @@ class OpenSearchApi(HttpDouble):
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 said = outer._say(Request(self.command, self.path, headers, body))
                 outer._closing.wait(said.delay)
-                data = said.body if isinstance(said.body, bytes) else json.dumps(said.body or {}).encode()
+                data = (
+                    said.body
+                    if isinstance(said.body, bytes)
+                    else json.dumps(said.body or {}).encode()
+                )
                 try:
                     self.send_response(said.status)
                     self.send_header("Content-Type", "application/json")

@@ -10,8 +10,8 @@ from palimpsest.jobs.ports import Changed, Happened, JobNotice
 
 
 class InMemoryQueues:
-    """`Queues` and `EventBus` that keep what they were given (`sent`, `changes`, `events`, `parked`, `published`); with
-    `is_down` set they take nothing.
+    """`Queues` and `EventBus` that keep what they were given (`sent`, `changes`, `events`,
+    `parked`, `published`); with `is_down` set they take nothing.
     """
 
     def __init__(self) -> None:

@@ -14,12 +14,17 @@ class Indifferent:
 
 
 class Rating:
-    """Implements `Reranker`: `rate` rates texts, each takes `seconds`; the first is read even if that is too late.
+    """Implements `Reranker`: `rate` rates texts, each takes `seconds`; the first is read even if
+    that is too late.
     `asked` holds every text, `questions` what they were to answer.
     """
 
     def __init__(
-        self, rate: Callable[[str], float] = len, *, seconds: float = 0.0, failure: Exception | None = None
+        self,
+        rate: Callable[[str], float] = len,
+        *,
+        seconds: float = 0.0,
+        failure: Exception | None = None,
     ) -> None:
         self._rate, self._seconds, self._failure = rate, seconds, failure
         self.asked: list[str] = []

@@ -12,7 +12,9 @@ from palimpsest.models.usage import Usage
 
 @dataclass
 class RecordingSummarizer:
-    """Names the messages that it read, and notes the models that it was to call; fails as long as `failure` is set."""
+    """Names the messages that it read, and notes the models that it was to call; fails as long as
+    `failure` is set.
+    """
 
     room: int = 100_000
     fills_its_room: bool = False
@@ -23,7 +25,9 @@ class RecordingSummarizer:
     def capacity(self, wanted: Wanted) -> int:
         return self.room
 
-    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+    def summarize(
+        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+    ) -> Summary:
         self.models.append(wanted.model)
         self.read.append(tuple(message.seq for message in messages))
         if self.failure is not None:

@@ -1,5 +1,5 @@
-"""One running stack for all tests: a folder and a port of its own, ended with them. SEARCH=opensearch has it search
-there.
+"""One running stack for all tests: a folder and a port of its own, ended with them.
+SEARCH=opensearch has it search there.
 """
 
 import os
@@ -17,13 +17,15 @@ SUMMARY = "Sarah from Marketing asks about remote work; she has form HR-101."
 
 
 FIRST = ("test_with_a_model.py", "test_with_a_model_memory.py", "test_reindex.py")
-"""With a model first, so that the stack is brought up to date for the one without but once; then what walks through
-everything that is stored: with what all other tests store that takes minutes.
+"""With a model first, so that the stack is brought up to date for the one without but once; then
+what walks through everything that is stored: with what all other tests store that takes minutes.
 """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
+    items.sort(
+        key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,6 @@
-"""A web page of another origin that attacks the local AWS from its user's browser, and tells what came of it."""
+"""A web page of another origin that attacks the local AWS from its user's browser, and tells what
+came of it.
+"""
 
 import base64
 import contextlib
@@ -24,7 +26,8 @@ CODE = "def handler(event, context):\n    open({marker!r}, 'w').close()\n    ret
 def attack(aws: str, *, role: str, parameter: str, marker: Path) -> dict[str, str]:
     """What the page's script saw of each attack on the local AWS at that address.
 
-    It plants a function with that role, whose code would write the file `marker`, reads the SSM parameter, and resets.
+    It plants a function with that role, whose code would write the file `marker`, reads the SSM
+    parameter, and resets.
     """
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:

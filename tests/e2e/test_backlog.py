@@ -16,10 +16,16 @@ BACKLOG, SHARE = 30, 4
 
 @pytest.fixture
 def extraction(stack: Stack) -> Iterator[Any]:
-    """The mapping from the queue to the function that extracts, which goes on at the end of the test."""
+    """The mapping from the queue to the function that extracts, which goes on at the end of the
+    test.
+    """
     lambdas = stack.place.client("lambda")
-    found = lambdas.list_event_source_mappings(FunctionName=stack.outputs["ExtractFunction"])["EventSourceMappings"]
-    yield lambda *, goes_on: lambdas.update_event_source_mapping(UUID=found[0]["UUID"], Enabled=goes_on)
+    found = lambdas.list_event_source_mappings(FunctionName=stack.outputs["ExtractFunction"])[
+        "EventSourceMappings"
+    ]
+    yield lambda *, goes_on: lambdas.update_event_source_mapping(
+        UUID=found[0]["UUID"], Enabled=goes_on
+    )
     lambdas.update_event_source_mapping(UUID=found[0]["UUID"], Enabled=True)
 
 
@@ -32,7 +38,9 @@ def ingested(call: Client, user: str) -> str:
     return job_id
 
 
-def test_a_tenants_backlog_holds_up_no_other_tenants_sentence(stack: Stack, call: Client, extraction: Any) -> None:
+def test_a_tenants_backlog_holds_up_no_other_tenants_sentence(
+    stack: Stack, call: Client, extraction: Any
+) -> None:
     other, begun = stack.client(), time.time()
     extraction(goes_on=False)
     with ThreadPoolExecutor(4) as threads:

@@ -1,4 +1,6 @@
-"""The memory console in a real browser: every view opens and edits, by keyboard too, and hostile text stays text."""
+"""The memory console in a real browser: every view opens and edits, by keyboard too, and hostile
+text stays text.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,10 +19,22 @@ MILLISECONDS = PATIENCE * 1000
 WIDTHS = (360, 1600)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 VIEWS = (
-    "users", "sessions", "jobs", "usage", "settings", "users/sarah", "users/sarah/sessions", "users/sarah/recall",
-    "users/sarah/preferences", "users/sarah/jobs", "sessions/s1", "sessions/s1/context", "sessions/s1/compactions",
-    "users/sarah/graph", "sessions/s1/settings",
-)  # fmt: skip
+    "users",
+    "sessions",
+    "jobs",
+    "usage",
+    "settings",
+    "users/sarah",
+    "users/sarah/sessions",
+    "users/sarah/recall",
+    "users/sarah/preferences",
+    "users/sarah/jobs",
+    "sessions/s1",
+    "sessions/s1/context",
+    "sessions/s1/compactions",
+    "users/sarah/graph",
+    "sessions/s1/settings",
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +44,9 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         expect.set_options(timeout=MILLISECONDS)
         program = chromium.program()
-        yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=MILLISECONDS)
+        yield playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox"], timeout=MILLISECONDS
+        )
 
 
 @pytest.fixture
@@ -49,7 +65,12 @@ def filled(call: Client) -> Client:
     entity = {"id": "acme", "type": "Company", "name": HOSTILE, "properties": {"at": HOSTILE}}
     assert call("POST", "/v1/users/sarah/graph/entities", {"entities": [entity]}).status == 201
     relationship = {"type": "WORKS_AT", "from": "sarah", "to": "acme"}
-    assert call("POST", "/v1/users/sarah/graph/relationships", {"relationships": [relationship]}).status == 201
+    assert (
+        call(
+            "POST", "/v1/users/sarah/graph/relationships", {"relationships": [relationship]}
+        ).status
+        == 201
+    )
     return call
 
 
@@ -66,7 +87,10 @@ def page(browser: Browser, filled: Client) -> Iterator[Page]:
         page = context.new_page()
         page.set_default_timeout(MILLISECONDS)
         complaints: list[str] = []
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type == "error" else None,
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{filled.url}/v1/console")
         page.get_by_label("API key").fill(filled.key)
@@ -92,13 +116,17 @@ def test_every_view_opens_small_and_large_light_and_dark(page: Page) -> None:
             for view in VIEWS:
                 show(page, view)
                 expect(page.get_by_role("heading", level=1)).to_have_count(1)
-                wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                wider = (
+                    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                )
                 assert page.evaluate(wider) <= 0, (view, width)
     page.set_viewport_size({"width": min(WIDTHS), "height": 900})
     show(page, "users")
     assert page.get_by_role("link", name="sarah").bounding_box()["height"] < 30  # type: ignore[index]  # in one line
     show(page, "users/sarah")
-    expect(page.get_by_text(HOSTILE.partition("<img")[0])).to_have_count(2)  # the event and the preference
+    expect(page.get_by_text(HOSTILE.partition("<img")[0])).to_have_count(
+        2
+    )  # the event and the preference
 
 
 @pytest.mark.usefixtures("megabyte")
@@ -136,7 +164,9 @@ def test_memories_are_saved_corrected_reverted_and_forgotten(page: Page) -> None
     expect(page.get_by_text("1 memory would be forgotten")).to_be_visible()
     page.get_by_role("button", name="Forget for good").click()
     expect(page.get_by_role("status")).to_contain_text("Forgotten.")
-    expect(page.get_by_role("listitem").filter(has_text="window.ran")).to_have_count(1)  # the preference stays
+    expect(page.get_by_role("listitem").filter(has_text="window.ran")).to_have_count(
+        1
+    )  # the preference stays
 
 
 def test_preferences_static_facts_and_settings_are_changed(page: Page, filled: Client) -> None:
@@ -161,7 +191,9 @@ def test_preferences_static_facts_and_settings_are_changed(page: Page, filled: C
 
 def test_the_graph_is_drawn_queried_and_changed(page: Page, filled: Client) -> None:
     show(page, "users/sarah/graph")
-    expect(page.locator("svg.graph circle")).to_have_count(3)  # the user, where they work, and a preference
+    expect(page.locator("svg.graph circle")).to_have_count(
+        3
+    )  # the user, where they work, and a preference
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("cell", name="WORKS_AT")).to_be_visible()
     page.get_by_role("button", name="Delete").click()
@@ -189,7 +221,11 @@ def test_it_works_by_keyboard_alone_and_forgets_the_key(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="sarah")).to_be_visible()
     expect(page.get_by_role("main")).to_be_focused()
-    button = page.get_by_role("listitem").filter(has_text="Hamburg").get_by_role("button", name="History")
+    button = (
+        page.get_by_role("listitem")
+        .filter(has_text="Hamburg")
+        .get_by_role("button", name="History")
+    )
     button.focus()
     page.keyboard.press("Space")
     expect(button).to_have_attribute("aria-expanded", "true")

@@ -1,4 +1,6 @@
-"""Sarah from Marketing asks about remote work: a conversation goes all the way round, without a model."""
+"""Sarah from Marketing asks about remote work: a conversation goes all the way round, without a
+model.
+"""
 
 import json
 import re
@@ -39,7 +41,11 @@ class Talk:
 def talk(running: Stack) -> Talk:
     running.use_model(wanted=False)
     call = running.client()
-    call("POST", "/v1/sessions", {"session_id": SESSION, "user_id": "sarah", "system": SYSTEM, "memory": MEMORY})
+    call(
+        "POST",
+        "/v1/sessions",
+        {"session_id": SESSION, "user_id": "sarah", "system": SYSTEM, "memory": MEMORY},
+    )
     said = [
         {"role": role, "content": text}
         for turn in TURNS
@@ -67,7 +73,10 @@ def test_an_overflow_is_announced_and_nobody_waits_for_it(talk: Talk) -> None:
     overflows = [answer for answer in talk.answers if answer["overflow"]]
     assert len(overflows) >= 2
     for answer in overflows:
-        assert (answer["overflow"]["strategy"], answer["overflow"]["state"]) == ("summarize", "pending")
+        assert (answer["overflow"]["strategy"], answer["overflow"]["state"]) == (
+            "summarize",
+            "pending",
+        )
         assert answer["window"]["is_full"]
 
 
@@ -78,11 +87,21 @@ def test_its_job_is_done_by_the_worker_behind_stream_and_queue(talk: Talk, runni
     assert any('"stream record done"' in line for line in running.logs("Dispatch"))
 
     def steps() -> list[tuple[str, int]]:
-        lines = [json.loads(line) for line in running.logs("Summarize") if '"job step done"' in line]
-        return sorted((line["job_id"], line["receives"]) for line in lines if line["tenant"] == talk.call.tenant)
+        lines = [
+            json.loads(line) for line in running.logs("Summarize") if '"job step done"' in line
+        ]
+        return sorted(
+            (line["job_id"], line["receives"])
+            for line in lines
+            if line["tenant"] == talk.call.tenant
+        )
 
-    eventually(lambda: len(steps()) >= len(talk.jobs))  # a job is done before its line is in the log
-    assert steps() == sorted((job["job_id"], 1) for job in talk.jobs)  # started once each, however its item changed
+    eventually(
+        lambda: len(steps()) >= len(talk.jobs)
+    )  # a job is done before its line is in the log
+    assert steps() == sorted(
+        (job["job_id"], 1) for job in talk.jobs
+    )  # started once each, however its item changed
 
 
 def test_the_context_ends_up_as_one_summary_and_the_recent_turns(talk: Talk) -> None:
@@ -97,7 +116,11 @@ def test_the_context_ends_up_as_one_summary_and_the_recent_turns(talk: Talk) -> 
 
 
 def test_it_still_knows_who_sarah_is(talk: Talk) -> None:
-    assert all(name not in message["content"] for name in ("Marketing",) for message in talk.context["messages"][2:])
+    assert all(
+        name not in message["content"]
+        for name in ("Marketing",)
+        for message in talk.context["messages"][2:]
+    )
     assert "I'm Sarah and I work in Marketing" in talk.context["messages"][1]["content"]
 
 
@@ -131,4 +154,7 @@ def test_a_model_with_less_room_gets_a_context_that_fits_it(talk: Talk) -> None:
         assert context["messages"][0]["content"] == SYSTEM
     refused = talk.call("GET", f"{PATH}/context", query={"max_tokens": 60})
     assert (refused.status, refused.json["code"]) == (422, "budget_too_small")
-    assert talk.call("GET", f"{PATH}/context", query={"max_tokens": refused.json["minimum"]}).status == 200
+    assert (
+        talk.call("GET", f"{PATH}/context", query={"max_tokens": refused.json["minimum"]}).status
+        == 200
+    )

@@ -18,9 +18,22 @@ def test_every_answer_to_an_example_is_described(call: Client) -> None:
     eventually(lambda: call("POST", SEARCH, {"query": "said", "mode": "keyword"}).status == 200)
     done = subprocess.run(
         [
-            sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIG, "run", f"{call.url}/v1/openapi.json",
-            "--url", call.url, "--header", f"Authorization: Bearer {call.key}", "--phases", "examples",
+            sys.executable,
+            "-m",
+            "schemathesis.cli",
+            "--config-file",
+            CONFIG,
+            "run",
+            f"{call.url}/v1/openapi.json",
+            "--url",
+            call.url,
+            "--header",
+            f"Authorization: Bearer {call.key}",
+            "--phases",
+            "examples",
         ],
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr

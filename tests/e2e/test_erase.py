@@ -1,4 +1,6 @@
-"""Forgetting through the front door: a user erased and back again, a session with and without what it taught."""
+"""Forgetting through the front door: a user erased and back again, a session with and without what
+it taught.
+"""
 
 from typing import Any
 
@@ -28,7 +30,11 @@ def recalled(call: Client, query: str) -> set[str]:
 
 def test_an_erased_user_is_gone_at_once_and_what_comes_afterwards_stays(call: Client) -> None:
     call.append("old", "My dog is called Bruno.")
-    save(call, {"content": "Sarah's dog is called Bruno."}, {"content": "lives in Rome", "topic_key": "city"})
+    save(
+        call,
+        {"content": "Sarah's dog is called Bruno."},
+        {"content": "lives in Rome", "topic_key": "city"},
+    )
     eventually(lambda: "Sarah's dog is called Bruno." in recalled(call, "What is the dog called?"))
     answer = call("DELETE", USER)
     assert answer.status == 202
@@ -55,7 +61,9 @@ def test_an_erased_user_is_gone_at_once_and_what_comes_afterwards_stays(call: Cl
 def test_a_redaction_and_an_erasure_can_be_waited_for(call: Client) -> None:
     for number in range(3):
         call.append(f"s{number}", "hello")
-    job = call.ended(call("PATCH", "/v1/sessions/s0/messages/1", {"content": "[redacted]", "wait": 20}))
+    job = call.ended(
+        call("PATCH", "/v1/sessions/s0/messages/1", {"content": "[redacted]", "wait": 20})
+    )
     assert job["state"] == "done"
     assert job["receipt"]["index"] == {"state": "done"}
     job = call.ended(call("DELETE", USER, query={"wait": 20}))
@@ -82,6 +90,12 @@ def test_sessions_are_forgotten_by_a_filter(call: Client) -> None:
     for session in ("a", "b", "c"):
         call.append(session, "hello", agent_id="hr" if session != "c" else "it")
     told = {"user_id": "sarah", "agent_id": "hr"}
-    eventually(lambda: call("POST", "/v1/sessions/forget", {**told, "dry_run": True}).json["ids"] == ["a", "b"])
-    assert call.ended(call("POST", "/v1/sessions/forget", {**told, "wait": 20}))["result"] == {"forgotten": 2}
+    eventually(
+        lambda: (
+            call("POST", "/v1/sessions/forget", {**told, "dry_run": True}).json["ids"] == ["a", "b"]
+        )
+    )
+    assert call.ended(call("POST", "/v1/sessions/forget", {**told, "wait": 20}))["result"] == {
+        "forgotten": 2
+    }
     assert [call("GET", f"/v1/sessions/{name}").status for name in "abc"] == [404, 404, 200]

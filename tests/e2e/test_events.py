@@ -29,8 +29,16 @@ LAYERS = {
     "reindex": EMBEDDING,
 }  # the others have what every function has
 KNOWN = [  # what the samples of `memories` are about
-    {"type": "fact", "topic_key": "department", "content": content, "valid_from": f"{day}T08:00:00Z"}
-    for content, day in (("Sarah works in Sales.", "2025-03-01"), ("Sarah works in Marketing.", "2025-12-01"))
+    {
+        "type": "fact",
+        "topic_key": "department",
+        "content": content,
+        "valid_from": f"{day}T08:00:00Z",
+    }
+    for content, day in (
+        ("Sarah works in Sales.", "2025-03-01"),
+        ("Sarah works in Marketing.", "2025-12-01"),
+    )
 ]
 BEFORE = {
     "save": {"memories": KNOWN},
@@ -52,7 +60,9 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     server.start()
     try:
         index = tmp_path_factory.mktemp("search") / "index.sqlite"
-        yield _variables(f"http://{HOST}:{server.get_host_and_port()[1]}") | {"SEARCH_URL": index.as_uri()}
+        yield _variables(f"http://{HOST}:{server.get_host_and_port()[1]}") | {
+            "SEARCH_URL": index.as_uri()
+        }
     finally:
         server.stop()
 
@@ -73,19 +83,28 @@ def _variables(endpoint: str) -> dict[str, str]:
     }
     boto3.resource("dynamodb", endpoint_url=endpoint).Table(tenants).put_item(Item=key)
     return {
-        "AWS_ENDPOINT_URL": endpoint, "STAGE": "local", "LOG_LEVEL": "INFO", "POWERTOOLS_SERVICE_NAME": "palimpsest",
-        "TENANTS_TABLE": tenants, "SESSIONS_TABLE": sessions_table(endpoint),
+        "AWS_ENDPOINT_URL": endpoint,
+        "STAGE": "local",
+        "LOG_LEVEL": "INFO",
+        "POWERTOOLS_SERVICE_NAME": "palimpsest",
+        "TENANTS_TABLE": tenants,
+        "SESSIONS_TABLE": sessions_table(endpoint),
         "MEMORIES_TABLE": memories_table(endpoint),
         "CONTENTS_BUCKET": "contents",
         "EVENT_BUS": "default",
-        "EMBEDDING_MODEL": BUILTIN.model, "EMBEDDING_DIMENSION": str(BUILTIN.dimension),
+        "EMBEDDING_MODEL": BUILTIN.model,
+        "EMBEDDING_DIMENSION": str(BUILTIN.dimension),
         **{f"{name.upper()}_QUEUE_URL": url for name, url in urls.items()},
-        "OPENAI_KEY_PARAMETER": "/palimpsest/test/openai-api-key", "OPENAI_BASE_URL": "", "CHAT_MODEL": "gpt-4.1-nano",
-    }  # fmt: skip
+        "OPENAI_KEY_PARAMETER": "/palimpsest/test/openai-api-key",
+        "OPENAI_BASE_URL": "",
+        "CHAT_MODEL": "gpt-4.1-nano",
+    }
 
 
 @pytest.fixture(scope="module", params=sorted(BY_FUNCTION))
-def function(request: pytest.FixtureRequest, aws: dict[str, str]) -> Iterator[tuple[str, rie.Emulated]]:
+def function(
+    request: pytest.FixtureRequest, aws: dict[str, str]
+) -> Iterator[tuple[str, rie.Emulated]]:
     """Each function in turn, told only the variables that its settings name."""
     name: str = request.param
     wanted = {field.upper() for field in BY_FUNCTION[name].model_fields} | {"AWS_ENDPOINT_URL"}
@@ -96,12 +115,14 @@ def function(request: pytest.FixtureRequest, aws: dict[str, str]) -> Iterator[tu
 
 
 def samples(function: str) -> list[Path]:
-    """A function's events; the one that begins the session of the others first, those that delete what they are about
-    last.
+    """A function's events; the one that begins the session of the others first, those that delete
+    what they are about last.
     """
     found = sorted((EVENTS / function).glob("*.json"))
     assert found, f"{function} has no event"
-    return sorted(found, key=lambda path: (path.stem in ("delete", "forget", "erase"), path.stem != "append"))
+    return sorted(
+        found, key=lambda path: (path.stem in ("delete", "forget", "erase"), path.stem != "append")
+    )
 
 
 def test_every_event_is_answered_by_what_is_shipped(function: tuple[str, rie.Emulated]) -> None:
@@ -118,18 +139,26 @@ def test_every_event_is_answered_by_what_is_shipped(function: tuple[str, rie.Emu
             assert check(sample.stem, answer), f"{sample}: {answer}"
 
 
-def test_what_sam_is_given_leads_a_function_to_the_running_stack(stack: Stack, call: Client) -> None:
-    """SAM needs containers; its variables are resolved here as it does, and the function runs where it would."""
+def test_what_sam_is_given_leads_a_function_to_the_running_stack(
+    stack: Stack, call: Client
+) -> None:
+    """SAM needs containers; its variables are resolved here as it does, and the function runs where
+    it would.
+    """
     said = stack.run("infra.local", "sam", "--host", HOST)
     values, template = stack.folder / "sam.env.json", stack.folder / "cdk.out" / "sam.template.json"
     assert f"-t {template} --env-vars {values}" in said
     assert values.stat().st_mode & 0o077 == 0
-    declared = json.loads(template.read_text())["Resources"]["SessionsFunction"]["Properties"]["Environment"]
+    declared = json.loads(template.read_text())["Resources"]["SessionsFunction"]["Properties"][
+        "Environment"
+    ]
     given = json.loads(values.read_text())["SessionsFunction"]
     environment = {name: given.get(name, value) for name, value in declared["Variables"].items()}
     event = json.loads((EVENTS / "sessions" / "append.json").read_text())
     event["requestContext"]["authorizer"]["lambda"]["tenant"] = call.tenant
-    with rie.running("sessions", layers=rie.built_layers(*EMBEDDING), environment=environment) as emulated:
+    with rie.running(
+        "sessions", layers=rie.built_layers(*EMBEDDING), environment=environment
+    ) as emulated:
         assert emulated.invoke(event)["statusCode"] == 201
     (session,) = call("GET", "/v1/sessions").json["sessions"]
     assert session["session_id"] == event["rawPath"].split("/")[3]
@@ -141,13 +170,17 @@ def _no_failures(_: str, answer: Any) -> bool:
 
 CHECKS = {
     "authorize": lambda case, answer: ("tenant" in answer["context"]) is (case == "key"),
-    "sessions": lambda case, answer: answer["statusCode"] == (STATUS | {"extract": 202})[case],  # `end` began it
+    "sessions": lambda case, answer: (
+        answer["statusCode"] == (STATUS | {"extract": 202})[case]
+    ),  # `end` began it
     "memories": lambda case, answer: answer["statusCode"] == MEMORY_STATUS[case],
     "site": lambda case, answer: answer["statusCode"] == 200,
     "dispatch": _no_failures,
     "summarize": _no_failures,
     "extract": _no_failures,
     "embed": _no_failures,
-    "reindex": lambda case, answer: answer["is_new"] if case == "start" else _no_failures(case, answer),
+    "reindex": lambda case, answer: (
+        answer["is_new"] if case == "start" else _no_failures(case, answer)
+    ),
     "sweep": _no_failures,
 }

@@ -18,7 +18,13 @@ UNKNOWN_KEY = "pal_" + "x" * 43
 
 def unsigned_token(tenant: str) -> str:
     parts = ({"alg": "none", "typ": "JWT"}, {"tenant": tenant, "scope": "read write admin"})
-    return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts) + "."
+    return (
+        ".".join(
+            base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")
+            for part in parts
+        )
+        + "."
+    )
 
 
 @pytest.mark.parametrize("path", ["/v1/health", "/v1/openapi.json", "/v1/docs"])
@@ -34,14 +40,21 @@ def test_what_no_route_takes_is_a_problem(stack: Stack) -> None:
     assert answer.json["request_id"]
 
 
-@pytest.mark.parametrize("path", ["/v1/sessions", "/v1/sessions/s/messages", "/v1/settings", "/v1/jobs/job_1"])
+@pytest.mark.parametrize(
+    "path", ["/v1/sessions", "/v1/sessions/s/messages", "/v1/settings", "/v1/jobs/job_1"]
+)
 def test_without_a_key_everything_else_is_401(stack: Stack, path: str) -> None:
     nobody, begun = Client(stack.url, key=""), time.time()
     refused = nobody("GET", path)
     assert (refused.status, refused.json["code"]) == (401, "unauthenticated")
     assert refused.headers["www-authenticate"] == "Bearer"
     eventually(lambda: refused.json["request_id"] in " ".join(stack.logs(since=begun)))
-    assert nobody("GET", path, query={"api_key": stack.key, "Authorization": f"Bearer {stack.key}"}).status == 401
+    assert (
+        nobody(
+            "GET", path, query={"api_key": stack.key, "Authorization": f"Bearer {stack.key}"}
+        ).status
+        == 401
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +66,9 @@ def test_without_a_key_everything_else_is_401(stack: Stack, path: str) -> None:
         {"Authorization": f"Bearer {unsigned_token('acme')}"},
     ],
 )
-def test_a_credential_that_nobody_gave_is_refused_without_a_word(stack: Stack, headers: Mapping[str, str]) -> None:
+def test_a_credential_that_nobody_gave_is_refused_without_a_word(
+    stack: Stack, headers: Mapping[str, str]
+) -> None:
     answer = Client(stack.url, key="")("GET", "/v1/sessions", headers=headers)
     assert (answer.status, answer.json["code"]) == (401, "invalid_key")
     assert answer.json["detail"] == "The key is not valid."
@@ -62,7 +77,12 @@ def test_a_credential_that_nobody_gave_is_refused_without_a_word(stack: Stack, h
 
 def test_a_key_in_other_clothes_is_refused(call: Client, stack: Stack) -> None:
     nobody = Client(stack.url, key="")
-    for credential in (call.key, f"Basic {call.key}", f"Bearer {call.key}x", f"Bearer {key_id(call.key)}"):
+    for credential in (
+        call.key,
+        f"Basic {call.key}",
+        f"Bearer {call.key}x",
+        f"Bearer {key_id(call.key)}",
+    ):
         assert nobody("GET", "/v1/sessions", headers={"Authorization": credential}).status == 401
     assert call("GET", "/v1/sessions").status == 200
 
@@ -78,7 +98,9 @@ def test_an_expired_key_is_refused(stack: Stack) -> None:
     assert Client(stack.url, key)("GET", "/v1/sessions").status == 401
 
 
-@pytest.mark.parametrize("wrong", ["alice%3Fx", "alice%3F", "%2561lice", "alice%00", "alice%25zz", "alice%2F.."])
+@pytest.mark.parametrize(
+    "wrong", ["alice%3Fx", "alice%3F", "%2561lice", "alice%00", "alice%25zz", "alice%2F.."]
+)
 def test_an_id_that_the_gateway_cuts_erases_nobody(call: Client, wrong: str) -> None:
     said = {"memories": [{"type": "fact", "content": "Alice plays chess."}]}
     assert call("POST", "/v1/users/alice/memories", said).status == 201
@@ -88,7 +110,10 @@ def test_an_id_that_the_gateway_cuts_erases_nobody(call: Client, wrong: str) -> 
 
 def test_an_encoded_id_is_the_id_that_it_encodes(call: Client) -> None:
     said = {"user_id": "sarah@example.com", "messages": HELLO["messages"]}
-    assert call("POST", "/v1/sessions/a%3Ab%40c%2Bd%7Ce/messages", said).json["session_id"] == "a:b@c+d|e"
+    assert (
+        call("POST", "/v1/sessions/a%3Ab%40c%2Bd%7Ce/messages", said).json["session_id"]
+        == "a:b@c+d|e"
+    )
     assert call("GET", "/v1/users/sarah%40example.com").json["sessions"]["total"] == 1
 
 
@@ -113,7 +138,9 @@ def test_a_missing_scope_is_a_problem_and_nothing_is_written(stack: Stack) -> No
         writer("GET", "/v1/settings"),
         writer("PUT", "/v1/settings", {}),
     ]
-    assert [(answer.status, answer.json["code"]) for answer in refused] == [(403, "missing_scope")] * 4
+    assert [(answer.status, answer.json["code"]) for answer in refused] == [
+        (403, "missing_scope")
+    ] * 4
     assert reader("GET", "/v1/sessions").json["sessions"] == []
 
 

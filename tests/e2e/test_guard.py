@@ -1,4 +1,6 @@
-"""Who reaches the local AWS: nobody but who is signed with the key of its start, whatever page or name they come by."""
+"""Who reaches the local AWS: nobody but who is signed with the key of its start, whatever page or
+name they come by.
+"""
 
 import http.client
 import json
@@ -42,7 +44,9 @@ def role_of(stack: Stack) -> str:
 def asked(
     stack: Stack, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
 ) -> tuple[int, dict[str, str], str]:
-    """The answer to a raw request, sent to the stack's port whatever its headers say; no Host unless they name one."""
+    """The answer to a raw request, sent to the stack's port whatever its headers say; no Host
+    unless they name one.
+    """
     connection = http.client.HTTPConnection("127.0.0.1", stack.port, timeout=PATIENCE)
     try:
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
@@ -50,7 +54,11 @@ def asked(
             connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+        return (
+            answer.status,
+            {name.lower(): value for name, value in answer.getheaders()},
+            answer.read().decode(),
+        )
     finally:
         connection.close()
 
@@ -62,9 +70,14 @@ def test_a_page_of_another_origin_runs_nothing_reads_nothing_and_resets_nothing(
         pytest.fail(reason) if npm.required() else pytest.skip(reason)
     call.append("s", "Still here.")
     marker = tmp_path / "ran"
-    found = foreign_page.attack(stack.place.endpoint or "", role=role_of(stack), parameter=parameter, marker=marker)
+    found = foreign_page.attack(
+        stack.place.endpoint or "", role=role_of(stack), parameter=parameter, marker=marker
+    )
     assert not marker.exists(), found
-    names = {function["FunctionName"] for function in stack.place.client("lambda").list_functions()["Functions"]}
+    names = {
+        function["FunctionName"]
+        for function in stack.place.client("lambda").list_functions()["Functions"]
+    }
     assert not any(name.startswith(foreign_page.FUNCTION) for name in names)
     assert set(found) == {
         "create", "invoke", "read", "create blindly", "invoke blindly", "reset", "reset blindly",
@@ -115,7 +128,9 @@ def test_another_host_or_origin_is_refused_on_every_route(
 def test_a_request_without_or_with_two_host_headers_is_refused(stack: Stack) -> None:
     for hosts in ("", f"Host: 127.0.0.1:{stack.port}\r\nHost: evil.example\r\n"):
         for version in ("1.0", "1.1"):
-            with socket.create_connection(("127.0.0.1", stack.port), timeout=PATIENCE) as connection:
+            with socket.create_connection(
+                ("127.0.0.1", stack.port), timeout=PATIENCE
+            ) as connection:
                 connection.sendall(
                     f"GET /_ministack/health HTTP/{version}\r\n{hosts}Connection: close\r\n\r\n".encode()
                 )
@@ -126,18 +141,37 @@ def test_a_request_without_or_with_two_host_headers_is_refused(stack: Stack) -> 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "evil.example:{port}"])
 def test_a_web_socket_is_refused(stack: Stack, host: str) -> None:
     headers = {
-        "Host": host.format(port=stack.port), "Origin": EVIL, "Upgrade": "websocket", "Connection": "Upgrade",
-        "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-    }  # fmt: skip
-    status, _, _ = asked(stack, "GET", f"/_aws/execute-api/{stack.outputs['ApiId']}/$default", headers)
+        "Host": host.format(port=stack.port),
+        "Origin": EVIL,
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
+    status, _, _ = asked(
+        stack, "GET", f"/_aws/execute-api/{stack.outputs['ApiId']}/$default", headers
+    )
     assert status == 403
 
 
 @pytest.mark.parametrize(
-    "path", ["reset", "config", "ready", "sqs/messages", "lambda-code/x", "cfn-response/x", "ses/messages", "health/x"]
+    "path",
+    [
+        "reset",
+        "config",
+        "ready",
+        "sqs/messages",
+        "lambda-code/x",
+        "cfn-response/x",
+        "ses/messages",
+        "health/x",
+    ],
 )
 def test_the_local_aws_s_own_routes_are_closed_but_for_health(stack: Stack, path: str) -> None:
-    for host in (f"127.0.0.1:{stack.port}", f"{stack.outputs['ApiId']}.execute-api.localhost:{stack.port}"):
+    for host in (
+        f"127.0.0.1:{stack.port}",
+        f"{stack.outputs['ApiId']}.execute-api.localhost:{stack.port}",
+    ):
         for method in ("GET", "POST", "PUT"):
             assert asked(stack, method, f"/_ministack/{path}", {"Host": host})[0] == 403
     assert asked(stack, "GET", "/_ministack/health", {"Host": f"127.0.0.1:{stack.port}"})[0] == 200
@@ -145,12 +179,19 @@ def test_the_local_aws_s_own_routes_are_closed_but_for_health(stack: Stack, path
 
 
 def session(key: str, secret: str) -> boto3.Session:
-    return boto3.Session(aws_access_key_id=key, aws_secret_access_key=secret, region_name="us-east-1")
+    return boto3.Session(
+        aws_access_key_id=key, aws_secret_access_key=secret, region_name="us-east-1"
+    )
 
 
 def test_a_key_of_no_start_and_a_wrong_signature_are_refused(stack: Stack, parameter: str) -> None:
     own = access_key.read(stack.folder).id
-    for key, secret in (("test", "test"), ("000000000000", "test"), ("AKIAIOSFODNN7EXAMPLE", "x"), (own, "test")):
+    for key, secret in (
+        ("test", "test"),
+        ("000000000000", "test"),
+        ("AKIAIOSFODNN7EXAMPLE", "x"),
+        (own, "test"),
+    ):
         ssm = session(key, secret).client("ssm", endpoint_url=stack.place.endpoint)
         with pytest.raises(ClientError, match="not one of an access key"):
             ssm.get_parameter(Name=parameter, WithDecryption=True)
@@ -168,7 +209,12 @@ def test_nothing_unsigned_reaches_an_aws_api(stack: Stack) -> None:
         {"Authorization": "AWS4-ECDSA-P256-SHA256 Credential=test/"},
     ]
     for headers in refused:
-        for method, path in (("POST", "/"), ("GET", FUNCTIONS), ("GET", "/latest/meta-data/"), ("PUT", "/bucket")):
+        for method, path in (
+            ("POST", "/"),
+            ("GET", FUNCTIONS),
+            ("GET", "/latest/meta-data/"),
+            ("PUT", "/bucket"),
+        ):
             assert asked(stack, method, path, here | headers)[0] == 403
 
 
@@ -178,8 +224,13 @@ def test_a_pre_signed_address_works_until_it_is_changed(stack: Stack) -> None:
     s3 = stack.place.session.client("s3", endpoint_url=stack.place.endpoint, config=signing)
     s3.create_bucket(Bucket=name)
     s3.put_object(Bucket=name, Key="a b/ü.txt", Body=b"stored")
-    url = s3.generate_presigned_url("get_object", Params={"Bucket": name, "Key": "a b/ü.txt"}, ExpiresIn=600)
-    path, here = url.removeprefix(f"http://127.0.0.1:{stack.port}"), {"Host": f"127.0.0.1:{stack.port}"}
+    url = s3.generate_presigned_url(
+        "get_object", Params={"Bucket": name, "Key": "a b/ü.txt"}, ExpiresIn=600
+    )
+    path, here = (
+        url.removeprefix(f"http://127.0.0.1:{stack.port}"),
+        {"Host": f"127.0.0.1:{stack.port}"},
+    )
     assert asked(stack, "GET", path, here)[::2] == (200, "stored")
     assert asked(stack, "GET", path.replace("Expires=600", "Expires=6000"), here)[0] == 403
     assert asked(stack, "DELETE", path, here)[0] == 403
@@ -190,7 +241,9 @@ def test_the_service_is_reached_by_its_own_names_without_a_signature(stack: Stac
     own = f"http://127.0.0.1:{stack.port}"
     page = {"Origin": own, "Sec-Fetch-Site": "same-origin"}  # the page /v1/docs asks like this
     by_path = f"/_aws/execute-api/{api}/$default/v1/sessions"
-    assert asked(stack, "GET", by_path, {"Host": own.removeprefix("http://"), **key, **page})[0] == 200
+    assert (
+        asked(stack, "GET", by_path, {"Host": own.removeprefix("http://"), **key, **page})[0] == 200
+    )
     assert asked(stack, "GET", by_path, {"Host": f"localhost:{stack.port}", **key})[0] == 200
     named = {"Host": f"{api}.execute-api.localhost:{stack.port}", **key}
     assert asked(stack, "GET", "/v1/sessions", named)[0] == 200
@@ -202,7 +255,11 @@ def test_the_access_key_is_for_its_owner_and_no_function_has_it(stack: Stack) ->
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     pid = json.loads((stack.folder / "process.json").read_text())["pid"]
     key = json.loads(file.read_text())
-    family = [process for process in Path("/proc").glob("[0-9]*") if pid in (int(process.name), parent_of(process))]
+    family = [
+        process
+        for process in Path("/proc").glob("[0-9]*")
+        if pid in (int(process.name), parent_of(process))
+    ]
     assert len(family) > 1
     for process in family:
         assert key["secret"] not in str(environment_of(process))

@@ -1,4 +1,6 @@
-"""Sarah's window is flushed into her memory; a later conversation knows her. Without a model: in her own words."""
+"""Sarah's window is flushed into her memory; a later conversation knows her. Without a model: in
+her own words.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +12,9 @@ from tests.e2e.stack import Client, Stack, eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.searches]
 FIRST, LATER = "/v1/sessions/first", "/v1/sessions/later"
-ELIGIBLE = "Then you are eligible, Sarah: 2 years is well over the 6 months, and your review counts."
+ELIGIBLE = (
+    "Then you are eligible, Sarah: 2 years is well over the 6 months, and your review counts."
+)
 SHE_HAS = "I joined 2 years ago"
 
 
@@ -29,7 +33,11 @@ def talk(running: Stack) -> Talk:
     running.use_model(wanted=False)
     call = running.client()
     assert call("PUT", "/v1/static-facts/remote-work", {"content": POLICY}).status == 201
-    call("POST", "/v1/sessions", {"session_id": "first", "user_id": "sarah", "system": SYSTEM, "memory": FLUSHED})
+    call(
+        "POST",
+        "/v1/sessions",
+        {"session_id": "first", "user_id": "sarah", "system": SYSTEM, "memory": FLUSHED},
+    )
     said, contexts, flushes = [], [], []
     for turn in TURNS:
         for role, text in zip(("user", "assistant"), turn, strict=True):
@@ -50,12 +58,16 @@ def is_all_indexed(call: Client, said: list[dict[str, str]]) -> bool:
     asked = {"query": said[-1]["content"], "mode": "vector", "k": 100}
     found = call("POST", "/v1/users/sarah/memories/search", asked)
     total = call("GET", "/v1/users/sarah").json["memories"]["total"] + len(said)
-    return {job["state"] for job in jobs} == {"done"} and len(found.json.get("memories", ())) == total
+    return {job["state"] for job in jobs} == {"done"} and len(
+        found.json.get("memories", ())
+    ) == total
 
 
 def recall(talk: Talk, query: str, **more: Any) -> Any:
     asked = {"query": query, **more}
-    return talk.call.whole("/v1/users/sarah/recall", asked, but=["reranker"])  # it may not read all in its 400 ms
+    return talk.call.whole(
+        "/v1/users/sarah/recall", asked, but=["reranker"]
+    )  # it may not read all in its 400 ms
 
 
 def later(talk: Talk, message: str) -> Any:
@@ -69,10 +81,14 @@ def test_every_context_fits_while_the_window_is_flushed_behind_it(talk: Talk) ->
     for message, context in zip(talk.said, talk.contexts, strict=True):
         assert context["tokens"]["context"] <= FLUSHED["max_tokens"]
         assert context["messages"][-1] == message
-        assert set(context["degraded"]) <= {"vector"}  # whose model and index may need longer on a busy machine
+        assert set(context["degraded"]) <= {
+            "vector"
+        }  # whose model and index may need longer on a busy machine
 
 
-def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_is(talk: Talk) -> None:
+def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_is(
+    talk: Talk,
+) -> None:
     context = talk.call.whole(f"{FIRST}/context", {"message": "So am I eligible?"})
     system, remembered, *recent, _ = context["messages"]
     assert system["content"] == SYSTEM
@@ -80,7 +96,9 @@ def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_i
     assert recent == talk.said[-len(recent) :]
     assert 2 * KEPT_TURNS <= len(recent) < len(talk.said)
     memory = context["memory_prompt"]
-    assert memory.startswith(f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n")
+    assert memory.startswith(
+        f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n"
+    )
     assert "Sarah" in memory
     assert "Marketing" in memory
     assert SHE_HAS in memory
@@ -89,9 +107,13 @@ def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_i
 
 
 def test_what_left_the_window_is_not_lost(talk: Talk) -> None:
-    assert [row["content"] for row in talk.call.history("first")] == [each["content"] for each in talk.said]
+    assert [row["content"] for row in talk.call.history("first")] == [
+        each["content"] for each in talk.said
+    ]
     flushed = talk.call("GET", f"{FIRST}/compactions").json["compactions"]
-    assert [(each["method"], each["summary"]) for each in flushed] == [("flush", None)] * len(talk.flushes)
+    assert [(each["method"], each["summary"]) for each in flushed] == [("flush", None)] * len(
+        talk.flushes
+    )
 
 
 def test_a_new_conversation_of_hers_knows_her_and_the_policy(talk: Talk) -> None:
@@ -105,7 +127,9 @@ def test_a_new_conversation_of_hers_knows_her_and_the_policy(talk: Talk) -> None
 
 
 BESIDE = "What happens if my manager says no?"
-"""The built-in model finds five messages nearer to it than its answer: the block has her question, not that."""
+"""The built-in model finds five messages nearer to it than its answer: the block has her question,
+not that.
+"""
 
 
 @pytest.mark.parametrize(
@@ -132,8 +156,12 @@ def test_what_she_was_told_is_recalled_weeks_later(talk: Talk, question: str, kn
 
 def test_somebody_else_sees_the_policy_and_nothing_of_hers(talk: Talk) -> None:
     memory = {"blocks": FLUSHED["blocks"]}
-    talk.call("POST", "/v1/sessions", {"session_id": "davids", "user_id": "david", "memory": memory})
-    context = talk.call.whole("/v1/sessions/davids/context", {"message": "Which form do I need to apply?"})
+    talk.call(
+        "POST", "/v1/sessions", {"session_id": "davids", "user_id": "david", "memory": memory}
+    )
+    context = talk.call.whole(
+        "/v1/sessions/davids/context", {"message": "Which form do I need to apply?"}
+    )
     assert [fact["content"] for fact in context["static_facts"]] == [POLICY]
     assert context["extracted_facts"] == context["vector_matches"] == []
     assert talk.call("POST", "/v1/users/david/recall", {"query": "Sarah"}).json["memories"] == []

@@ -1,4 +1,6 @@
-"""The client on a fresh machine: the built wheel, in an environment that holds nothing else but what it declares."""
+"""The client on a fresh machine: the built wheel, in an environment that holds nothing else but
+what it declares.
+"""
 
 import os
 import re
@@ -16,8 +18,14 @@ pytestmark = pytest.mark.e2e
 CLIENT = paths.LAYERS / "client"
 
 
-def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_wheel(call: Client, tmp_path: Path) -> None:
-    machine = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "PALIMPSEST"))}
+def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_wheel(
+    call: Client, tmp_path: Path
+) -> None:
+    machine = {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith(("PYTHON", "PALIMPSEST"))
+    }
 
     def run(*command: str | Path, **environment: str) -> str:
         done = subprocess.run(
@@ -27,17 +35,31 @@ def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_whee
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    program = re.findall(r"^```python\n(.*?)^```$", (CLIENT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[0]
+    program = re.findall(
+        r"^```python\n(.*?)^```$", (CLIENT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )[0]
     assert len([line for line in program.splitlines() if line]) <= 10
     shutil.copytree(CLIENT, source := tmp_path / "client")
     uv, python = Path(sys.executable).parent / "uv", tmp_path / "clean" / "bin" / "python"
-    run(uv, "build", "--quiet", "--wheel", "--no-build-isolation", "--python", sys.executable, "--out-dir", tmp_path,
-        source)  # fmt: skip
+    run(
+        uv,
+        "build",
+        "--quiet",
+        "--wheel",
+        "--no-build-isolation",
+        "--python",
+        sys.executable,
+        "--out-dir",
+        tmp_path,
+        source,
+    )
     (wheel,) = tmp_path.glob("palimpsest_memory-*.whl")
     run(uv, "venv", "--quiet", "--python", sys.executable, "clean")
     run(uv, "pip", "install", "--quiet", "--python", python, wheel)
     told = run(python, "-c", program, PALIMPSEST_URL=call.url, PALIMPSEST_API_KEY=call.key)
     assert "I live in Hamburg." in told
     listed = run(uv, "pip", "list", "--python", python)
-    assert {"boto3", "pydantic", "palimpsest "} & {line.partition(" ")[0] for line in listed.splitlines()} == set()
+    assert {"boto3", "pydantic", "palimpsest "} & {
+        line.partition(" ")[0] for line in listed.splitlines()
+    } == set()
     assert list(python.parents[1].glob("lib/*/site-packages/palimpsest_client/py.typed"))

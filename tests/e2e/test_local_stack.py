@@ -44,7 +44,9 @@ class Local:
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder)}
         line = [sys.executable, "-m", *command]
-        return subprocess.run(line, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True)
+        return subprocess.run(
+            line, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True
+        )
 
     def start(self, port: int | str = "") -> str:
         done = self.run("infra.local", "start", "--port", str(port))
@@ -62,10 +64,15 @@ class Local:
         return False
 
     def append_turn(self, number: int, *, session: str) -> int:
-        question = {"role": "user", "content": f"Question {number}: " + "how many days may I work from home? " * 10}
+        question = {
+            "role": "user",
+            "content": f"Question {number}: " + "how many days may I work from home? " * 10,
+        }
         answer = {"role": "assistant", "content": "Three, with your manager's approval. " * 10}
         return self.call(
-            "POST", f"/v1/sessions/{session}/messages", {"user_id": "sarah", "messages": [question, answer]}
+            "POST",
+            f"/v1/sessions/{session}/messages",
+            {"user_id": "sarah", "messages": [question, answer]},
         )[0]
 
     def configure(self, session: str, *, max_tokens: int) -> None:
@@ -90,7 +97,9 @@ class Local:
 
     def items(self, table: str, session: str) -> list[Any]:
         """The items of a session of `make start`'s tenant, in a table of that name."""
-        dynamodb = target.local_session(self.folder).client("dynamodb", endpoint_url=self.endpoint["aws_endpoint"])
+        dynamodb = target.local_session(self.folder).client(
+            "dynamodb", endpoint_url=self.endpoint["aws_endpoint"]
+        )
         values = {":pk": {"S": f"local#{session}"}}
         found: list[Any] = dynamodb.query(
             TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values
@@ -104,7 +113,10 @@ class Local:
         return 0 if snapshot is None else int(snapshot.name) / 1e9
 
     def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> tuple[int, Any]:
-        headers = {"Authorization": f"Bearer {key or self.endpoint['api_key']}", "Content-Type": "application/json"}
+        headers = {
+            "Authorization": f"Bearer {key or self.endpoint['api_key']}",
+            "Content-Type": "application/json",
+        }
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.endpoint["url"] + path, data, headers, method=method)  # noqa: S310
         try:
@@ -135,10 +147,16 @@ def test_the_printed_line_can_be_pasted(greeting: str) -> None:
     assert json.loads(done.stdout)["messages"][0]["seq"] == 1
 
 
-def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which_model_answers(greeting: str) -> None:
-    assert re.search(r"^The API with examples: http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE)
+def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which_model_answers(
+    greeting: str,
+) -> None:
+    assert re.search(
+        r"^The API with examples: http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE
+    )
     assert "make demo" in greeting
-    assert "No model answers: summaries and memories are the conversation's own sentences." in greeting
+    assert (
+        "No model answers: summaries and memories are the conversation's own sentences." in greeting
+    )
 
 
 def test_without_a_key_nobody_comes_in(local: Local, greeting: str) -> None:
@@ -148,7 +166,8 @@ def test_without_a_key_nobody_comes_in(local: Local, greeting: str) -> None:
 def test_a_key_made_by_the_command_works_until_it_is_revoked(local: Local, greeting: str) -> None:
     made = local.run("infra.operate.api_keys", "create", "--tenant", "acme", "--scopes", "read")
     first, second = (
-        local.run("infra.operate.api_keys", "create", "--tenant", "acme").stdout.split()[0] for _ in range(2)
+        local.run("infra.operate.api_keys", "create", "--tenant", "acme").stdout.split()[0]
+        for _ in range(2)
     )
     assert local.call("GET", "/v1/sessions?user_id=sarah", key=made.stdout.split()[0]) == (
         200, {"sessions": [], "next_cursor": None},
@@ -157,10 +176,14 @@ def test_a_key_made_by_the_command_works_until_it_is_revoked(local: Local, greet
     assert len(listed) == 3
     for line in listed:
         assert local.run("infra.operate.api_keys", "revoke", line.split()[0]).returncode == 0
-    assert {local.call("GET", "/v1/sessions?user_id=sarah", key=key)[0] for key in (first, second)} == {403}
+    assert {
+        local.call("GET", "/v1/sessions?user_id=sarah", key=key)[0] for key in (first, second)
+    } == {403}
 
 
-def test_a_taken_port_is_one_sentence_and_a_failure(local: Local, greeting: str, tmp_path: Path) -> None:
+def test_a_taken_port_is_one_sentence_and_a_failure(
+    local: Local, greeting: str, tmp_path: Path
+) -> None:
     port = local.endpoint["aws_endpoint"].rpartition(":")[2]
     done = Local(tmp_path).run("infra.local", "start", "--port", port)
     assert done.returncode == 1
@@ -169,7 +192,9 @@ def test_a_taken_port_is_one_sentence_and_a_failure(local: Local, greeting: str,
     ]
 
 
-def test_a_start_on_a_taken_port_leaves_the_running_stack_as_it_is(local: Local, greeting: str) -> None:
+def test_a_start_on_a_taken_port_leaves_the_running_stack_as_it_is(
+    local: Local, greeting: str
+) -> None:
     before, process = local.endpoint, (local.folder / "process.json").read_text()
     with socket.create_server(("127.0.0.1", 0)) as other:
         done = local.run("infra.local", "start", "--port", str(other.getsockname()[1]))
@@ -179,18 +204,28 @@ def test_a_start_on_a_taken_port_leaves_the_running_stack_as_it_is(local: Local,
     assert local.call("GET", "/v1/sessions?user_id=sarah")[0] == HTTPStatus.OK
 
 
-def test_each_layer_is_unpacked_once_however_many_processes_use_it(local: Local, greeting: str) -> None:
-    """So a first job, here a summary that is waited for, starts a function and unpacks what no other has needed."""
+def test_each_layer_is_unpacked_once_however_many_processes_use_it(
+    local: Local, greeting: str
+) -> None:
+    """So a first job, here a summary that is waited for, starts a function and unpacks what no
+    other has needed.
+    """
     local.configure("pruned", max_tokens=4000)
     for number in range(6):
         assert local.append_turn(number, session="pruned") == 201
-    pruned, answer = local.call("POST", "/v1/sessions/pruned/prune", {"strategy": "summarize", "wait": 20})
+    pruned, answer = local.call(
+        "POST", "/v1/sessions/pruned/prune", {"strategy": "summarize", "wait": 20}
+    )
     assert pruned in (200, 202), answer
     await_summary(local, "pruned")
     processes = processes_of(local.folder)
-    assert all(each["AWS_LAMBDA_RUNTIME_API"] for each in processes)  # they build what they need while they start
+    assert all(
+        each["AWS_LAMBDA_RUNTIME_API"] for each in processes
+    )  # they build what they need while they start
     assert len(processes) >= 5  # authorize, sessions, dispatch, summarize …
-    unpacked = {folder for each in processes for folder in each["_LAMBDA_LAYERS_DIRS"].split(os.pathsep)}
+    unpacked = {
+        folder for each in processes for folder in each["_LAMBDA_LAYERS_DIRS"].split(os.pathsep)
+    }
     assert len(unpacked) <= LAYERS
     assert list((local.folder / "tmp").glob("ministack-lambda-*/layer_*")) == []
     assert sum(file.stat().st_size for file in local.folder.rglob("*") if file.is_file()) < GIGABYTE
@@ -224,18 +259,24 @@ def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the
 ) -> None:
     key = local.endpoint["api_key"]
     local.configure("killed", max_tokens=600)
-    assert [local.append_turn(number, session="killed") for number in range(4)] == [201] * 4  # a job is pending
+    assert [local.append_turn(number, session="killed") for number in range(4)] == [
+        201
+    ] * 4  # a job is pending
     with writing(local, "talk") as acknowledged:
         eventually(lambda: len(acknowledged) > 2 and local.last_snapshot > acknowledged[2][0] + 1)
         os.kill(json.loads((local.folder / "process.json").read_text())["pid"], signal.SIGKILL)
         killed = time.time()
     said = local.start(free_port())
     found = re.search(
-        r"did not end in order. Found its snapshot of (.+?): what was .+ \((\d+) s at most\) is lost", said
+        r"did not end in order. Found its snapshot of (.+?): what was .+ \((\d+) s at most\) is "
+        r"lost",
+        said,
     )
     assert found, said
     saved = time.mktime(time.strptime(found[1], "%Y-%m-%d %H:%M:%S"))
-    assert killed - saved < int(found[2])  # 10, unless a busy machine took long to write the snapshot
+    assert killed - saved < int(
+        found[2]
+    )  # 10, unless a busy machine took long to write the snapshot
 
     kept = [row["content"] for row in local.history("talk")]
     due = [text for at, text in acknowledged if at < saved]
@@ -270,10 +311,15 @@ def test_stopped_under_load_and_started_at_once_on_another_port_it_has_all_and_g
     assert local.append_turn(9, session="stopped") == 201
 
 
-def test_a_reset_forgets_all_but_the_port_the_address_and_the_key(local: Local, greeting: str) -> None:
+def test_a_reset_forgets_all_but_the_port_the_address_and_the_key(
+    local: Local, greeting: str
+) -> None:
     before = local.endpoint
     local.append_turn(1, session="forgotten")
-    assert local.run("infra.local", "reset").stdout.strip() == "The local stack has stopped, and its data is deleted."
+    assert (
+        local.run("infra.local", "reset").stdout.strip()
+        == "The local stack has stopped, and its data is deleted."
+    )
     local.start()
     assert local.endpoint == before
     assert local.call("GET", "/v1/sessions")[1]["sessions"] == []
@@ -283,7 +329,9 @@ def test_a_reset_forgets_all_but_the_port_the_address_and_the_key(local: Local, 
 
 @contextmanager
 def writing(local: Local, session: str) -> Iterator[list[tuple[float, str]]]:
-    """One append after the other until one is not acknowledged; those that are, each with the time of its answer."""
+    """One append after the other until one is not acknowledged; those that are, each with the time
+    of its answer.
+    """
     acknowledged: list[tuple[float, str]] = []
 
     def write() -> None:
@@ -291,7 +339,10 @@ def writing(local: Local, session: str) -> Iterator[list[tuple[float, str]]]:
             while True:
                 text = f"In {session} number {len(acknowledged)} was said."
                 body = {"user_id": "sarah", "messages": [{"role": "user", "content": text}]}
-                if local.call("POST", f"/v1/sessions/{session}/messages", body)[0] != HTTPStatus.CREATED:
+                if (
+                    local.call("POST", f"/v1/sessions/{session}/messages", body)[0]
+                    != HTTPStatus.CREATED
+                ):
                     return
                 acknowledged.append((time.time(), text))
 

@@ -1,4 +1,6 @@
-"""The official MCP clients, in Python and in TypeScript, use a user's memory in both eras of the protocol."""
+"""The official MCP clients, in Python and in TypeScript, use a user's memory in both eras of the
+protocol.
+"""
 
 import json
 import shutil
@@ -32,10 +34,16 @@ def node_command(folder: Path) -> list[str | Path]:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("program", [python_command, node_command])
-def test_an_official_client_uses_the_memory(program: Any, mode: str, call: Client, tmp_path: Path) -> None:
+def test_an_official_client_uses_the_memory(
+    program: Any, mode: str, call: Client, tmp_path: Path
+) -> None:
     url = f"{call.url}/v1/users/sarah/mcp"
     ran = subprocess.run(
-        [*program(tmp_path), url, call.key, mode], check=False, capture_output=True, text=True, timeout=PATIENCE
+        [*program(tmp_path), url, call.key, mode],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     saw = json.loads(ran.stdout)

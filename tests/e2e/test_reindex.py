@@ -1,4 +1,6 @@
-"""The operator's command builds the search index of a running stack anew, while it is used; also for another model."""
+"""The operator's command builds the search index of a running stack anew, while it is used; also
+for another model.
+"""
 
 import contextlib
 import threading
@@ -61,7 +63,9 @@ def aws(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
 def index_of(stack: Stack) -> SearchIndex:
     """The index as the stack's own functions reach it."""
     name = stack.outputs["ReindexFunction"]
-    told = stack.place.client("lambda").get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+    told = stack.place.client("lambda").get_function_configuration(FunctionName=name)[
+        "Environment"
+    ]["Variables"]
     return engines.search_index(SearchSettings.read(told))
 
 
@@ -74,7 +78,9 @@ def remember(call: Client, *texts: str) -> list[str]:
 
 def found(call: Client, query: str) -> set[str]:
     """Nothing while there is no index yet: the first write makes it."""
-    answer = call("POST", "/v1/users/sarah/memories/search", {"query": query, "mode": "keyword", "k": 50})
+    answer = call(
+        "POST", "/v1/users/sarah/memories/search", {"query": query, "mode": "keyword", "k": 50}
+    )
     assert answer.status in (200, 503), answer.text
     return {memory["content"] for memory in answer.json.get("memories", ())}
 
@@ -107,7 +113,9 @@ def degraded(call: Client, query: str) -> list[str]:
     return said
 
 
-def test_what_the_index_lost_is_there_again_and_nothing_of_what_was_written_meanwhile_is_missing(stack: Stack) -> None:
+def test_what_the_index_lost_is_there_again_and_nothing_of_what_was_written_meanwhile_is_missing(
+    stack: Stack,
+) -> None:
     call, index = stack.client(), index_of(stack)
     facts = [f"Fact {number} is about tea." for number in range(12)]
     lost, deleted, *_ = remember(call, *facts)
@@ -117,7 +125,9 @@ def test_what_the_index_lost_is_there_again_and_nothing_of_what_was_written_mean
     eventually(lambda: facts[0] not in found(call, "tea"))
     (before,) = index.indexes()
     with writing(call, deleted=deleted) as written:
-        eventually(lambda: len(written) > 2)  # and the writer goes on, however fast the index is built
+        eventually(
+            lambda: len(written) > 2
+        )  # and the writer goes on, however fast the index is built
         assert "done: " in reindex(stack)
     assert (before in index.indexes(), len(index.indexes())) == (False, 1)
     eventually(lambda: found(call, "tea") == {facts[0], *facts[2:], "We drank tea in the garden."})
@@ -140,7 +150,9 @@ def test_there_is_one_at_a_time_and_it_is_nobodys_to_see(stack: Stack) -> None:
     assert stack.client()("GET", f"/v1/jobs/{first['job_id']}").status == 404
 
 
-def test_after_another_model_was_deployed_words_are_found_until_its_vectors_are_there(newer_model: Stack) -> None:
+def test_after_another_model_was_deployed_words_are_found_until_its_vectors_are_there(
+    newer_model: Stack,
+) -> None:
     call, content = newer_model.client(), "Sarah works in Marketing."
     remember(call, content)
     eventually(lambda: found(call, content) == {content})

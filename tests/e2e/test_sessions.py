@@ -1,4 +1,6 @@
-"""The life of a session through the front door: configure, make room, withdraw, end, delete and begin again."""
+"""The life of a session through the front door: configure, make room, withdraw, end, delete and
+begin again.
+"""
 
 from typing import Any
 
@@ -19,10 +21,24 @@ def shown(call: Client, **query: object) -> list[str]:
 
 
 def test_a_session_is_configured_read_listed_and_ended(call: Client) -> None:
-    created = {"session_id": "s", "user_id": "sarah", "agent_id": "hr", "system": "You help.", "metadata": {"team": 7}}
+    created = {
+        "session_id": "s",
+        "user_id": "sarah",
+        "agent_id": "hr",
+        "system": "You help.",
+        "metadata": {"team": 7},
+    }
     assert call("POST", "/v1/sessions", created).status == 201
-    changed = call("PATCH", PATH, {"memory": {"strategy": "trim", "max_tokens": 900}, "metadata": {"team": None}}).json
-    assert (changed["memory"]["strategy"], changed["system"], changed["metadata"]) == ("trim", "You help.", {})
+    changed = call(
+        "PATCH",
+        PATH,
+        {"memory": {"strategy": "trim", "max_tokens": 900}, "metadata": {"team": None}},
+    ).json
+    assert (changed["memory"]["strategy"], changed["system"], changed["metadata"]) == (
+        "trim",
+        "You help.",
+        {},
+    )
     replaced = call("PUT", PATH, {"system": "You help more."}).json
     assert (replaced["memory"]["strategy"], replaced["system"]) == ("summarize", "You help more.")
     call.append("t", "hello")
@@ -32,9 +48,10 @@ def test_a_session_is_configured_read_listed_and_ended(call: Client) -> None:
     for query, found in queries:
         assert len(call("GET", "/v1/sessions", query=query).json["sessions"]) == found
     assert call("POST", f"{PATH}/end").json["status"] == "ended"
-    assert [each["session_id"] for each in call("GET", "/v1/sessions", query={"status": "ended"}).json["sessions"]] == [
-        "s"
-    ]
+    assert [
+        each["session_id"]
+        for each in call("GET", "/v1/sessions", query={"status": "ended"}).json["sessions"]
+    ] == ["s"]
     call.append("s", "back again")
     assert call.session("s")["status"] == "active"
 
@@ -45,14 +62,21 @@ def test_new_sessions_take_the_tenants_settings(call: Client) -> None:
     assert call("PUT", "/v1/settings", settings).status == 200
     assert call("GET", "/v1/settings").json.items() >= settings.items()
     call.append("s", "hello")
-    assert {name: call.session("s")["memory"][name] for name in settings["memory"]} == settings["memory"]
+    assert {name: call.session("s")["memory"][name] for name in settings["memory"]} == settings[
+        "memory"
+    ]
 
 
 @pytest.mark.parametrize(
     ("memory", "at_most"),
-    [({"strategy": "trim", "max_memory_tokens": 150}, 400), ({"strategy": "delete", "count": 2}, 400)],
+    [
+        ({"strategy": "trim", "max_memory_tokens": 150}, 400),
+        ({"strategy": "delete", "count": 2}, 400),
+    ],
 )
-def test_trim_and_delete_make_room_in_the_append_itself(call: Client, memory: dict[str, Any], at_most: int) -> None:
+def test_trim_and_delete_make_room_in_the_append_itself(
+    call: Client, memory: dict[str, Any], at_most: int
+) -> None:
     call.begin("s", max_tokens=at_most, **memory)
     answers = call.say("s", 12)
     assert all(answer["window"]["tokens"] <= at_most for answer in answers)
@@ -77,7 +101,10 @@ def test_without_short_term_memory_the_context_is_the_newest_turn(call: Client) 
 def test_pruning_by_a_summary_can_be_waited_for(call: Client) -> None:
     call.begin("s", keep_recent_turns=2)
     call.say("s", 6)
-    assert call.ended(call("POST", f"{PATH}/prune", {"strategy": "summarize", "wait": 20}))["state"] == "done"
+    assert (
+        call.ended(call("POST", f"{PATH}/prune", {"strategy": "summarize", "wait": 20}))["state"]
+        == "done"
+    )
     summary, *recent = shown(call)
     assert summary.startswith(PREFIX)
     assert len(recent) == 4
@@ -104,13 +131,20 @@ def test_pruning_first_in_first_out_drops_the_oldest_turns_at_once(call: Client)
 def test_compacting_in_step_answers_with_the_summary_in_place(call: Client) -> None:
     call.begin("s", max_tokens=400, keep_recent_turns=2)
     call.say("s", 10)
-    eventually(lambda: shown(call, compact="sync")[0].startswith(PREFIX))  # it waits 20 s, a busy machine may not end
+    eventually(
+        lambda: shown(call, compact="sync")[0].startswith(PREFIX)
+    )  # it waits 20 s, a busy machine may not end
     assert call.session("s")["compaction"] == "none"
 
 
 def test_a_job_can_be_waited_for_and_says_how_it_went(call: Client) -> None:
     job = call.job(call.overflow("s"))
-    assert (job["kind"], job["state"], job["session_id"], job["error"]) == ("summarize", "done", "s", None)
+    assert (job["kind"], job["state"], job["session_id"], job["error"]) == (
+        "summarize",
+        "done",
+        "s",
+        None,
+    )
     assert job["result"]["messages"] == job["range"]["to"]
     assert call("GET", "/v1/jobs/job_nobody").status == 404
 
@@ -127,16 +161,22 @@ def test_withdrawn_messages_are_gone_from_window_summary_and_history(call: Clien
     call.job(call.overflow("s", about="salaries"))
     (compaction,) = call("GET", f"{PATH}/compactions").json["compactions"]
     said = [row["content"] for row in call.history("s")]
-    job = call.ended(call("DELETE", f"{PATH}/messages", query={"from": compaction["to"] - 1, "wait": 20}))
+    job = call.ended(
+        call("DELETE", f"{PATH}/messages", query={"from": compaction["to"] - 1, "wait": 20})
+    )
     assert (job["state"], job["kind"]) == ("done", "withdraw")
     assert [row["content"] for row in call.history("s")] == said[: compaction["to"] - 2]
-    assert shown(call) == said[: compaction["to"] - 2]  # the summary went too: what it stood for is back
+    assert (
+        shown(call) == said[: compaction["to"] - 2]
+    )  # the summary went too: what it stood for is back
     assert call("GET", f"{PATH}/compactions").json["compactions"] == []
     call.append("s", "going on")
     assert call.history("s")[-1]["seq"] == len(said) + 1
 
 
-def test_a_deleted_session_is_gone_at_once_and_made_again_it_has_nothing_of_the_old(call: Client) -> None:
+def test_a_deleted_session_is_gone_at_once_and_made_again_it_has_nothing_of_the_old(
+    call: Client,
+) -> None:
     pending = call.overflow("s", about="the old life")
     deleted = call("DELETE", PATH)
     assert deleted.status == 202

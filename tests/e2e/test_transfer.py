@@ -1,4 +1,6 @@
-"""A user's data through the front door: exported behind links that expire, erased, and imported as it was."""
+"""A user's data through the front door: exported behind links that expire, erased, and imported as
+it was.
+"""
 
 import httpx2
 import pytest
@@ -12,7 +14,9 @@ USER = "/v1/users/sarah"
 def exported(call: Client) -> str:
     job = call.job(call("POST", f"{USER}/export").json["job_id"])
     assert job["state"] == "done", job
-    return "".join(httpx2.get(link, timeout=PATIENCE).raise_for_status().text for link in job["files"])
+    return "".join(
+        httpx2.get(link, timeout=PATIENCE).raise_for_status().text for link in job["files"]
+    )
 
 
 def test_what_was_exported_and_erased_comes_back_as_it_was(call: Client) -> None:
@@ -28,16 +32,22 @@ def test_what_was_exported_and_erased_comes_back_as_it_was(call: Client) -> None
     job = call.job(call("POST", f"{USER}/import", {"data": text}).json["job_id"])
     assert (job["state"], job["result"]["conflicts"]) == ("done", 0), job
     assert exported(call) == text
-    near = call("POST", f"{USER}/vectors/search", {"namespace": "maps", "values": [0.9, 0.1], "top_k": 1}).json
+    near = call(
+        "POST", f"{USER}/vectors/search", {"namespace": "maps", "values": [0.9, 0.1], "top_k": 1}
+    ).json
     assert [one["id"] for one in near["matches"]] == ["east"]
 
 
-def test_the_address_of_an_export_gives_nothing_once_what_it_holds_is_redacted(call: Client) -> None:
+def test_the_address_of_an_export_gives_nothing_once_what_it_holds_is_redacted(
+    call: Client,
+) -> None:
     call.append("tuesday", "My pin is 4711.")
     done = call.job(call("POST", f"{USER}/export").json["job_id"])
     (link,) = done["files"]
     assert "4711" in httpx2.get(link, timeout=PATIENCE).text
-    redacted = call("PATCH", "/v1/sessions/tuesday/messages/1", {"content": "My pin is [redacted]."})
+    redacted = call(
+        "PATCH", "/v1/sessions/tuesday/messages/1", {"content": "My pin is [redacted]."}
+    )
     receipt = call.job(redacted.json["job_id"])["receipt"]
     assert receipt["exports"] == {"state": "done", "count": 1}
     gone = httpx2.get(link, timeout=PATIENCE)

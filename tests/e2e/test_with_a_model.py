@@ -1,4 +1,6 @@
-"""With a key for a model: it writes the summaries, and what it does wrong harms neither appends nor contexts."""
+"""With a key for a model: it writes the summaries, and what it does wrong harms neither appends nor
+contexts.
+"""
 
 import threading
 import time
@@ -27,7 +29,9 @@ def compactions(call: Client) -> list[Any]:
     return found
 
 
-def test_the_model_is_asked_once_and_its_summary_is_what_the_next_one_sees(call: Client, openai_api: OpenAIApi) -> None:
+def test_the_model_is_asked_once_and_its_summary_is_what_the_next_one_sees(
+    call: Client, openai_api: OpenAIApi
+) -> None:
     job = call.job(call.overflow("s", about="<b>chairs</b>"))
     assert (job["state"], job["usage"]["model_calls"]) == ("done", 1)
     (asked,) = openai_api.requests
@@ -37,12 +41,18 @@ def test_the_model_is_asked_once_and_its_summary_is_what_the_next_one_sees(call:
     assert "chairs" not in instructions["content"]
     assert "&lt;b&gt;chairs&lt;/b&gt;" in conversation["content"]
     (compaction,) = compactions(call)
-    assert (compaction["method"], compaction["model"], compaction["summary"]) == ("model", MODEL, SUMMARY)
+    assert (compaction["method"], compaction["model"], compaction["summary"]) == (
+        "model",
+        MODEL,
+        SUMMARY,
+    )
     context = call("GET", "/v1/sessions/s/context").json
     assert context["messages"][0]["content"] == f"CONVERSATION SUMMARY: {SUMMARY}"
 
 
-def test_a_model_that_is_busy_is_asked_again_when_it_said_and_not_before(call: Client, openai_api: OpenAIApi) -> None:
+def test_a_model_that_is_busy_is_asked_again_when_it_said_and_not_before(
+    call: Client, openai_api: OpenAIApi
+) -> None:
     openai_api.script(Step(status=429, retry_after="2"), Step(status=500, retry_after="1"))
     begun = time.monotonic()
     job = call.job(call.overflow("s"))
@@ -75,7 +85,9 @@ def test_a_model_that_stays_away_fails_the_job_and_nothing_else_until_it_is_driv
     assert len(openai_api.requests) == RECEIVES
     assert call.session("s")["compaction"] == "failed"
     appended += call.say("s", 3, first=200)
-    assert all(answer["overflow"] is None for answer in appended)  # one job an attempt, not one an append
+    assert all(
+        answer["overflow"] is None for answer in appended
+    )  # one job an attempt, not one an append
     context = call("GET", "/v1/sessions/s/context").json
     assert (context["compaction"], context["tokens"]["context"] <= 400) == ("failed", True)
     assert compactions(call) == []
@@ -90,6 +102,8 @@ def test_a_model_that_stays_away_fails_the_job_and_nothing_else_until_it_is_driv
 def test_the_key_of_the_model_is_in_no_log(call: Client, stack: Stack) -> None:
     begun = time.time()
     call.job(call.overflow("s"))
-    eventually(lambda: any(f'"{call.tenant}"' in line for line in stack.logs("Summarize", since=begun)))
+    eventually(
+        lambda: any(f'"{call.tenant}"' in line for line in stack.logs("Summarize", since=begun))
+    )
     lines = stack.logs("Summarize", since=begun)
     assert not any("sk-test" in line or SUMMARY in line for line in lines)

@@ -1,4 +1,6 @@
-"""With a key for a model: it extracts and answers, in its own words; what it does wrong is tried again, not lost."""
+"""With a key for a model: it extracts and answers, in its own words; what it does wrong is tried
+again, not lost.
+"""
 
 import json
 import re
@@ -18,7 +20,11 @@ DOWN = Step(status=500, retry_after="1")
 RECEIVES = 4
 KNOWN = (
     ("I work in Marketing", "The user's name is Sarah and she works in Marketing.", "department"),
-    ("you are eligible, Sarah", "Sarah is eligible for remote work: she has 2 years with the company.", "eligibility"),
+    (
+        "you are eligible, Sarah",
+        "Sarah is eligible for remote work: she has 2 years with the company.",
+        "eligibility",
+    ),
     ("form HR-101 with the weekdays", "Sarah applies for remote work with form HR-101.", None),
 )
 """What the double knows to remember: where these words are said, this memory under this topic."""
@@ -30,20 +36,32 @@ def remember(data: str) -> str:
     said = re.findall(r'<message number="(\d+)"[^>]*>(.*?)</message>', conversation, re.DOTALL)
     told = [
         {
-            "type": "fact", "content": content, "messages": [int(number)], "quote": words, "topic": topic,
-            "subject": "user", "keywords": [], "queries": [], "importance": 0.9, "confidence": 1.0,
+            "type": "fact",
+            "content": content,
+            "messages": [int(number)],
+            "quote": words,
+            "topic": topic,
+            "subject": "user",
+            "keywords": [],
+            "queries": [],
+            "importance": 0.9,
+            "confidence": 1.0,
         }
         for number, text in said
         for words, content, topic in KNOWN
         if words in unescape(text)
-    ]  # fmt: skip
+    ]
     return json.dumps({"memories": told})
 
 
 def cite(data: str) -> str:
     """An answer that rests on the first memory that speaks of HR-101; none if there is none."""
     found = re.search(r'<memory id="(m\d+)"[^>]*>[^<]*HR-101', data)
-    said = {"answer": "With form HR-101.", "citations": [found.group(1)]} if found else {"answer": "", "citations": []}
+    said = (
+        {"answer": "With form HR-101.", "citations": [found.group(1)]}
+        if found
+        else {"answer": "", "citations": []}
+    )
     return json.dumps(said)
 
 
@@ -88,7 +106,10 @@ def test_the_models_memories_are_verified_counted_and_told_by_their_source(call:
     assert contents(call) == {content for _, content, _ in KNOWN}
     for row in call("GET", "/v1/users/sarah/memories").json["memories"]:
         said = {each["seq"]: each["content"] for each in call.history("first")}
-        assert (row["method"], row["source"]["quote"] in said[row["source"]["seqs"][0]]) == ("model", True)
+        assert (row["method"], row["source"]["quote"] in said[row["source"]["seqs"][0]]) == (
+            "model",
+            True,
+        )
 
 
 def test_an_answer_is_the_models_and_cites_what_it_rests_on(call: Client) -> None:
@@ -114,7 +135,9 @@ def test_prose_is_asked_for_again_then_tried_again_then_parked_and_at_ones_word_
     assert len(call.history("first")) == 8
     (listed,) = call("GET", "/v1/jobs", query={"user_id": "sarah", "state": "failed"}).json["jobs"]
     assert listed["job_id"] == failed["job_id"]
-    eventually(lambda: stack.take(DEAD_LETTERS))  # whose alarm rang: nobody after us is to find it there
+    eventually(
+        lambda: stack.take(DEAD_LETTERS)
+    )  # whose alarm rang: nobody after us is to find it there
 
     again = call("POST", f"/v1/jobs/{failed['job_id']}/retry")
     assert again.status == 202
@@ -125,12 +148,17 @@ def test_prose_is_asked_for_again_then_tried_again_then_parked_and_at_ones_word_
     assert (refused.status, refused.json["code"]) == (409, "job_not_failed")
 
 
-def test_after_a_flush_memory_names_her_her_department_and_that_she_is_eligible(call: Client) -> None:
+def test_after_a_flush_memory_names_her_her_department_and_that_she_is_eligible(
+    call: Client,
+) -> None:
     first = {"session_id": "first", "user_id": "sarah", "system": SYSTEM, "memory": FLUSHED}
     assert call("POST", "/v1/sessions", first).status == 201
     flushes = []
     for turn in TURNS:
-        said = [{"role": role, "content": text} for role, text in zip(("user", "assistant"), turn, strict=True)]
+        said = [
+            {"role": role, "content": text}
+            for role, text in zip(("user", "assistant"), turn, strict=True)
+        ]
         answer = call("POST", "/v1/sessions/first/messages", {"messages": said}).json
         if answer["overflow"]:
             flushes.append(call.job(answer["overflow"]["job_id"]))
@@ -140,5 +168,7 @@ def test_after_a_flush_memory_names_her_her_department_and_that_she_is_eligible(
     assert call("POST", "/v1/sessions", later).status == 201
     for session in ("first", "later"):
         context = call("GET", f"/v1/sessions/{session}/context").json
-        assert {content for _, content, _ in KNOWN} <= {row["content"] for row in context["extracted_facts"]}
+        assert {content for _, content, _ in KNOWN} <= {
+            row["content"] for row in context["extracted_facts"]
+        }
         assert "Sarah is eligible for remote work" in context["memory_prompt"]

@@ -1,1 +1,3 @@
-"""The real engines that tests run against, each set up from a package registry and started on loopback."""
+"""The real engines that tests run against, each set up from a package registry and started on
+loopback.
+"""

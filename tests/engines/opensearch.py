@@ -33,4 +33,6 @@ if __name__ == "__main__":
     try:
         install()
     except CannotRun as error:
-        sys.exit(str(error)) if required() else print(f"{error}: what needs it is skipped", file=sys.stderr)
+        sys.exit(str(error)) if required() else print(
+            f"{error}: what needs it is skipped", file=sys.stderr
+        )

@@ -1,4 +1,6 @@
-"""Two syntheses for all tests here: the three stages as they are, and with a search domain each; cdk-nag on them."""
+"""Two syntheses for all tests here: the three stages as they are, and with a search domain each;
+cdk-nag on them.
+"""
 
 import contextlib
 import json
@@ -29,18 +31,29 @@ class Template:
     path: Path
 
     def of_type(self, kind: str) -> Resources:
-        found = {name: each["Properties"] for name, each in self.body["Resources"].items() if each["Type"] == kind}
+        found = {
+            name: each["Properties"]
+            for name, each in self.body["Resources"].items()
+            if each["Type"] == kind
+        }
         assert found, f"the template has no {kind}"
         return found
 
     def functions(self) -> Resources:
         """Functions by the name they have in functions/."""
-        return {name.split("Function")[0].lower(): each for name, each in self.of_type("AWS::Lambda::Function").items()}
+        return {
+            name.split("Function")[0].lower(): each
+            for name, each in self.of_type("AWS::Lambda::Function").items()
+        }
 
     def statements(self, function: str) -> list[dict[str, Any]]:
         """What a function's role may do."""
         policies = self.of_type("AWS::IAM::Policy")
-        mine = [each for name, each in policies.items() if name.startswith(f"{function.capitalize()}Role")]
+        mine = [
+            each
+            for name, each in policies.items()
+            if name.startswith(f"{function.capitalize()}Role")
+        ]
         return [statement for policy in mine for statement in policy["PolicyDocument"]["Statement"]]
 
     def mappings(self, *, streams: bool) -> list[dict[str, Any]]:
@@ -76,7 +89,9 @@ def without_search(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 @pytest.fixture(scope="session")
 def prod_on_tables(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    """The stage `prod` with the tables of the search index; its assets stand beside it as they are uploaded."""
+    """The stage `prod` with the tables of the search index; its assets stand beside it as they are
+    uploaded.
+    """
     return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "prod", staged=True, search="dynamodb")
 
 
@@ -94,7 +109,9 @@ def with_openai(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 
 def of_one_stage(folder: Path, stage: str, *, staged: bool = False, **context: str) -> Template:
-    """Where no test reads the assets they are not staged: copying them would take most of a synthesis."""
+    """Where no test reads the assets they are not staged: copying them would take most of a
+    synthesis.
+    """
     with _plainly():
         _synthesize(folder, {**context, "stage": stage}, staged=staged)
     return _template(folder, stage)

@@ -28,7 +28,9 @@ from infra.local.decoding import passed_on
     ],
 )
 def test_a_path_arrives_as_it_was_seen_to_arrive_on_aws(once: str, arrives: str | None) -> None:
-    """`once` is what MiniStack makes of the path that was sent: it keeps `%25`, and decodes the rest once."""
+    """`once` is what MiniStack makes of the path that was sent: it keeps `%25`, and decodes the
+    rest once.
+    """
     assert passed_on(once) == arrives
 
 
@@ -36,7 +38,9 @@ def test_a_function_gets_the_path_that_is_passed_on_and_none_for_one_that_is_ref
     gateway: Any = types.ModuleType("gateway")
     seen: list[tuple[str, Any]] = []
 
-    async def invoke(integration: Any, api_id: str, stage: str, path: str, method: str, **more: Any) -> Any:
+    async def invoke(
+        integration: Any, api_id: str, stage: str, path: str, method: str, **more: Any
+    ) -> Any:
         seen.append((path, more["path_params"]))
         return 200, {}, b""
 
@@ -44,7 +48,9 @@ def test_a_function_gets_the_path_that_is_passed_on_and_none_for_one_that_is_ref
     decoding.install(gateway)
 
     def sent(path: str) -> int:
-        answer = gateway._invoke_lambda_proxy({}, "api", "$default", path, "DELETE", path_params={"proxy": path})
+        answer = gateway._invoke_lambda_proxy(
+            {}, "api", "$default", path, "DELETE", path_params={"proxy": path}
+        )
         status: int = asyncio.run(answer)[0]
         return status
 

@@ -31,6 +31,10 @@ process.kill()
 
 def test_all_lines_of_a_call_are_in_its_log_however_slowly_they_are_read() -> None:
     ran = subprocess.run(  # noqa: S603
-        [ministack.install(), "-c", PROGRAM], cwd=paths.PROJECT, capture_output=True, text=True, check=True
+        [ministack.install(), "-c", PROGRAM],
+        cwd=paths.PROJECT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert ran.stdout.splitlines() == ["['a 0', 'a 1', 'a 2']", "['b 0', 'b 1', 'b 2']"]

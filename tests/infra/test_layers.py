@@ -28,7 +28,11 @@ assert query_terms("running").words
 connected("https://search.example", region="us-east-1")
 connected("http://127.0.0.1:9200")
 """
-KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
+KEYS = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 AGENT = """
 import sys
 from palimpsest_client import AsyncPalimpsest, Palimpsest
@@ -97,13 +101,22 @@ def packages(name: str, wheels: Wheels = ON_AWS) -> Path:
 
 def test_what_every_function_carries_has_no_model_client_and_no_tracer() -> None:
     there = {path.name for path in packages("runtime").iterdir()}
-    assert {"aws_lambda_powertools", "botocore", "pydantic", "tiktoken", "tiktoken_ranks", "cachetools"} <= there
+    assert {
+        "aws_lambda_powertools",
+        "botocore",
+        "pydantic",
+        "tiktoken",
+        "tiktoken_ranks",
+        "cachetools",
+    } <= there
     assert any(name.startswith("Stemmer.") for name in there)
     assert not {"openai", "opensearchpy", "numpy", "aws_xray_sdk"} & there
 
 
 def test_the_models_layer_repeats_nothing_of_the_one_beneath() -> None:
-    runtime, models = ({path.name for path in packages(name).iterdir()} for name in ("runtime", "models"))
+    runtime, models = (
+        {path.name for path in packages(name).iterdir()} for name in ("runtime", "models")
+    )
     assert "openai" in models
     assert not runtime & models
 
@@ -117,14 +130,33 @@ def test_no_layer_holds_what_only_unused_parts_of_libraries_import() -> None:
 @pytest.mark.parametrize(
     "script",
     [EMBED, SEARCH, MODEL, GRAPH, TOKENS, SDK, LATE],
-    ids=["embeds", "searches", "asks a model", "queries a graph", "checks a token", "calls AWS", "reads any event"],
+    ids=[
+        "embeds",
+        "searches",
+        "asks a model",
+        "queries a graph",
+        "checks a token",
+        "calls AWS",
+        "reads any event",
+    ],
 )
 def test_what_is_left_is_enough(script: str) -> None:
     """Nothing is on the path but the layers: site-packages are switched off."""
-    layers = [paths.LAYERS / "core" / "python", *(packages(name, on_this_machine()) for name in (*ALL, "tokens"))]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, layers)), **KEYS}
+    layers = [
+        paths.LAYERS / "core" / "python",
+        *(packages(name, on_this_machine()) for name in (*ALL, "tokens")),
+    ]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join(map(str, layers)),
+        **KEYS,
+    }
     done = subprocess.run(  # noqa: S603 - the Python that functions run on
-        [pythons.function_python(), "-S", "-c", script], env=environment, check=False, capture_output=True, text=True
+        [pythons.function_python(), "-S", "-c", script],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 
@@ -156,7 +188,12 @@ def test_the_engine_of_graphs_is_packed_for_the_functions_processor() -> None:
 
 
 def unzipped(*layers: str) -> int:
-    return sum(path.stat().st_size for name in layers for path in packages(name).rglob("*") if path.is_file())
+    return sum(
+        path.stat().st_size
+        for name in layers
+        for path in packages(name).rglob("*")
+        if path.is_file()
+    )
 
 
 def test_layers_stay_below_lambdas_limit_with_the_builtin_models_too() -> None:
@@ -165,7 +202,9 @@ def test_layers_stay_below_lambdas_limit_with_the_builtin_models_too() -> None:
 
 
 def test_the_sdk_knows_the_services_that_functions_call_and_no_others() -> None:
-    services = {path.name for path in (packages("runtime") / "botocore" / "data").iterdir() if path.is_dir()}
+    services = {
+        path.name for path in (packages("runtime") / "botocore" / "data").iterdir() if path.is_dir()
+    }
     assert services == layer_build.SERVICES
 
 
@@ -177,11 +216,15 @@ def test_the_sdks_data_is_what_a_call_reads_and_no_more() -> None:
     assert not [*data.rglob("service-2.json.gz")]
     assert not any(re.search(r'"documentation": "[^"]', model.read_text()) for model in models)
     assert (data / "endpoints.json").stat().st_size < 100_000
-    assert (data / "endpoints.json").stat().st_nlink == 1, "shared with the installer's cache, and so with all else"
+    assert (data / "endpoints.json").stat().st_nlink == 1, (
+        "shared with the installer's cache, and so with all else"
+    )
 
 
 def test_a_layer_holds_the_versions_that_are_locked() -> None:
-    locked = dict(re.findall(r"^([\w-]+)==([\w.]+)", layer_build.lock_of("runtime").read_text(), re.MULTILINE))
+    locked = dict(
+        re.findall(r"^([\w-]+)==([\w.]+)", layer_build.lock_of("runtime").read_text(), re.MULTILINE)
+    )
     found = {
         each.name.lower().replace("_", "-"): each.version
         for each in metadata.distributions(path=[str(packages("runtime"))])
@@ -200,7 +243,9 @@ def test_another_platform_is_another_layer() -> None:
     assert layer_build.hash_of("runtime", on_other_python) != layer_build.hash_of("runtime", ON_AWS)
 
 
-def test_the_library_and_its_packages_ship_bytecode_that_is_never_checked_against_its_source() -> None:
+def test_the_library_and_its_packages_ship_bytecode_that_is_never_checked_against_its_source() -> (
+    None
+):
     wheels = on_this_machine()
     tag = f"cpython-{wheels.python.replace('.', '')}"
     for folder in (
@@ -209,13 +254,17 @@ def test_the_library_and_its_packages_ship_bytecode_that_is_never_checked_agains
     ):
         for source in folder.glob("*.py"):
             bytecode = (folder / "__pycache__" / f"{source.stem}.{tag}.pyc").read_bytes()
-            assert int.from_bytes(bytecode[4:8], "little") == 0b01, source  # a hash, unchecked (PEP 552)
+            assert int.from_bytes(bytecode[4:8], "little") == 0b01, (
+                source
+            )  # a hash, unchecked (PEP 552)
 
 
 def test_the_library_s_layer_holds_its_sources_and_nothing_else() -> None:
     built = layer_build.build_core(on_this_machine()).folder / "python"
     source = paths.LAYERS / "core" / "python"
-    there, here = ({path.relative_to(root) for path in root.rglob("*.py")} for root in (built, source))
+    there, here = (
+        {path.relative_to(root) for path in root.rglob("*.py")} for root in (built, source)
+    )
     assert there == here
     suffixes = {path.suffix for path in built.rglob("*") if path.is_file()}
     assert suffixes <= {".py", ".pyc", ".md", ".json", ".typed", ".html", ".css", ".js", ".marshal"}
@@ -232,8 +281,16 @@ def test_a_function_starts_without_compiling_the_methods_of_a_dataclass(wheels: 
 def compiled_by(function: str, library: Path) -> int:
     """How many texts `dataclass` compiles while a function loads what it serves."""
     places = [paths.FUNCTIONS / function, library, packages("runtime", on_this_machine())]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, places)), **KEYS}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join(map(str, places)),
+        **KEYS,
+    }
     done = subprocess.run(  # noqa: S603 - the Python that functions run on
-        [pythons.function_python(), "-S", "-c", COMPILED], env=environment, check=True, capture_output=True, text=True
+        [pythons.function_python(), "-S", "-c", COMPILED],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return int(done.stdout)

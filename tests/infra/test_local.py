@@ -12,7 +12,12 @@ from infra import paths
 from infra.local import deploy, endpoint
 from infra.local.processes import CannotRun, end, has_ended, on_its_own
 
-SOURCES = ("cdk.json", "functions/site/handler.py", "infra/stack.py", "layers/runtime/requirements.txt")
+SOURCES = (
+    "cdk.json",
+    "functions/site/handler.py",
+    "infra/stack.py",
+    "layers/runtime/requirements.txt",
+)
 APP = """
 import json, os
 from pathlib import Path
@@ -26,7 +31,9 @@ files = {"one": {"source": {"path": str(built.resolve())}, "destinations": {"her
 told = {**context, "url": (Path(os.environ["PALIMPSEST_LOCAL_DIR"]) / "index").as_uri()}
 (assembly / "Palimpsest-local.template.json").write_text(json.dumps(told))
 """
-"""In place of the CDK: a template of what it was told, and an asset that stands outside the assembly."""
+"""In place of the CDK: a template of what it was told, and an asset that stands outside the
+assembly.
+"""
 
 
 @pytest.fixture
@@ -46,7 +53,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def template(search: str = "") -> dict[str, str]:
-    found: dict[str, str] = json.loads((deploy.assembly_of(search) / "Palimpsest-local.template.json").read_text())
+    found: dict[str, str] = json.loads(
+        (deploy.assembly_of(search) / "Palimpsest-local.template.json").read_text()
+    )
     return found
 
 
@@ -81,7 +90,9 @@ def test_a_stack_is_synthesized_once_for_all_folders_until_a_source_or_setting_c
     assert is_synthesized(capsys)
 
 
-def test_an_assembly_whose_layers_are_gone_is_made_anew(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_assembly_whose_layers_are_gone_is_made_anew(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert is_synthesized(capsys)
     shutil.rmtree(project / ".build" / "layers")
     assert is_synthesized(capsys)
@@ -99,7 +110,10 @@ def test_each_start_has_its_own_folder_server_and_model_in_the_assembly_that_it_
     monkeypatch.setenv("CHAT_MODEL", "gpt-4.1")
     second = template()
     assert second["url"] == (project / "with a space" / "index").as_uri()
-    assert (second["openai_base_url"], second["chat_model"]) == ('http://127.0.0.1:9/"v1"', "gpt-4.1")
+    assert (second["openai_base_url"], second["chat_model"]) == (
+        'http://127.0.0.1:9/"v1"',
+        "gpt-4.1",
+    )
     assert len(list((project / ".build" / "assemblies").iterdir())) == 1
 
 

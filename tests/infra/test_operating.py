@@ -46,7 +46,9 @@ def place() -> Iterator[Target]:
     server.start()
     try:
         yield Target(
-            "Palimpsest-test", boto3.Session(region_name=REGION), f"http://{HOST}:{server.get_host_and_port()[1]}"
+            "Palimpsest-test",
+            boto3.Session(region_name=REGION),
+            f"http://{HOST}:{server.get_host_and_port()[1]}",
         )
     finally:
         server.stop()
@@ -63,13 +65,16 @@ def tables(place: Target) -> dict[str, str]:
     for output in TABLES:
         made[output] = sessions_table(place.endpoint)
         client.update_continuous_backups(
-            TableName=made[output], PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+            TableName=made[output],
+            PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True},
         )
         client.put_item(TableName=made[output], Item={"pk": {"S": output}, "sk": {"S": "x"}})
     return made
 
 
-def test_all_tables_are_restored_to_one_second_beside_those_in_use(place: Target, tables: dict[str, str]) -> None:
+def test_all_tables_are_restored_to_one_second_beside_those_in_use(
+    place: Target, tables: dict[str, str]
+) -> None:
     restore = Restore(place, tables)
     made = restore(moment := restore.moment(None))
     assert made == {name: f"{name}-restored-{moment:%Y%m%d%H%M%S}" for name in tables.values()}
@@ -79,9 +84,14 @@ def test_all_tables_are_restored_to_one_second_beside_those_in_use(place: Target
         assert client.scan(TableName=name)["Count"] == 1
         new, old = (client.describe_table(TableName=each)["Table"] for each in (made[name], name))
         assert new.get("StreamSpecification") == old.get("StreamSpecification")
-        expiry = [client.describe_time_to_live(TableName=each)["TimeToLiveDescription"] for each in (made[name], name)]
+        expiry = [
+            client.describe_time_to_live(TableName=each)["TimeToLiveDescription"]
+            for each in (made[name], name)
+        ]
         assert expiry[0] == expiry[1]
-        backups = client.describe_continuous_backups(TableName=made[name])["ContinuousBackupsDescription"]
+        backups = client.describe_continuous_backups(TableName=made[name])[
+            "ContinuousBackupsDescription"
+        ]
         assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
 
 
@@ -91,11 +101,16 @@ def test_nothing_is_restored_if_one_table_can_not_be(place: Target, tables: dict
     with pytest.raises(SystemExit, match="can be restored from"):
         restore.moment(datetime(2020, 1, 1, tzinfo=UTC))
     client.update_continuous_backups(
-        TableName=tables["MemoriesTable"], PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": False}
+        TableName=tables["MemoriesTable"],
+        PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": False},
     )
     with pytest.raises(SystemExit, match="has no backups"):
         restore.moment(None)
-    assert not [name for name in client.list_tables()["TableNames"] if name.startswith(tables["MemoriesTable"] + "-")]
+    assert not [
+        name
+        for name in client.list_tables()["TableNames"]
+        if name.startswith(tables["MemoriesTable"] + "-")
+    ]
 
 
 # API keys
@@ -117,7 +132,11 @@ def ring(place: Target) -> KeyRing:
 def test_a_created_key_lets_its_tenant_in(ring: KeyRing) -> None:
     secret = ring.keys.create("acme", scopes=("read", "admin"), label="laptop")
     found = ring.authorize(f"Bearer {secret}")
-    assert (found.tenant, found.scopes, found.expires_at) == ("acme", frozenset({"read", "admin"}), None)
+    assert (found.tenant, found.scopes, found.expires_at) == (
+        "acme",
+        frozenset({"read", "admin"}),
+        None,
+    )
     assert ring.keys.works(secret)
 
 
@@ -132,7 +151,9 @@ def test_a_key_is_revoked_by_its_id_the_beginning_of_it_or_its_label(
 
 
 @pytest.mark.parametrize("text", ["desk", "", "0 no such id"])
-def test_what_means_several_keys_or_none_revokes_nothing_and_says_so(ring: KeyRing, text: str) -> None:
+def test_what_means_several_keys_or_none_revokes_nothing_and_says_so(
+    ring: KeyRing, text: str
+) -> None:
     secrets = [ring.keys.create("acme", scopes=("read",), label="desk") for _ in range(2)]
     with pytest.raises(SystemExit, match=r"means 2 keys; nothing was revoked|There is no key"):
         revoke(ring, text)
@@ -205,7 +226,9 @@ class Begun(Reindex):
 
 
 @pytest.mark.parametrize(("state", "is_done"), [("done", True), ("failed", False)])
-def test_a_reindexing_is_followed_to_its_end(place: Target, state: JobState, *, is_done: bool) -> None:
+def test_a_reindexing_is_followed_to_its_end(
+    place: Target, state: JobState, *, is_done: bool
+) -> None:
     table = sessions_table(place.endpoint)
     jobs = DynamoDbJobs(table, region="us-east-1", endpoint=place.endpoint)
     job = replace(on_user(OWNER, kind="reindex", epoch=0, payload=ReindexPayload(), now=1), id=JOB)
@@ -218,7 +241,11 @@ def test_a_reindexing_is_followed_to_its_end(place: Target, state: JobState, *, 
     ]
     said: list[str] = []
     outputs = {"ReindexFunction": "reindex", "SessionsTable": table}
-    ended = follow(Begun(place, outputs), say=said.append, pause=lambda _: jobs.finish(replace(job, **moves.pop(0))))
+    ended = follow(
+        Begun(place, outputs),
+        say=said.append,
+        pause=lambda _: jobs.finish(replace(job, **moves.pop(0))),
+    )
     assert (ended, moves) == (is_done, [])
     assert said[:4] == [
         f"already running: {JOB}",
@@ -252,9 +279,14 @@ class Queues:
     def groups(self, output: str) -> list[str | None]:
         """The message group of each message that is received."""
         answer = self.sqs.receive_message(
-            QueueUrl=self.outputs[output], MaxNumberOfMessages=10, AttributeNames=["All"], VisibilityTimeout=0
+            QueueUrl=self.outputs[output],
+            MaxNumberOfMessages=10,
+            AttributeNames=["All"],
+            VisibilityTimeout=0,
         )
-        return [message["Attributes"].get("MessageGroupId") for message in answer.get("Messages", ())]
+        return [
+            message["Attributes"].get("MessageGroupId") for message in answer.get("Messages", ())
+        ]
 
     def bodies(self, output: str) -> list[dict[str, Any]]:
         answer = self.sqs.receive_message(QueueUrl=self.outputs[output], MaxNumberOfMessages=10)
@@ -263,7 +295,9 @@ class Queues:
     def waiting(self, output: str) -> int:
         """Messages in the queue, also those that are hidden."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = self.sqs.get_queue_attributes(QueueUrl=self.outputs[output], AttributeNames=names)["Attributes"]
+        found = self.sqs.get_queue_attributes(QueueUrl=self.outputs[output], AttributeNames=names)[
+            "Attributes"
+        ]
         return sum(map(int, found.values()))
 
     def put_job(self, kind: str, state: str = "pending", name: str = JOB) -> dict[str, Any]:
@@ -288,7 +322,11 @@ def queues(place: Target) -> Queues:
 RECORD = {"tenant": "acme", "user": "sarah", "record_id": "mem_1"}
 MESSAGE = {"tenant": "acme", "session": "onboarding-7", "seq": 12}
 REDACTED = {"tenant": "acme", "job_id": "job_7"}
-EVENT = {"name": "MemoryCreated", "tenant": "acme", "ids": {"user_id": "sarah", "memory_id": "mem_1"}}
+EVENT = {
+    "name": "MemoryCreated",
+    "tenant": "acme",
+    "ids": {"user_id": "sarah", "memory_id": "mem_1"},
+}
 
 
 def test_dead_letters_go_back_to_the_queue_they_are_for(place: Target, queues: Queues) -> None:
@@ -296,17 +334,26 @@ def test_dead_letters_go_back_to_the_queue_they_are_for(place: Target, queues: Q
         queues.send("DeadLettersUrl", {**NOTICE, "job_id": f"job_{number}"})
     for other in (RECORD, MESSAGE, REDACTED, EVENT):
         queues.send("DeadLettersUrl", other)
-    assert Redrive(place, queues.outputs).dead_letters() == ({"Summarize": 12, "Embed": 3, "Events": 1}, [])
+    assert Redrive(place, queues.outputs).dead_letters() == (
+        {"Summarize": 12, "Embed": 3, "Events": 1},
+        [],
+    )
     assert queues.waiting("DeadLettersUrl") == queues.waiting("SweepQueueUrl") == 0
     assert queues.waiting("SummarizeQueueUrl") == 12
-    assert set(queues.groups("SummarizeQueueUrl")) == set(queues.groups("EmbedQueueUrl")) == {"acme"}
+    assert (
+        set(queues.groups("SummarizeQueueUrl")) == set(queues.groups("EmbedQueueUrl")) == {"acme"}
+    )
     assert {frozenset(body) for body in queues.bodies("EmbedQueueUrl")} == {
         frozenset(each) for each in (RECORD, MESSAGE, REDACTED)
     }
 
 
-@pytest.mark.parametrize("body", ["not JSON", "[]", "7", {"kind": "unknown"}, {"kind": ["summarize"]}, {"seq": 1}])
-def test_a_dead_letter_that_no_queue_is_for_stays(place: Target, queues: Queues, body: dict[str, Any] | str) -> None:
+@pytest.mark.parametrize(
+    "body", ["not JSON", "[]", "7", {"kind": "unknown"}, {"kind": ["summarize"]}, {"seq": 1}]
+)
+def test_a_dead_letter_that_no_queue_is_for_stays(
+    place: Target, queues: Queues, body: dict[str, Any] | str
+) -> None:
     queues.send("DeadLettersUrl", body)
     moved, stay = Redrive(place, queues.outputs).dead_letters()
     assert (moved, len(stay)) == ({}, 1)
@@ -322,8 +369,12 @@ def test_a_dead_letter_whose_tenant_is_no_group_goes_back_without_one(
     assert queues.groups("SummarizeQueueUrl") == [None]
 
 
-@pytest.mark.parametrize(("kind", "queue"), [("summarize", "Summarize"), ("delete", "Sweep"), ("withdraw", "Sweep")])
-def test_a_parked_record_starts_its_job(place: Target, queues: Queues, kind: str, queue: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "queue"), [("summarize", "Summarize"), ("delete", "Sweep"), ("withdraw", "Sweep")]
+)
+def test_a_parked_record_starts_its_job(
+    place: Target, queues: Queues, kind: str, queue: str
+) -> None:
     queues.send("ParkedQueueUrl", {"event_id": "1", "keys": queues.put_job(kind)})
     assert Redrive(place, queues.outputs).parked() == (1, [])
     assert queues.groups(f"{queue}QueueUrl") == ["acme"]
@@ -339,21 +390,32 @@ def test_a_parked_record_starts_its_job(place: Target, queues: Queues, kind: str
 def test_a_parked_change_reaches_the_index_again(
     place: Target, queues: Queues, owner: str, name: str, change: dict[str, Any]
 ) -> None:
-    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": {"pk": {"S": owner}, "sk": {"S": name}}})
+    queues.send(
+        "ParkedQueueUrl", {"event_id": "1", "keys": {"pk": {"S": owner}, "sk": {"S": name}}}
+    )
     assert Redrive(place, queues.outputs).parked() == (1, [])
     assert queues.bodies("EmbedQueueUrl") == [change]
 
 
 @pytest.mark.parametrize("name", ["head", "settings", "c#000000000012", "t#city"])
-def test_a_parked_item_that_stands_for_no_work_is_let_go(place: Target, queues: Queues, name: str) -> None:
-    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": {"pk": {"S": "acme#sarah"}, "sk": {"S": name}}})
+def test_a_parked_item_that_stands_for_no_work_is_let_go(
+    place: Target, queues: Queues, name: str
+) -> None:
+    queues.send(
+        "ParkedQueueUrl", {"event_id": "1", "keys": {"pk": {"S": "acme#sarah"}, "sk": {"S": name}}}
+    )
     assert Redrive(place, queues.outputs).parked() == (0, [])
     assert queues.waiting("ParkedQueueUrl") == 0
 
 
-def test_a_parked_change_is_nothing_to_a_stack_without_search(place: Target, queues: Queues) -> None:
+def test_a_parked_change_is_nothing_to_a_stack_without_search(
+    place: Target, queues: Queues
+) -> None:
     outputs = {name: value for name, value in queues.outputs.items() if name != "EmbedQueueUrl"}
-    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": {"pk": {"S": "acme#sarah"}, "sk": {"S": "r#mem_1"}}})
+    queues.send(
+        "ParkedQueueUrl",
+        {"event_id": "1", "keys": {"pk": {"S": "acme#sarah"}, "sk": {"S": "r#mem_1"}}},
+    )
     assert Redrive(place, outputs).parked() == (0, [])
 
 
@@ -375,7 +437,9 @@ class OneByOne:
         return self._stream.get_records(**asked, Limit=1)
 
 
-def test_a_parked_batch_is_read_to_its_end_however_many_answers_that_takes(place: Target, queues: Queues) -> None:
+def test_a_parked_batch_is_read_to_its_end_however_many_answers_that_takes(
+    place: Target, queues: Queues
+) -> None:
     jobs = [f"job_{number}" for number in range(4)]
     for name in jobs[:3]:
         queues.put_job("summarize", name=name)
@@ -389,28 +453,39 @@ def test_a_parked_batch_is_read_to_its_end_however_many_answers_that_takes(place
 
 
 def batch(place: Target, queues: Queues) -> dict[str, Any]:
-    """What Lambda parks of a batch that it gave up: where it stands in the stream, and no record."""
+    """What Lambda parks of a batch that it gave up: where it stands in the stream, and no
+    record.
+    """
     table = queues.dynamodb.describe_table(TableName=queues.outputs["SessionsTable"])["Table"]
     streams = place.client("dynamodbstreams")
     arn = table["LatestStreamArn"]
     (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
-    begin = streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")
+    begin = streams.get_shard_iterator(
+        StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+    )
     records = streams.get_records(ShardIterator=begin["ShardIterator"])["Records"]
     first, last = (records[place]["dynamodb"]["SequenceNumber"] for place in (0, -1))
     return {
-        "streamArn": arn, "shardId": shard["ShardId"], "startSequenceNumber": first, "endSequenceNumber": last,
+        "streamArn": arn,
+        "shardId": shard["ShardId"],
+        "startSequenceNumber": first,
+        "endSequenceNumber": last,
         "batchSize": len(records),
-    }  # fmt: skip
+    }
 
 
 def test_a_parked_job_that_has_ended_is_not_started_again(place: Target, queues: Queues) -> None:
-    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": queues.put_job("summarize", state="done")})
+    queues.send(
+        "ParkedQueueUrl", {"event_id": "1", "keys": queues.put_job("summarize", state="done")}
+    )
     assert Redrive(place, queues.outputs).parked() == (0, [])
     assert queues.waiting("ParkedQueueUrl") == queues.waiting("SummarizeQueueUrl") == 0
 
 
 @pytest.mark.parametrize("body", ["not JSON", "[]", {"event_id": "1", "keys": None}])
-def test_a_parked_message_that_names_no_job_stays(place: Target, queues: Queues, body: dict[str, Any] | str) -> None:
+def test_a_parked_message_that_names_no_job_stays(
+    place: Target, queues: Queues, body: dict[str, Any] | str
+) -> None:
     queues.send("ParkedQueueUrl", body)
     started, stay = Redrive(place, queues.outputs).parked()
     assert (started, len(stay)) == (0, 1)
@@ -418,7 +493,9 @@ def test_a_parked_message_that_names_no_job_stays(place: Target, queues: Queues,
 
 
 def test_redriven_jobs_go_where_the_dispatcher_sends_new_ones() -> None:
-    names = {name.upper(): name for name in DispatchSettings.model_fields if name.endswith("_queue_url")}
+    names = {
+        name.upper(): name for name in DispatchSettings.model_fields if name.endswith("_queue_url")
+    }
     told = DispatchSettings.read(
         {
             "STAGE": "test",
@@ -428,7 +505,9 @@ def test_redriven_jobs_go_where_the_dispatcher_sends_new_ones() -> None:
             **names,
         }
     )
-    sent = {kind: url.removesuffix("_queue_url").capitalize() for kind, url in queue_urls(told).items()}
+    sent = {
+        kind: url.removesuffix("_queue_url").capitalize() for kind, url in queue_urls(told).items()
+    }
     assert sent == QUEUE_OF_KIND
     assert set(sent) == set(get_args(JobKind))
 
@@ -439,21 +518,30 @@ def test_redriven_jobs_go_where_the_dispatcher_sends_new_ones() -> None:
 def test_the_openai_key_is_stored_encrypted_and_removed_again(place: Target) -> None:
     ssm, outputs = place.client("ssm"), {"OpenAiKeyParameter": "/palimpsest/test/openai-api-key"}
     openai_key.store(place, outputs, "sk-made-up")
-    assert ssm.get_parameter(Name=outputs["OpenAiKeyParameter"])["Parameter"]["Type"] == "SecureString"
+    assert (
+        ssm.get_parameter(Name=outputs["OpenAiKeyParameter"])["Parameter"]["Type"] == "SecureString"
+    )
     for _ in range(2):  # removing what is not there does no harm
         openai_key.store(place, outputs, "")
     with pytest.raises(ssm.exceptions.ParameterNotFound):
         ssm.get_parameter(Name=outputs["OpenAiKeyParameter"])
 
 
-def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_in_use_is_said_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PALIMPSEST_LOCAL_DIR", str(tmp_path))
-    with socket.create_server((HOST, 0)) as other, pytest.raises(CannotRun, match="in use by another program"):
+    with (
+        socket.create_server((HOST, 0)) as other,
+        pytest.raises(CannotRun, match="in use by another program"),
+    ):
         ministack.start(other.getsockname()[1])
 
 
 @pytest.mark.parametrize("wanted", ["0", "65536", "99999", "abc", "-1", "٤٥٦٦", "45 66"])
-def test_a_port_that_is_none_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+def test_a_port_that_is_none_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
     monkeypatch.setenv("PALIMPSEST_LOCAL_DIR", str(tmp_path))
     with pytest.raises(SystemExit) as refused:
         local_stack.main(["start", "--port", wanted])
@@ -462,15 +550,27 @@ def test_a_port_that_is_none_is_said_in_one_line(tmp_path: Path, monkeypatch: py
 
 
 def test_a_line_of_the_logs_shows_time_function_level_message_and_request() -> None:
-    told = {"level": "INFO", "message": "appended", "correlation_id": "abc=", "function_request_id": "x", "tokens": 7}
-    shown = logs.readable(json.dumps(told), group="/palimpsest/local/SessionsLog7F2A", at=1_700_000_000_000)
+    told = {
+        "level": "INFO",
+        "message": "appended",
+        "correlation_id": "abc=",
+        "function_request_id": "x",
+        "tokens": 7,
+    }
+    shown = logs.readable(
+        json.dumps(told), group="/palimpsest/local/SessionsLog7F2A", at=1_700_000_000_000
+    )
     assert shown.split() == [shown.split()[0], "sessions", "INFO", "appended", "abc="]
     assert re.fullmatch(r"\d\d:\d\d:\d\d", shown.split()[0])
-    assert logs.readable("out of memory", group="/x/EmbedLogA", at=0).endswith("  embed      out of memory")
+    assert logs.readable("out of memory", group="/x/EmbedLogA", at=0).endswith(
+        "  embed      out of memory"
+    )
 
 
 @pytest.mark.parametrize(("noted", "at_stake"), [("3", "10 s"), ("24", "24 s")])
-def test_a_start_after_a_kill_says_how_much_was_at_stake(tmp_path: Path, noted: str, at_stake: str) -> None:
+def test_a_start_after_a_kill_says_how_much_was_at_stake(
+    tmp_path: Path, noted: str, at_stake: str
+) -> None:
     snapshot = tmp_path / "1767225600000000000"
     snapshot.mkdir()
     (snapshot / saved_state.AT_STAKE).write_text(noted)

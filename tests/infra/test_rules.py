@@ -25,9 +25,17 @@ def test_cdk_nag_finds_nothing_that_is_not_accepted_with_a_reason(
 
 
 def test_cfn_lint_finds_nothing(synthesized: Synthesized, with_domains: Synthesized) -> None:
-    differing = (synthesized.local, synthesized.prod, with_domains.dev)  # others have nothing more: see test_stages.py
+    differing = (
+        synthesized.local,
+        synthesized.prod,
+        with_domains.dev,
+    )  # others have nothing more: see test_stages.py
     templates = [str(each.path) for each in differing]
-    ignored = ["-i", "W3005", "E3039"]  # a dependency that the CDK states twice; attributes of a vector index
+    ignored = [
+        "-i",
+        "W3005",
+        "E3039",
+    ]  # a dependency that the CDK states twice; attributes of a vector index
     lint = [str(Path(sys.executable).with_name("cfn-lint")), *ignored, "-t", *templates]
     done = subprocess.run(lint, check=False, capture_output=True, text=True)  # noqa: S603
     assert done.returncode == 0, done.stdout
@@ -44,7 +52,10 @@ def test_callers_may_name_the_configured_model_and_those_of_the_operators_list(
 ) -> None:
     for function in ("sessions", "memories", "summarize"):
         assert prod.functions()[function]["Environment"]["Variables"]["MODELS"] == "gpt-4.1-nano"
-        assert with_models.functions()[function]["Environment"]["Variables"]["MODELS"] == "gpt-4.1,gpt-4.1-mini"
+        assert (
+            with_models.functions()[function]["Environment"]["Variables"]["MODELS"]
+            == "gpt-4.1,gpt-4.1-mini"
+        )
 
 
 ROUTE = "AWS::ApiGatewayV2::Route"
@@ -65,13 +76,23 @@ def test_tokens_of_an_issuer_take_the_place_of_keys(tmp_path: Path) -> None:
         assert function["Environment"]["Variables"]["JWT_ISSUER"] == "https://issuer.example"
     assert authorize["Environment"]["Variables"]["JWT_AUDIENCE"] == "palimpsest,other"
     assert len(authorize["Layers"]) == len(site["Layers"]) + 1  # what checks tokens, and only there
-    assert sum(authorize["Layers"][-1] in each["Properties"]["Layers"] for each in functions.values()) == 1
+    assert (
+        sum(authorize["Layers"][-1] in each["Properties"]["Layers"] for each in functions.values())
+        == 1
+    )
     policies = template.find_resources("AWS::IAM::Policy")
-    (allowed,) = (each["Properties"] for name, each in policies.items() if name.startswith("AuthorizeRole"))
+    (allowed,) = (
+        each["Properties"] for name, each in policies.items() if name.startswith("AuthorizeRole")
+    )
     assert "dynamodb" not in json.dumps(allowed)  # it sees no key
     (authorizer,) = template.find_resources("AWS::ApiGatewayV2::Authorizer").values()
-    assert (authorizer["Properties"]["AuthorizerType"], authorizer["Properties"]["IdentitySource"]) == ("REQUEST", [])
-    asked = {each["Properties"]["AuthorizationType"] for each in template.find_resources(ROUTE).values()}
+    assert (
+        authorizer["Properties"]["AuthorizerType"],
+        authorizer["Properties"]["IdentitySource"],
+    ) == ("REQUEST", [])
+    asked = {
+        each["Properties"]["AuthorizationType"] for each in template.find_resources(ROUTE).values()
+    }
     assert asked == {"NONE", "CUSTOM"}
 
 
@@ -96,7 +117,14 @@ def test_a_choice_that_would_let_everybody_in_is_refused(context: dict[str, Any]
         ("dev", {"search": "embedded"}),
         ("prod", {"search": "embedded"}),
         ("prod", {"embedding": "minilm"}),
-        ("prod", {"embedding": "builtin", "embedding_model": "nomic-embed-text", "embedding_dimension": "768"}),
+        (
+            "prod",
+            {
+                "embedding": "builtin",
+                "embedding_model": "nomic-embed-text",
+                "embedding_dimension": "768",
+            },
+        ),
         ("prod", {"embedding_model": "bge-small-en-v1.5-int8", "embedding_dimension": "384"}),
         ("prod", {"embedding_model": "nomic-embed-text"}),
         ("prod", {"embedding_model": "nomic-embed-text", "embedding_dimension": "many"}),
@@ -109,15 +137,23 @@ def test_a_search_that_a_stage_cannot_have_is_refused(stage: str, context: dict[
 
 
 def test_search_and_its_model_follow_the_stage_unless_told() -> None:
-    told = stage_named("prod", {"search": "none", "embedding_model": "bge-m3", "embedding_dimension": "1024"}.get)
+    told = stage_named(
+        "prod", {"search": "none", "embedding_model": "bge-m3", "embedding_dimension": "1024"}.get
+    )
     assert (told.search, told.embedding) == ("none", Embedding("bge-m3", 1_024))
-    assert [stage_named(name).search for name in ("local", "dev", "prod")] == ["embedded", "dynamodb", "opensearch"]
+    assert [stage_named(name).search for name in ("local", "dev", "prod")] == [
+        "embedded",
+        "dynamodb",
+        "opensearch",
+    ]
 
 
 def test_vectors_need_no_key_unless_the_deployer_chooses_a_server() -> None:
     assert {stage_named(name).embedding for name in ("local", "dev", "prod")} == {BUILTIN}
     assert (SPACE.model, SPACE.dimension) == (BUILTIN.model, BUILTIN.dimension)
-    assert stage_named("prod", {"embedding": "openai"}.get).embedding == Embedding("text-embedding-3-small", 1_536)
+    assert stage_named("prod", {"embedding": "openai"}.get).embedding == Embedding(
+        "text-embedding-3-small", 1_536
+    )
     told = {"embedding": "openai", "embedding_model": "bge-m3", "embedding_dimension": "1024"}
     assert stage_named("prod", told.get).embedding == Embedding("bge-m3", 1_024)
 
@@ -130,9 +166,15 @@ def test_choices_left_out_have_their_defaults() -> None:
 
 
 def test_types_are_checked_with_all_of_the_cdk_that_is_used_and_its_base_classes() -> None:
-    """Of the CDK mypy leaves the rest out: what is missing here would be checked no longer, without a word."""
+    """Of the CDK mypy leaves the rest out: what is missing here would be checked no longer, without
+    a word.
+    """
     project = tomllib.loads((paths.PROJECT / "pyproject.toml").read_text())
-    read = next(each for each in project["tool"]["mypy"]["overrides"] if each.get("follow_imports") == "normal")
+    read = next(
+        each
+        for each in project["tool"]["mypy"]["overrides"]
+        if each.get("follow_imports") == "normal"
+    )
     files = [*(paths.PROJECT / "infra").rglob("*.py"), *Path(__file__).parent.glob("*.py")]
     used = {name for file in files for name in cdk_modules(ast.parse(file.read_text()))}
     based = {
@@ -143,11 +185,15 @@ def test_types_are_checked_with_all_of_the_cdk_that_is_used_and_its_base_classes
         for base in each.__mro__
         if base.__module__.startswith("aws_cdk")
     }
-    assert {"aws_cdk.aws_lambda", "aws_cdk.interfaces.aws_sqs"} <= used | based <= set(read["module"])
+    assert (
+        {"aws_cdk.aws_lambda", "aws_cdk.interfaces.aws_sqs"} <= used | based <= set(read["module"])
+    )
 
 
 def cdk_modules(tree: ast.AST) -> Iterator[str]:
-    """The modules of the CDK that a file imports, also those whose names are imported from the package."""
+    """The modules of the CDK that a file imports, also those whose names are imported from the
+    package.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("aws_cdk"):
             named = [f"{node.module}.{each.name}" for each in node.names if each.name.islower()]

@@ -30,7 +30,9 @@ def url(template: Template, function: str) -> Any:
     return template.functions()[function]["Environment"]["Variables"]["SEARCH_URL"]
 
 
-def test_a_domain_encrypts_at_rest_between_nodes_and_on_the_way_to_it(with_domains: Synthesized) -> None:
+def test_a_domain_encrypts_at_rest_between_nodes_and_on_the_way_to_it(
+    with_domains: Synthesized,
+) -> None:
     for template in (with_domains.local, with_domains.dev, with_domains.prod):
         domain = domain_of(template)
         assert domain["EncryptionAtRestOptions"]["Enabled"] is True
@@ -48,8 +50,14 @@ def test_prod_uses_the_accounts_own_key_and_two_zones(prod: Template) -> None:
 
 def test_a_domain_lets_in_the_roles_of_functions_and_nobody_else(prod: Template) -> None:
     statements = domain_of(prod)["AccessPolicies"]["Statement"]
-    roles = {statement["Principal"]["AWS"]["Fn::GetAtt"][0].split("Role")[0] for statement in statements}
-    assert roles == {name.capitalize() for name, each in prod.functions().items() if "SEARCH_URL" in variables(each)}
+    roles = {
+        statement["Principal"]["AWS"]["Fn::GetAtt"][0].split("Role")[0] for statement in statements
+    }
+    assert roles == {
+        name.capitalize()
+        for name, each in prod.functions().items()
+        if "SEARCH_URL" in variables(each)
+    }
     for statement in statements:
         assert statement["Effect"] == "Allow"
         assert all(place.startswith("*") for place in places(statement))
@@ -57,14 +65,24 @@ def test_a_domain_lets_in_the_roles_of_functions_and_nobody_else(prod: Template)
 
 def places(statement: dict[str, Any]) -> set[str]:
     """What a statement is about within the domain."""
-    named = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
-    return {json.dumps(each).partition(":domain/palimpsest-prod/")[2].partition('"')[0] for each in named}
+    named = (
+        statement["Resource"]
+        if isinstance(statement["Resource"], list)
+        else [statement["Resource"]]
+    )
+    return {
+        json.dumps(each).partition(":domain/palimpsest-prod/")[2].partition('"')[0]
+        for each in named
+    }
 
 
 def test_what_only_searches_may_not_write_documents(prod: Template) -> None:
     posts = {
         function: {
-            place for each in prod.statements(function) if "es:ESHttpPost" in each["Action"] for place in places(each)
+            place
+            for each in prod.statements(function)
+            if "es:ESHttpPost" in each["Action"]
+            for place in places(each)
         }
         for function in ("memories", "embed", "reindex")
     }
@@ -97,9 +115,14 @@ def test_plain_http_is_for_the_local_stage_alone(with_domains: Synthesized) -> N
 
 
 def test_functions_of_one_machine_share_a_file(synthesized: Synthesized) -> None:
-    assert url(synthesized.local, "embed") == (paths.local_state() / "search" / "index.sqlite").as_uri()
+    assert (
+        url(synthesized.local, "embed")
+        == (paths.local_state() / "search" / "index.sqlite").as_uri()
+    )
     assert Path(paths.local_state()).is_absolute()
-    assert "AWS::OpenSearchService::Domain" not in kinds(synthesized.local, names(synthesized.local))
+    assert "AWS::OpenSearchService::Domain" not in kinds(
+        synthesized.local, names(synthesized.local)
+    )
 
 
 def test_without_search_there_is_nothing_that_would_index_or_cost(
@@ -110,15 +133,25 @@ def test_without_search_there_is_nothing_that_would_index_or_cost(
     assert kinds(with_domains.dev, domain - tables) == {"AWS::OpenSearchService::Domain"}
     assert kinds(synthesized.dev, tables - domain) == {"AWS::DynamoDB::Table"}
     assert kinds(synthesized.dev, tables - nothing) == {
-        "AWS::DynamoDB::Table", "AWS::Lambda::Function", "AWS::IAM::Role", "AWS::IAM::Policy",
-        "AWS::Logs::LogGroup", "AWS::SQS::Queue", "AWS::SQS::QueuePolicy", "AWS::Lambda::EventSourceMapping",
-    }  # fmt: skip
+        "AWS::DynamoDB::Table",
+        "AWS::Lambda::Function",
+        "AWS::IAM::Role",
+        "AWS::IAM::Policy",
+        "AWS::Logs::LogGroup",
+        "AWS::SQS::Queue",
+        "AWS::SQS::QueuePolicy",
+        "AWS::Lambda::EventSourceMapping",
+    }
 
 
 def test_the_vector_index_is_there_from_the_first_deployment_and_as_the_library_asks_it(
     synthesized: Synthesized,
 ) -> None:
-    tables = {name: each for name, each in synthesized.dev.of_type("AWS::DynamoDB::Table").items() if "Search" in name}
+    tables = {
+        name: each
+        for name, each in synthesized.dev.of_type("AWS::DynamoDB::Table").items()
+        if "Search" in name
+    }
     (vectors,) = (each for each in tables.values() if "VectorIndexes" in each)
     (index,) = vectors["VectorIndexes"]
     assert index["IndexName"] == VECTOR_INDEX
@@ -133,14 +166,18 @@ def test_the_vector_index_is_there_from_the_first_deployment_and_as_the_library_
     assert any(dimension in name for name in tables), "another dimension is another table"
 
 
-def test_functions_are_given_both_tables_and_search_vectors_of_the_index_alone(synthesized: Synthesized) -> None:
+def test_functions_are_given_both_tables_and_search_vectors_of_the_index_alone(
+    synthesized: Synthesized,
+) -> None:
     scheme, words, slash, vectors = url(synthesized.dev, "memories")["Fn::Join"][1]
     assert (scheme, slash) == ("dynamodb://", "/")
     assert "Words" in words["Ref"]
     assert "Vectors" in vectors["Ref"]
     for function in ("memories", "embed", "reindex"):
         (allowed,) = (
-            each for each in synthesized.dev.statements(function) if "dynamodb:SearchVectors" in each["Action"]
+            each
+            for each in synthesized.dev.statements(function)
+            if "dynamodb:SearchVectors" in each["Action"]
         )
         assert json.dumps(allowed["Resource"]).endswith(f'/index/{VECTOR_INDEX}"]]}}')
 
@@ -148,15 +185,27 @@ def test_functions_are_given_both_tables_and_search_vectors_of_the_index_alone(s
 def test_who_only_searches_writes_to_no_table_of_the_index(synthesized: Synthesized) -> None:
     for statement in synthesized.dev.statements("memories"):
         if "SearchWords" in json.dumps(statement["Resource"]):
-            assert set(statement["Action"]) == {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+            assert set(statement["Action"]) == {
+                "dynamodb:GetItem",
+                "dynamodb:BatchGetItem",
+                "dynamodb:Query",
+            }
 
 
-def test_tables_of_the_index_use_the_accounts_own_key_where_the_stage_has_one(prod_on_tables: Template) -> None:
+def test_tables_of_the_index_use_the_accounts_own_key_where_the_stage_has_one(
+    prod_on_tables: Template,
+) -> None:
     tables = prod_on_tables.of_type("AWS::DynamoDB::Table")
-    assert all(each["SSESpecification"]["SSEEnabled"] for name, each in tables.items() if "Search" in name)
+    assert all(
+        each["SSESpecification"]["SSEEnabled"] for name, each in tables.items() if "Search" in name
+    )
     assert sum("Search" in name for name in tables) == 2
 
 
 def test_a_lost_index_is_no_loss(prod: Template) -> None:
-    (domain,) = (each for each in prod.body["Resources"].values() if each["Type"] == "AWS::OpenSearchService::Domain")
+    (domain,) = (
+        each
+        for each in prod.body["Resources"].values()
+        if each["Type"] == "AWS::OpenSearchService::Domain"
+    )
     assert domain["DeletionPolicy"] == "Delete"  # it is made anew from the tables

@@ -11,13 +11,27 @@ from infra.app import chosen_stages, feature_flags
 from tests.infra.conftest import Synthesized
 
 VARIES_WITH_DATA = {
-    "Architectures", "CompatibleArchitectures", "S3Key",  # the wheels' platform
-    "DefaultRouteSettings", "ScalingConfig",  # sizes
-    "RetentionInDays", "DeletionPolicy", "UpdateReplacePolicy", "DeletionProtectionEnabled",  # retention, protection
-    "SSESpecification", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsKeyId", "EncryptionAtRestOptions",  # encryption
+    "Architectures",
+    "CompatibleArchitectures",
+    "S3Key",  # the wheels' platform
+    "DefaultRouteSettings",
+    "ScalingConfig",  # sizes
+    "RetentionInDays",
+    "DeletionPolicy",
+    "UpdateReplacePolicy",
+    "DeletionProtectionEnabled",  # retention, protection
+    "SSESpecification",
+    "SqsManagedSseEnabled",
+    "KmsMasterKeyId",
+    "KmsKeyId",
+    "EncryptionAtRestOptions",  # encryption
     "BucketEncryption",
-    "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION", "ClusterConfig", "EBSOptions",  # search
-}  # fmt: skip
+    "SEARCH_URL",
+    "EMBEDDING_MODEL",
+    "EMBEDDING_DIMENSION",
+    "ClusterConfig",
+    "EBSOptions",  # search
+}
 ONLY_WHERE_HTTPS = {"AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy", "AWS::S3::BucketPolicy"}
 ONLY_WITH_KEY = {"AWS::KMS::Key"}
 
@@ -55,7 +69,9 @@ def resources(synthesized: Synthesized, stage: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stage", ["local", "dev"])
-def test_a_stage_differs_from_prod_only_by_the_listed_data(with_domains: Synthesized, stage: str) -> None:
+def test_a_stage_differs_from_prod_only_by_the_listed_data(
+    with_domains: Synthesized, stage: str
+) -> None:
     assert resources(with_domains, stage) == resources(with_domains, "prod")
 
 
@@ -73,7 +89,11 @@ def test_only_prod_protects_its_data(synthesized: Synthesized) -> None:
     for stage in ("local", "dev", "prod"):
         template = getattr(synthesized, stage)
         is_prod = stage == "prod"
-        for table in (each for each in template.body["Resources"].values() if each["Type"] == "AWS::DynamoDB::Table"):
+        for table in (
+            each
+            for each in template.body["Resources"].values()
+            if each["Type"] == "AWS::DynamoDB::Table"
+        ):
             assert table["DeletionPolicy"] == ("Retain" if is_prod else "Delete")
             assert table["Properties"]["DeletionProtectionEnabled"] is is_prod
 
@@ -84,15 +104,19 @@ def test_what_goes_to_aws_is_not_the_local_stage_unless_it_is_named() -> None:
 
 
 DECLINED = {
-    "@aws-cdk/aws-lambda:recognizeLayerVersion": "It sorts layers; ours are in the order in which they count.",
-    "@aws-cdk/aws-iam:minimizePolicies": "It merges grants; each is read and tested as its own statement.",
+    "@aws-cdk/aws-lambda:recognizeLayerVersion": "It sorts layers; ours are in the order in which "
+    "they count.",
+    "@aws-cdk/aws-iam:minimizePolicies": "It merges grants; each is read and tested as its own "
+    "statement.",
 }
 
 
 def test_every_flag_that_the_cdk_recommends_is_set_but_those_we_decline() -> None:
     recommended = _recommended_flags()
     assert feature_flags() == recommended | dict.fromkeys(DECLINED, False)
-    assert all(recommended[name] is True for name in DECLINED), "a flag is declined that nobody recommends"
+    assert all(recommended[name] is True for name in DECLINED), (
+        "a flag is declined that nobody recommends"
+    )
 
 
 def _recommended_flags() -> dict[str, Any]:

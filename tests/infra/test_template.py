@@ -22,18 +22,32 @@ def name_of(logical_id: str) -> str:
 
 
 def test_every_working_queue_has_dead_letters(prod: Template) -> None:
-    queues = {name_of(logical_id): queue for logical_id, queue in prod.of_type("AWS::SQS::Queue").items()}
-    assert set(queues) == {"DeadLetters", "Parked", "Events"} | {name.capitalize() for name in WORKERS}
+    queues = {
+        name_of(logical_id): queue for logical_id, queue in prod.of_type("AWS::SQS::Queue").items()
+    }
+    assert set(queues) == {"DeadLetters", "Parked", "Events"} | {
+        name.capitalize() for name in WORKERS
+    }
     for name, queue in queues.items():
         if name in ("DeadLetters", "Parked"):
             assert "RedrivePolicy" not in queue
         else:
-            assert queue["RedrivePolicy"]["maxReceiveCount"] == (RECEIVES | {"events": 480})[name.lower()]
-            assert name_of(queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]) == "DeadLetters"
+            assert (
+                queue["RedrivePolicy"]["maxReceiveCount"]
+                == (RECEIVES | {"events": 480})[name.lower()]
+            )
+            assert (
+                name_of(queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0])
+                == "DeadLetters"
+            )
 
 
-def test_every_queue_is_a_standard_queue_so_that_message_groups_mean_fairness_and_not_order(prod: Template) -> None:
-    assert not [name for name, queue in prod.of_type("AWS::SQS::Queue").items() if "FifoQueue" in queue]
+def test_every_queue_is_a_standard_queue_so_that_message_groups_mean_fairness_and_not_order(
+    prod: Template,
+) -> None:
+    assert not [
+        name for name, queue in prod.of_type("AWS::SQS::Queue").items() if "FifoQueue" in queue
+    ]
 
 
 def test_a_message_stays_hidden_six_times_as_long_as_its_function_may_run(prod: Template) -> None:
@@ -54,7 +68,9 @@ def test_queue_workers_report_single_failures_and_are_limited(prod: Template) ->
 
 
 def test_only_what_costs_no_model_call_a_message_takes_many_at_once(prod: Template) -> None:
-    sizes = {each["FunctionName"]["Ref"]: each["BatchSize"] for each in prod.mappings(streams=False)}
+    sizes = {
+        each["FunctionName"]["Ref"]: each["BatchSize"] for each in prod.mappings(streams=False)
+    }
     assert sizes.pop("EmbedFunction") == sizes.pop("DispatchFunction") == 10
     assert sizes == {f"{name.capitalize()}Function": 1 for name in WORKERS - {"embed"}}
 
@@ -68,12 +84,18 @@ def test_streams_park_what_fails_and_go_on(prod: Template) -> None:
         assert mapping["MaximumRetryAttempts"] == 10
         assert mapping["BisectBatchOnFunctionError"] is True
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-        assert name_of(mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]) == "Parked"
+        assert (
+            name_of(mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0])
+            == "Parked"
+        )
 
 
 UPDATE = "dynamodb:UpdateItem"
 JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
-FAILED = {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}, "state": {"S": ["failed"]}}}}
+FAILED = {
+    "eventName": ["MODIFY"],
+    "dynamodb": {"NewImage": {"type": {"S": ["job"]}, "state": {"S": ["failed"]}}},
+}
 COMPACTIONS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["compaction"]}}}}
 POINTERS = {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["pointer"]}}}}
 NEW_RECORDS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["record"]}}}}
@@ -107,8 +129,13 @@ def test_streams_tell_of_new_jobs_of_events_and_of_what_the_index_must_learn_and
     assert filters_of(prod) == {"Sessions": sessions, "Memories": [*RECORDS, POINTERS]}
 
 
-def test_a_stage_without_search_is_told_of_jobs_of_events_and_of_messages_to_count(without_search: Template) -> None:
-    told = {"Sessions": [JOBS, FAILED, COMPACTIONS, MESSAGES[0]], "Memories": [NEW_RECORDS, RECORDS[1], POINTERS]}
+def test_a_stage_without_search_is_told_of_jobs_of_events_and_of_messages_to_count(
+    without_search: Template,
+) -> None:
+    told = {
+        "Sessions": [JOBS, FAILED, COMPACTIONS, MESSAGES[0]],
+        "Memories": [NEW_RECORDS, RECORDS[1], POINTERS],
+    }
     assert filters_of(without_search) == told
 
 
@@ -122,12 +149,16 @@ def test_every_table_can_be_restored_to_any_second(prod: Template) -> None:
 
 
 def table_of(template: Template, name: str) -> dict[str, Any]:
-    (found,) = (each for id_, each in template.of_type("AWS::DynamoDB::Table").items() if name in id_)
+    (found,) = (
+        each for id_, each in template.of_type("AWS::DynamoDB::Table").items() if name in id_
+    )
     return found
 
 
 @pytest.mark.parametrize("name", ["Sessions", "Memories"])
-def test_tables_that_start_work_stream_whole_items_and_forget_what_is_over(prod: Template, name: str) -> None:
+def test_tables_that_start_work_stream_whole_items_and_forget_what_is_over(
+    prod: Template, name: str
+) -> None:
     table = table_of(prod, name)
     assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
     assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
@@ -162,10 +193,15 @@ def test_keys_of_tenants_stream_nowhere(prod: Template) -> None:
 def test_indexes_hold_keys_alone(prod: Template, name: str, wanted: dict[str, list[str]]) -> None:
     table = table_of(prod, name)
     indexes = {each["IndexName"]: each for each in table["GlobalSecondaryIndexes"]}
-    assert {index: [key["AttributeName"] for key in each["KeySchema"]] for index, each in indexes.items()} == wanted
+    assert {
+        index: [key["AttributeName"] for key in each["KeySchema"]]
+        for index, each in indexes.items()
+    } == wanted
     assert {each["Projection"]["ProjectionType"] for each in indexes.values()} == {"KEYS_ONLY"}
     types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
-    assert {attribute for attribute, kind in types.items() if kind == "N"} == {"due_at"} & set(types)
+    assert {attribute for attribute, kind in types.items() if kind == "N"} == {"due_at"} & set(
+        types
+    )
 
 
 def test_every_function_runs_as_declared(prod: Template) -> None:
@@ -174,7 +210,9 @@ def test_every_function_runs_as_declared(prod: Template) -> None:
         assert function["Runtime"] == "python3.13"
         assert function["Architectures"] == ["arm64"]
         assert function["Handler"] == "handler.handler"
-        assert "ReservedConcurrentExecutions" not in function  # it breaks deployments in new accounts
+        assert (
+            "ReservedConcurrentExecutions" not in function
+        )  # it breaks deployments in new accounts
         assert "TracingConfig" not in function
         assert "LogGroup" in function["LoggingConfig"]
 
@@ -187,20 +225,27 @@ def test_every_log_is_kept_for_a_time(prod: Template) -> None:
 
 def layers_of(template: Template) -> dict[str, set[str]]:
     """The layers of each function by name: logical ids begin with `Layers` and end with a hash."""
-    found = {name: [layer["Ref"] for layer in each["Layers"]] for name, each in template.functions().items()}
+    found = {
+        name: [layer["Ref"] for layer in each["Layers"]]
+        for name, each in template.functions().items()
+    }
     return {name: {ref.removeprefix("Layers")[:-8] for ref in refs} for name, refs in found.items()}
 
 
 def test_only_what_calls_a_model_or_searches_carries_their_clients(prod: Template) -> None:
     for name, layers in layers_of(prod).items():
-        assert layers - {"Builtin", "Graph"} == {"Core", "Runtime"} | ({"Models"} if name in CALL_OR_SEARCH else set())
+        assert layers - {"Builtin", "Graph"} == {"Core", "Runtime"} | (
+            {"Models"} if name in CALL_OR_SEARCH else set()
+        )
 
 
 def test_the_engine_of_graphs_is_carried_by_the_function_that_queries_them_alone(
     synthesized: Synthesized, with_openai: Template
 ) -> None:
     for template in (synthesized.local, synthesized.dev, synthesized.prod, with_openai):
-        assert {name for name, layers in layers_of(template).items() if "Graph" in layers} == {"memories"}
+        assert {name for name, layers in layers_of(template).items() if "Graph" in layers} == {
+            "memories"
+        }
 
 
 def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run_them(
@@ -209,14 +254,21 @@ def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run
     for template in (synthesized.local, synthesized.dev, synthesized.prod):
         carry = {name for name, layers in layers_of(template).items() if "Builtin" in layers}
         assert carry == {"memories", "embed", "reindex"}  # no function of the hot path
-        (asks,) = (each for each in template.statements("sessions") if "lambda:InvokeFunction" in each["Action"])
+        (asks,) = (
+            each
+            for each in template.statements("sessions")
+            if "lambda:InvokeFunction" in each["Action"]
+        )
         assert asks["Resource"] == {"Fn::GetAtt": ["EmbedFunction", "Arn"]}
     assert not any("Builtin" in layers for layers in layers_of(with_openai).values())
     assert with_openai.functions()["sessions"]["Environment"]["Variables"]["EMBED_FUNCTION"] == ""
 
 
 def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:
-    routes = {each["RouteKey"]: each["AuthorizationType"] for each in prod.of_type("AWS::ApiGatewayV2::Route").values()}
+    routes = {
+        each["RouteKey"]: each["AuthorizationType"]
+        for each in prod.of_type("AWS::ApiGatewayV2::Route").values()
+    }
     open_routes = {route for route, kind in routes.items() if kind == "NONE"}
     assert open_routes == {
         "GET /v1/health", "GET /v1/openapi.json", "GET /v1/docs", "GET /v1/console", "$default",
@@ -225,18 +277,26 @@ def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:
     assert {kind for route, kind in routes.items() if route not in open_routes} == {"CUSTOM"}
 
 
-def test_every_operation_of_the_description_reaches_the_function_that_serves_it(prod: Template) -> None:
+def test_every_operation_of_the_description_reaches_the_function_that_serves_it(
+    prod: Template,
+) -> None:
     described = json.loads(DESCRIPTION.read_text())["paths"]
     integrations = prod.of_type("AWS::ApiGatewayV2::Integration")
     reached = {
-        route["RouteKey"]: json.dumps(integrations[route["Target"]["Fn::Join"][1][1]["Ref"]]["IntegrationUri"])
+        route["RouteKey"]: json.dumps(
+            integrations[route["Target"]["Fn::Join"][1][1]["Ref"]]["IntegrationUri"]
+        )
         for route in prod.of_type("AWS::ApiGatewayV2::Route").values()
     }
     for path, methods in described.items():
         for method, operation in methods.items():
             whole = f"{method.upper()} {path}"
             resource = "/".join(path.split("/")[:3])
-            routes = (key for key in (whole, f"ANY {path}", f"ANY {resource}/{{proxy+}}") if key in reached)
+            routes = (
+                key
+                for key in (whole, f"ANY {path}", f"ANY {resource}/{{proxy+}}")
+                if key in reached
+            )
             assert f'"{operation["x-function"].capitalize()}' in reached[next(routes)], whole
 
 
@@ -244,18 +304,27 @@ def test_the_gateway_answers_nobody_in_the_authorizers_place(prod: Template) -> 
     (authorizer,) = prod.of_type("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["EnableSimpleResponses"] is True
     assert authorizer["AuthorizerResultTtlInSeconds"] == 0
-    assert authorizer["IdentitySource"] == []  # without the one it names, the gateway would refuse by itself
+    assert (
+        authorizer["IdentitySource"] == []
+    )  # without the one it names, the gateway would refuse by itself
 
 
 def test_the_front_door_is_throttled_and_logged(prod: Template) -> None:
     (stage,) = prod.of_type("AWS::ApiGatewayV2::Stage").values()
     assert stage["StageName"] == "$default"
-    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 1_000, "ThrottlingRateLimit": 500}
+    assert stage["DefaultRouteSettings"] == {
+        "ThrottlingBurstLimit": 1_000,
+        "ThrottlingRateLimit": 500,
+    }
     assert "$context.requestId" in stage["AccessLogSettings"]["Format"]
-    assert "authorization" not in stage["AccessLogSettings"]["Format"].lower().replace("authorizer", "")
+    assert "authorization" not in stage["AccessLogSettings"]["Format"].lower().replace(
+        "authorizer", ""
+    )
 
 
-def test_logs_are_encrypted_with_the_stacks_key_and_only_its_own_account_uses_it_for_others(prod: Template) -> None:
+def test_logs_are_encrypted_with_the_stacks_key_and_only_its_own_account_uses_it_for_others(
+    prod: Template,
+) -> None:
     for group in prod.of_type("AWS::Logs::LogGroup").values():
         assert group["KmsKeyId"]
     (key,) = prod.of_type("AWS::KMS::Key").values()
@@ -263,7 +332,9 @@ def test_logs_are_encrypted_with_the_stacks_key_and_only_its_own_account_uses_it
     assert len(services) >= 2
     for statement in services:
         conditions = json.dumps(statement["Condition"])
-        assert "aws:SourceAccount" in conditions or "kms:EncryptionContext:aws:logs:arn" in conditions
+        assert (
+            "aws:SourceAccount" in conditions or "kms:EncryptionContext:aws:logs:arn" in conditions
+        )
         assert "AWS::AccountId" in conditions
 
 
@@ -272,7 +343,9 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
     for function in FUNCTIONS:
         for statement in prod.statements(function):
             actions = statement["Action"]
-            wide = {each for each in ([actions] if isinstance(actions, str) else actions) if "*" in each}
+            wide = {
+                each for each in ([actions] if isinstance(actions, str) else actions) if "*" in each
+            }
             assert wide <= kinds_of_key_use
             assert statement["Resource"] != "*" or statement["Action"] == "dynamodb:ListStreams"
 
@@ -292,13 +365,19 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
         ("sweep", {"logs", "dynamodb", "kms", "sqs", "s3"}),
     ],
 )
-def test_a_function_reaches_only_the_services_it_works_with(prod: Template, function: str, services: set[str]) -> None:
+def test_a_function_reaches_only_the_services_it_works_with(
+    prod: Template, function: str, services: set[str]
+) -> None:
     assert {action.split(":")[0] for action in actions_of(prod, function)} == services
 
 
 def actions_of(template: Template, function: str) -> set[str]:
     listed = [statement["Action"] for statement in template.statements(function)]
-    return {action for actions in listed for action in ([actions] if isinstance(actions, str) else actions)}
+    return {
+        action
+        for actions in listed
+        for action in ([actions] if isinstance(actions, str) else actions)
+    }
 
 
 def test_who_may_delete_items_of_which_tables(prod: Template) -> None:
@@ -310,24 +389,36 @@ def test_who_may_delete_items_of_which_tables(prod: Template) -> None:
         if "dynamodb:DeleteItem" in statement["Action"] and table in str(statement["Resource"])
     }
     assert found == {
-        ("sweep", "Sessions"), ("sweep", "Memories"), ("memories", "Memories"), ("memories", "Tenants"),
+        ("sweep", "Sessions"),
+        ("sweep", "Memories"),
+        ("memories", "Memories"),
+        ("memories", "Tenants"),
         ("extract", "Memories"),
-        ("dispatch", "Sessions"), ("summarize", "Sessions"), ("extract", "Sessions"),
-    }  # fmt: skip
+        ("dispatch", "Sessions"),
+        ("summarize", "Sessions"),
+        ("extract", "Sessions"),
+    }
 
 
-def test_embed_reads_tables_and_only_notes_what_is_indexed_and_what_is_redacted(prod: Template) -> None:
+def test_embed_reads_tables_and_only_notes_what_is_indexed_and_what_is_redacted(
+    prod: Template,
+) -> None:
     writing = {
         (table, action)
         for statement in prod.statements("embed")
         for table in ("Tenants", "Sessions", "Memories")
-        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
-        if table in str(statement["Resource"]) and action in ("dynamodb:PutItem", "dynamodb:UpdateItem")
+        for action in (
+            [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
+        )
+        if table in str(statement["Resource"])
+        and action in ("dynamodb:PutItem", "dynamodb:UpdateItem")
     }
     assert writing == {("Memories", "dynamodb:UpdateItem"), ("Sessions", "dynamodb:UpdateItem")}
 
 
-def test_reindex_alone_looks_through_what_belongs_to_every_tenant_and_there_through_keys_alone(prod: Template) -> None:
+def test_reindex_alone_looks_through_what_belongs_to_every_tenant_and_there_through_keys_alone(
+    prod: Template,
+) -> None:
     scanned = {
         (function, str(statement["Resource"]).rpartition("/index/")[2].strip("]}'"))
         for function in FUNCTIONS
@@ -346,14 +437,24 @@ def test_reindex_writes_jobs_and_notes_what_is_indexed_and_deletes_nothing(prod:
         for action in statement["Action"]
         if table in str(statement["Resource"]) and action.removeprefix("dynamodb:") in changing
     }
-    assert writing == {("Sessions", "PutItem"), ("Sessions", "UpdateItem"), ("Memories", "UpdateItem")}
+    assert writing == {
+        ("Sessions", "PutItem"),
+        ("Sessions", "UpdateItem"),
+        ("Memories", "UpdateItem"),
+    }
 
 
 def test_nobody_sees_an_api_key_but_authorize_and_authorize_nothing_else(prod: Template) -> None:
-    seen = dict.fromkeys(("sessions", "memories", "summarize", "extract", "sweep"), "tenant#*") | {"authorize": "key#*"}
+    seen = dict.fromkeys(("sessions", "memories", "summarize", "extract", "sweep"), "tenant#*") | {
+        "authorize": "key#*"
+    }
     for function, leading in seen.items():
-        (statement,) = (each for each in prod.statements(function) if "Tenants" in str(each["Resource"]))
-        assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}}
+        (statement,) = (
+            each for each in prod.statements(function) if "Tenants" in str(each["Resource"])
+        )
+        assert statement["Condition"] == {
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}
+        }
 
 
 def test_dispatch_writes_nothing_but_counts_and_who_has_a_place_in_a_queue(prod: Template) -> None:
@@ -363,8 +464,12 @@ def test_dispatch_writes_nothing_but_counts_and_who_has_a_place_in_a_queue(prod:
 
 
 @pytest.mark.parametrize("function", ["dispatch", "summarize", "extract"])
-def test_what_sends_jobs_deletes_of_sessions_nothing_but_their_places_in_a_queue(prod: Template, function: str) -> None:
-    deleting = [each for each in prod.statements(function) if "dynamodb:DeleteItem" in each["Action"]]
+def test_what_sends_jobs_deletes_of_sessions_nothing_but_their_places_in_a_queue(
+    prod: Template, function: str
+) -> None:
+    deleting = [
+        each for each in prod.statements(function) if "dynamodb:DeleteItem" in each["Action"]
+    ]
     of_sessions = [each for each in deleting if "Sessions" in str(each["Resource"])]
     assert [leading_of(each) for each in of_sessions] == ["*#share#*"]
 
@@ -376,7 +481,9 @@ def leading_of(statement: dict[str, Any]) -> str:
 
 def test_one_tenant_never_has_all_workers_of_a_queue(prod: Template) -> None:
     mappings = prod.of_type("AWS::Lambda::EventSourceMapping").values()
-    limits = {each["ScalingConfig"]["MaximumConcurrency"] for each in mappings if "ScalingConfig" in each}
+    limits = {
+        each["ScalingConfig"]["MaximumConcurrency"] for each in mappings if "ScalingConfig" in each
+    }
     shares = {
         int(function["Environment"]["Variables"]["TENANT_JOBS_AT_ONCE"])
         for function in prod.functions().values()
@@ -388,31 +495,48 @@ def test_one_tenant_never_has_all_workers_of_a_queue(prod: Template) -> None:
 def test_embed_writes_of_sessions_nothing_but_ends_of_jobs_and_counts(prod: Template) -> None:
     writing = [each for each in prod.statements("embed") if UPDATE in str(each["Action"])]
     of_sessions = [each for each in writing if "Sessions" in str(each["Resource"])]
-    leading = [each["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] for each in of_sessions]
+    leading = [
+        each["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] for each in of_sessions
+    ]
     assert sorted(leading) == [["*#job#*"], ["*#usage#*"]]
 
 
 @pytest.mark.parametrize("function", sorted(CALL_OR_SEARCH))
-def test_the_key_of_the_models_is_the_one_parameter_that_is_read(prod: Template, function: str) -> None:
-    (statement,) = (each for each in prod.statements(function) if each["Action"] == "ssm:GetParameter")
+def test_the_key_of_the_models_is_the_one_parameter_that_is_read(
+    prod: Template, function: str
+) -> None:
+    (statement,) = (
+        each for each in prod.statements(function) if each["Action"] == "ssm:GetParameter"
+    )
     assert str(statement["Resource"]).endswith(":parameter/palimpsest/prod/openai-api-key']]}")
 
 
-def test_what_stands_behind_no_door_and_no_queue_has_an_alarm_for_its_errors(prod: Template) -> None:
+def test_what_stands_behind_no_door_and_no_queue_has_an_alarm_for_its_errors(
+    prod: Template,
+) -> None:
     alarms = prod.of_type("AWS::CloudWatch::Alarm").values()
-    watched = {each["Dimensions"][0]["Value"]["Ref"] for each in alarms if each["MetricName"] == "Errors"}
+    watched = {
+        each["Dimensions"][0]["Value"]["Ref"] for each in alarms if each["MetricName"] == "Errors"
+    }
     assert watched == {"DispatchFunction", "SweepFunction"}
 
 
 def test_at_most_ten_alarms_and_each_tells_someone(prod: Template) -> None:
     alarms = prod.of_type("AWS::CloudWatch::Alarm")
     assert len(alarms) <= 10
-    assert all(alarm["AlarmActions"] and alarm["TreatMissingData"] == "notBreaching" for alarm in alarms.values())
+    assert all(
+        alarm["AlarmActions"] and alarm["TreatMissingData"] == "notBreaching"
+        for alarm in alarms.values()
+    )
     watched = {(alarm["Namespace"], alarm["MetricName"]) for alarm in alarms.values()}
     assert watched == {
-        ("AWS/SQS", "ApproximateNumberOfMessagesVisible"), ("AWS/ApiGateway", "5xx"), ("AWS/ApiGateway", "Latency"),
-        ("AWS/Lambda", "Errors"), ("AWS/Lambda", "Throttles"), ("AWS/Lambda", "IteratorAge"),
-    }  # fmt: skip
+        ("AWS/SQS", "ApproximateNumberOfMessagesVisible"),
+        ("AWS/ApiGateway", "5xx"),
+        ("AWS/ApiGateway", "Latency"),
+        ("AWS/Lambda", "Errors"),
+        ("AWS/Lambda", "Throttles"),
+        ("AWS/Lambda", "IteratorAge"),
+    }
 
 
 def test_dead_letters_and_parked_records_wake_someone(prod: Template) -> None:
@@ -444,7 +568,9 @@ def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Templ
     (bucket,) = prod.of_type("AWS::S3::Bucket").values()
     assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
     (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"]["Fn::GetAtt"][0].startswith("Key")
+    assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"]["Fn::GetAtt"][0].startswith(
+        "Key"
+    )
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     rules = {rule["Id"]: rule for rule in bucket["LifecycleConfiguration"]["Rules"]}
     assert rules["Removed"]["NoncurrentVersionExpiration"]["NoncurrentDays"] < BACKUP_DAYS
@@ -454,13 +580,18 @@ def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Templ
     assert passing["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
     (policy,) = prod.of_type("AWS::S3::BucketPolicy").values()
     (refusal,) = policy["PolicyDocument"]["Statement"]
-    assert (refusal["Effect"], refusal["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
+    assert (refusal["Effect"], refusal["Condition"]) == (
+        "Deny",
+        {"Bool": {"aws:SecureTransport": "false"}},
+    )
 
 
 def test_only_the_sweep_and_extraction_remove_contents_memories_exports_and_nobody_reads_removed_ones(
     prod: Template,
 ) -> None:
-    may = {name: {act for act in actions_of(prod, name) if act.startswith("s3:")} for name in FUNCTIONS}
+    may = {
+        name: {act for act in actions_of(prod, name) if act.startswith("s3:")} for name in FUNCTIONS
+    }
     assert {name: actions for name, actions in may.items() if actions} == {
         "sessions": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
         "memories": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
@@ -468,19 +599,30 @@ def test_only_the_sweep_and_extraction_remove_contents_memories_exports_and_nobo
         "sweep": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
     }  # fmt: skip
     assert "/passing/*" in str(prod.statements("extract"))
-    removing = [each for each in prod.statements("memories") if "s3:DeleteObject" in str(each["Action"])]
+    removing = [
+        each for each in prod.statements("memories") if "s3:DeleteObject" in str(each["Action"])
+    ]
     assert "/exports/*" in str([each["Resource"] for each in removing])
     assert len(removing) == 1
 
 
 def test_the_outputs_name_what_operators_need(prod: Template) -> None:
     tables = {"TenantsTable", "SessionsTable", "MemoriesTable", "ContentsBucket"}
-    wanted = tables | {"Endpoint", "ApiId", "ParkedQueueUrl", "DeadLettersUrl", "OpenAiKeyParameter", "KeyArn"}
+    wanted = tables | {
+        "Endpoint",
+        "ApiId",
+        "ParkedQueueUrl",
+        "DeadLettersUrl",
+        "OpenAiKeyParameter",
+        "KeyArn",
+    }
     queues = {f"{name.capitalize()}QueueUrl" for name in WORKERS}
     assert wanted | queues <= set(prod.body["Outputs"])
 
 
-def test_agents_of_the_account_can_take_the_client_as_a_layer_and_no_function_of_ours_does(prod: Template) -> None:
+def test_agents_of_the_account_can_take_the_client_as_a_layer_and_no_function_of_ours_does(
+    prod: Template,
+) -> None:
     layer = prod.body["Outputs"]["ClientLayer"]["Value"]["Ref"]
     shipped = prod.of_type("AWS::Lambda::LayerVersion")[layer]
     assert shipped["CompatibleRuntimes"] == ["python3.11", "python3.12", "python3.13"]
@@ -488,9 +630,15 @@ def test_agents_of_the_account_can_take_the_client_as_a_layer_and_no_function_of
     assert not any("Client" in layers for layers in layers_of(prod).values())
 
 
-def test_nothing_built_or_cached_is_part_of_an_asset_but_the_librarys_bytecode(prod_on_tables: Template) -> None:
+def test_nothing_built_or_cached_is_part_of_an_asset_but_the_librarys_bytecode(
+    prod_on_tables: Template,
+) -> None:
     assets = prod_on_tables.path.parent
-    ours = [path for path in assets.glob("asset.*/**/*") if "palimpsest" in path.parts or _is_of_a_function(path)]
+    ours = [
+        path
+        for path in assets.glob("asset.*/**/*")
+        if "palimpsest" in path.parts or _is_of_a_function(path)
+    ]
     shipped = {path.relative_to(assets) for path in ours if path.is_file()}
     assert {"handler.py", "errors.py"} <= {path.name for path in shipped}
     of_its_python = re.compile(rf"(\w+)\.cpython-{DECLARED.replace('.', '')}\.pyc")

@@ -21,7 +21,9 @@ SWEEP_SECONDS, THREE_MINUTES = 60, 180
 
 
 @pytest.mark.parametrize("function", ["summarize", "extract"])
-def test_a_model_call_its_repair_and_the_commit_end_before_their_function_does(prod: Template, function: str) -> None:
+def test_a_model_call_its_repair_and_the_commit_end_before_their_function_does(
+    prod: Template, function: str
+) -> None:
     assert 2 * TIMEOUT_SECONDS + PATIENCE.total_seconds() < prod.functions()[function]["Timeout"]
 
 
@@ -33,12 +35,20 @@ def test_a_worker_whose_lease_has_passed_is_gone_and_its_job_is_begun_again_with
     assert LEASE_SECONDS + SWEEP_SECONDS < THREE_MINUTES
 
 
-def test_an_answer_and_the_search_before_it_come_before_function_and_gateway_give_up(prod: Template) -> None:
-    assert SEARCH_SECONDS + MODEL_SECONDS < prod.functions()["memories"]["Timeout"] < GATEWAY_SECONDS
+def test_an_answer_and_the_search_before_it_come_before_function_and_gateway_give_up(
+    prod: Template,
+) -> None:
+    assert (
+        SEARCH_SECONDS + MODEL_SECONDS < prod.functions()["memories"]["Timeout"] < GATEWAY_SECONDS
+    )
 
 
-def test_a_step_of_reindexing_and_one_page_more_end_before_their_function_does(prod: Template) -> None:
-    page = reindex.TRIES * (EMBEDDING_SECONDS + BULK_SECONDS) + EMBEDDING_SECONDS  # the last asks for any vector at all
+def test_a_step_of_reindexing_and_one_page_more_end_before_their_function_does(
+    prod: Template,
+) -> None:
+    page = (
+        reindex.TRIES * (EMBEDDING_SECONDS + BULK_SECONDS) + EMBEDDING_SECONDS
+    )  # the last asks for any vector at all
     assert STEP.total_seconds() + page < prod.functions()["reindex"]["Timeout"]
     assert STEP.total_seconds() > SETTLING
 

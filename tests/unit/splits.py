@@ -1,5 +1,5 @@
-"""How much CPU work on ordinary English takes, in times that the same text is split into words: a busy machine counts
-for both.
+"""How much CPU work on ordinary English takes, in times that the same text is split into words: a
+busy machine counts for both.
 """
 
 import re
@@ -13,8 +13,15 @@ from benchmarks.retrieval.labelled.dataset import load
 @cache
 def small_messages() -> tuple[str, ...]:
     """Some thousand messages of ordinary English, all different."""
-    said = [message.text for talk in load().conversations for session in talk.sessions for message in session.messages]
-    half = [" ".join((one, *other.split()[:4])) for one, other in zip(said, reversed(said), strict=True)]
+    said = [
+        message.text
+        for talk in load().conversations
+        for session in talk.sessions
+        for message in session.messages
+    ]
+    half = [
+        " ".join((one, *other.split()[:4])) for one, other in zip(said, reversed(said), strict=True)
+    ]
     return (*said, *half)
 
 

@@ -1,4 +1,6 @@
-"""A conversation of Sarah from Marketing with the HR assistant, taken in by a memory within this process."""
+"""A conversation of Sarah from Marketing with the HR assistant, taken in by a memory within this
+process.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,14 @@ TALK = (
     ("What are the rules for remote work?", "Up to 3 days a week, once you are eligible."),
     ("I joined the company 2 years ago.", "Then you are eligible."),
     ("How do I apply?", "Fill in form HR-101 with the weekdays, and hand it to your manager."),
-    ("And if my manager declines?", "Then you get the reason in writing, and may apply again after 3 months."),
-    ("My back hurts after a day at the kitchen table.", "There is an allowance of $300 for an office chair."),
+    (
+        "And if my manager declines?",
+        "Then you get the reason in writing, and may apply again after 3 months.",
+    ),
+    (
+        "My back hurts after a day at the kitchen table.",
+        "There is an allowance of $300 for an office chair.",
+    ),
     ("Perfect. I will hand in the form today.", "Good choice, Sarah."),
 )
 FLUSH = {"strategy": "flush", "max_tokens": 320, "keep_recent_turns": 2}

@@ -1,4 +1,6 @@
-"""A test that fails end to end is run once more, alone. Here small projects do it, each in a folder of its own."""
+"""A test that fails end to end is run once more, alone. Here small projects do it, each in a folder
+of its own.
+"""
 
 import ast
 import os
@@ -27,15 +29,23 @@ SKIPS_LATER = FAILS_ONCE.replace(
 )
 
 
-def ran(folder: Path, *tests: str, arguments: Sequence[str] = (), record: Path | None = None) -> tuple[int, list[str]]:
+def ran(
+    folder: Path, *tests: str, arguments: Sequence[str] = (), record: Path | None = None
+) -> tuple[int, list[str]]:
     """How a run of these tests ends: with which code, and its lines."""
     (folder / "test_it.py").write_text("\n".join(tests))
     (folder / "pytest.ini").write_text("[pytest]\n")
-    told = {name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", again.RECORD))}
+    told = {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith(("PYTEST", again.RECORD))
+    }
     told |= {"PYTHONPATH": str(PROJECT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     told |= {again.RECORD: str(record)} if record else {}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.again", *arguments]
-    done = subprocess.run(command, cwd=folder, env=told, check=False, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        command, cwd=folder, env=told, check=False, capture_output=True, text=True
+    )  # noqa: RUF100, S603
     return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
@@ -46,12 +56,16 @@ def flaky(*names: str) -> list[str]:
 def test_a_test_that_fails_and_then_passes_alone_is_forgiven_and_named_last(tmp_path: Path) -> None:
     code, lines = ran(tmp_path, *flaky("a"), PASSES)
     assert code == 0
-    assert lines[-1].startswith("flaky: test_it.py::test_flaky_a: failed, then passed alone; find the cause, and add")
+    assert lines[-1].startswith(
+        "flaky: test_it.py::test_flaky_a: failed, then passed alone; find the cause, and add"
+    )
     assert lines[-2].startswith("1 passed, 1 flaky in ")
     assert any("the first time" in line for line in lines)  # how it failed is there
 
 
-def test_a_test_that_fails_both_times_fails_the_run_beside_one_that_is_forgiven(tmp_path: Path) -> None:
+def test_a_test_that_fails_both_times_fails_the_run_beside_one_that_is_forgiven(
+    tmp_path: Path,
+) -> None:
     code, lines = ran(tmp_path, FAILS, *flaky("a"), PASSES)
     assert code == 1
     assert "not flaky: test_it.py::test_broken: failed, then failed alone" in lines[-2:]
@@ -99,7 +113,9 @@ def test_nothing_is_forgiven_where_not_all_was_seen_to_pass(
 
 
 def test_a_fixture_that_fails_once_makes_its_test_flaky_too(tmp_path: Path) -> None:
-    fixture = "import pytest\n" + FAILS_ONCE.format(name="a").replace("def test_flaky_a", "@pytest.fixture\ndef made")
+    fixture = "import pytest\n" + FAILS_ONCE.format(name="a").replace(
+        "def test_flaky_a", "@pytest.fixture\ndef made"
+    )
     code, lines = ran(tmp_path, fixture, "def test_it(made): pass\n")
     assert code == 0
     assert lines[-1].startswith("flaky: test_it.py::test_it: failed, then passed alone")

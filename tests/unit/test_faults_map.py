@@ -14,7 +14,9 @@ FAULTS = list(range(1, 79))
 
 @cache
 def named_in(path: str) -> frozenset[str]:
-    """The tests that stand at the top of a file: functions, classes, and names given to state machines."""
+    """The tests that stand at the top of a file: functions, classes, and names given to state
+    machines.
+    """
     names: set[str] = set()
     for node in ast.parse((TESTS / path).read_text()).body:
         match node:

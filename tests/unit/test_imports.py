@@ -1,4 +1,6 @@
-"""What a function loads until its first answer: the path that every turn takes carries nothing heavy."""
+"""What a function loads until its first answer: the path that every turn takes carries nothing
+heavy.
+"""
 
 import importlib.util
 import json
@@ -30,7 +32,9 @@ LATER = {
     "regex",
     "tiktoken.load",
 }
-"""What takes long to load, most of it patterns that are compiled, and what no append and no plain context needs."""
+"""What takes long to load, most of it patterns that are compiled, and what no append and no plain
+context needs.
+"""
 SCRIPT = """
 import gc, json, sys
 import handler
@@ -44,21 +48,30 @@ MESSAGE = '{"user_id": "sarah", "messages": [{"role": "user", "content": "hello"
 APPEND = http_event("POST", f"{SESSION}/messages", MESSAGE, authorizer=WHO)
 CONTEXT = http_event("GET", f"{SESSION}/context", authorizer=WHO)
 STRANGER = {
-    "requestContext": {"requestId": "r"}, "rawPath": "/v1/sessions", "headers": {"authorization": "Bearer pal_unknown"},
-}  # fmt: skip
+    "requestContext": {"requestId": "r"},
+    "rawPath": "/v1/sessions",
+    "headers": {"authorization": "Bearer pal_unknown"},
+}
 QUEUES = {
-    f"{name}_QUEUE_URL": f"http://127.0.0.1:1/{name}" for name in ("SUMMARIZE", "EXTRACT", "SWEEP", "EVENTS", "PARKED")
+    f"{name}_QUEUE_URL": f"http://127.0.0.1:1/{name}"
+    for name in ("SUMMARIZE", "EXTRACT", "SWEEP", "EVENTS", "PARKED")
 }
 NOTHING = Step(answer={"Responses": {}})
 """What an empty table says to every read, and to a write that it took."""
 
 
 def first_answers(function: str, *events: dict[str, Any]) -> tuple[set[str], list[Any]]:
-    """What a fresh process, which begins as it does in Lambda, has loaded after these events, and its answers."""
+    """What a fresh process, which begins as it does in Lambda, has loaded after these events, and
+    its answers.
+    """
     with DynamoDbApi("") as tables:
         tables.script(*[NOTHING] * 20)
         environment = {
-            **{name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONDONTWRITEBYTECODE")},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if name in ("PATH", "PYTHONDONTWRITEBYTECODE")
+            },
             "PYTHONPATH": str(PROJECT / "functions" / function),
             "AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1",
             "AWS_ACCESS_KEY_ID": "test",
@@ -78,11 +91,16 @@ def first_answers(function: str, *events: dict[str, Any]) -> tuple[set[str], lis
             **QUEUES,
         }
         done = subprocess.run(  # noqa: S603 - a program of our own
-            [sys.executable, "-c", SCRIPT, json.dumps(events)], check=True, capture_output=True, text=True,
+            [sys.executable, "-c", SCRIPT, json.dumps(events)],
+            check=True,
+            capture_output=True,
+            text=True,
             env=environment,
-        )  # fmt: skip
+        )
     told = json.loads(done.stdout.splitlines()[-1])
-    assert told["collecting"] or function == "site"  # what is loaded at the start is looked through by no collection
+    assert (
+        told["collecting"] or function == "site"
+    )  # what is loaded at the start is looked through by no collection
     return set(told["modules"]), told["answers"]
 
 
@@ -113,7 +131,9 @@ def test_what_only_passes_on_loads_no_heavy_library(function: str) -> None:
 
 def test_the_library_loads_none_of_its_classes_until_one_is_asked_for() -> None:
     script = "import sys, palimpsest; print(*(name for name in sys.modules if name.startswith('palimpsest')))"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)  # noqa: S603 - ours
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )  # noqa: RUF100, S603
     assert done.stdout.split() == ["palimpsest"]
     classes = [getattr(palimpsest, name).__name__ for name in palimpsest.__all__]
     assert classes == palimpsest.__all__

@@ -1,4 +1,6 @@
-"""A store of seven methods in the place of long-term memory: the rest of `AgentMemory` works as before."""
+"""A store of seven methods in the place of long-term memory: the rest of `AgentMemory` works as
+before.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def topical(content: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("embedder", [None, Meanings()])
-def test_what_was_extracted_is_in_the_store_and_known_after_a_restart(embedder: Meanings | None) -> None:
+def test_what_was_extracted_is_in_the_store_and_known_after_a_restart(
+    embedder: Meanings | None,
+) -> None:
     store = ListStore()
     memory = sarahs(store, embedder=embedder)
     memory.append("monday", "I live in Hamburg.", "My dog is called Pixel.")
@@ -38,8 +42,14 @@ def test_what_was_extracted_is_in_the_store_and_known_after_a_restart(embedder: 
     again.append("friday", "Hello!")
     assert "I live in Hamburg." in again.context("friday").memory.text
     first = again.recall("Where in Hamburg does Sarah live?").memories[0]
-    assert (first.content, first.source.session, first.source.seqs) == ("I live in Hamburg.", "monday", (1,))
-    assert [one.content for one in again.search("dog", mode="keyword")] == ["My dog is called Pixel."]
+    assert (first.content, first.source.session, first.source.seqs) == (
+        "I live in Hamburg.",
+        "monday",
+        (1,),
+    )
+    assert [one.content for one in again.search("dog", mode="keyword")] == [
+        "My dog is called Pixel."
+    ]
 
 
 def test_a_newer_value_of_a_topic_takes_the_place_of_the_older_one_also_after_a_restart() -> None:
@@ -50,7 +60,9 @@ def test_a_newer_value_of_a_topic_takes_the_place_of_the_older_one_also_after_a_
     assert contents(store) == ["Sarah is in Design."]
     sarahs(store).remember(topical("Sarah is in Support."))
     assert contents(store) == ["Sarah is in Support."]
-    assert [one.content for one in sarahs(store).recall("Is Sarah in Support?").memories] == ["Sarah is in Support."]
+    assert [one.content for one in sarahs(store).recall("Is Sarah in Support?").memories] == [
+        "Sarah is in Support."
+    ]
 
 
 def test_a_memory_is_deleted_by_the_id_that_recall_gives_and_may_be_said_again() -> None:
@@ -98,7 +110,9 @@ def test_preferences_and_messages_are_found_beside_the_store() -> None:
     memory.append("monday", "The parcel arrives on Tuesday.")
     assert contents(store) == []
     assert [one.type for one in memory.recall("Which language?").memories] == ["preference"]
-    assert [one.type for one in memory.recall("When does the parcel arrive?").memories] == ["message"]
+    assert [one.type for one in memory.recall("When does the parcel arrive?").memories] == [
+        "message"
+    ]
     memory.append("friday", "Hello!")
     assert "German" in memory.context("friday").memory.text
 
@@ -108,7 +122,9 @@ def test_vectors_of_another_model_are_not_compared() -> None:
     sarahs(store, embedder=Meanings()).remember("Sarah likes tea.")
     (held,) = store.held["sarah"].values()
     other = {**held.fields, "embedding_model": "another"}
-    store.held["sarah"][held.id] = StoredMemory(held.id, held.content, held.said_at, held.embedding, other)
+    store.held["sarah"][held.id] = StoredMemory(
+        held.id, held.content, held.said_at, held.embedding, other
+    )
     assert sarahs(store, embedder=Meanings()).search("Sarah likes tea.", mode="vector") == ()
 
 

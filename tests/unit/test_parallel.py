@@ -38,7 +38,9 @@ def test_of_several_errors_the_first_in_order_is_raised_after_all_have_ended() -
 
 def test_both_results_are_had_at_the_same_time() -> None:
     together = threading.Barrier(2)
-    first, second = parallel.both(lambda: together.wait(timeout=30), lambda: together.wait(timeout=30))
+    first, second = parallel.both(
+        lambda: together.wait(timeout=30), lambda: together.wait(timeout=30)
+    )
     assert {first, second} == {0, 1}
 
 

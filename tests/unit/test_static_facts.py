@@ -23,7 +23,9 @@ def test_a_fact_is_put_read_replaced_and_deleted() -> None:
     manage = managing()
     assert manage.put(ACME, "remote", content="Three days from home.", agent="hr") is True
     fact = manage.read(ACME, "remote")
-    assert fact == StaticFact("remote", "Three days from home.", "2026-01-01T00:00:00.000Z", agent="hr")
+    assert fact == StaticFact(
+        "remote", "Three days from home.", "2026-01-01T00:00:00.000Z", agent="hr"
+    )
     assert manage.put(ACME, "remote", content="Four days.") is False
     assert [(each.content, each.agent) for each in manage.listed(ACME)] == [("Four days.", None)]
     manage.delete(ACME, "remote")

@@ -1,4 +1,6 @@
-"""Conversations, memory and search index in one, whose messages, models and engines fail when a test says so."""
+"""Conversations, memory and search index in one, whose messages, models and engines fail when a
+test says so.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ def fact_of(text: str) -> str:
 
 @dataclass
 class Model:
-    """Implements `JsonModel`: each message of the user is a fact. `fails` is how its next answers are of no use;
-    `meanwhile` is called during each call.
+    """Implements `JsonModel`: each message of the user is a fact. `fails` is how its next answers
+    are of no use; `meanwhile` is called during each call.
     """
 
     meanwhile: Callable[[], None]
@@ -57,7 +59,13 @@ class Model:
         return 4_000
 
     def complete_json(
-        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+        self,
+        *,
+        instructions: str,
+        text: str,
+        schema: Schema,
+        max_tokens: int,
+        model: str | None = None,
     ) -> Completion:
         self.meanwhile()
         if self.fails == "timeout":
@@ -81,13 +89,19 @@ def _memory(seq: int, text: str) -> dict[str, Any]:
     topic = _TOPIC.search(text)
     fact = fact_of(text)
     return {
-        "type": "fact", "content": fact, "quote": fact, "messages": [seq], "topic": topic and topic[1],
+        "type": "fact",
+        "content": fact,
+        "quote": fact,
+        "messages": [seq],
+        "topic": topic and topic[1],
         "importance": 0.8,
-    }  # fmt: skip
+    }
 
 
 def _astray(memory: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-    """What a model must not say: of messages that it was not given, of others, and what nobody said."""
+    """What a model must not say: of messages that it was not given, of others, and what nobody
+    said.
+    """
     content = f"astray: {memory['content']}"
     return (
         {"content": content, "messages": [999]},
@@ -99,8 +113,8 @@ def _astray(memory: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
 
 
 class Whole(Flushing):
-    """`faults` is told of every write to tables and index. What the streams tell waits in `changes`; `meanwhile`
-    happens once, while a model is asked or the index is about to be written.
+    """`faults` is told of every write to tables and index. What the streams tell waits in
+    `changes`; `meanwhile` happens once, while a model is asked or the index is about to be written.
     """
 
     def __init__(self, folder: Path, *, faults: Faults, **memory: Any) -> None:
@@ -144,7 +158,11 @@ class Whole(Flushing):
         """Have the streams tell what changed in the tables since the last look."""
         now = self._indexable()
         gone = [change for change in self._seen if change not in now]
-        new = [change for change, state in now.items() if state is not None and self._seen.get(change) != state]
+        new = [
+            change
+            for change, state in now.items()
+            if state is not None and self._seen.get(change) != state
+        ]
         self._seen = now
         self.changes += [*gone, *new]
 
@@ -157,7 +175,9 @@ class Whole(Flushing):
         for user in sorted({*USERS.values(), ERIN}):
             for record in (*self.records_of(user), *self.graph_of(user)):
                 is_pending = record.index_state == "pending"
-                found[RecordChanged(TENANT.tenant, user, record.id)] = record.version if is_pending else None
+                found[RecordChanged(TENANT.tenant, user, record.id)] = (
+                    record.version if is_pending else None
+                )
         return found
 
     def deliver_changes(self, batch: Sequence[Changed]) -> None:
@@ -167,7 +187,9 @@ class Whole(Flushing):
             if change not in again and change in self.changes:
                 self.changes.remove(change)
                 self.delivered_changes.append(change)
-                self._seen[change] = None  # a record that is removed and stored again at once is told again
+                self._seen[change] = (
+                    None  # a record that is removed and stored again at once is told again
+                )
 
     def stored(self, session: str) -> list[Message]:
         """Every message that the table holds of a session."""
@@ -211,7 +233,9 @@ class Whole(Flushing):
     def searchable_of(self, user: str) -> set[str]:
         """The keys of everything that the tables say can be found of a user."""
         sessions = [name for name, owner in USERS.items() if owner == user]
-        messages = {message_key(name, message.seq) for name in sessions for message in self.shown_of(name)}
+        messages = {
+            message_key(name, message.seq) for name in sessions for message in self.shown_of(name)
+        }
         return messages | {record.id for record in self.current_of(user)}
 
 

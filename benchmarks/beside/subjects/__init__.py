@@ -1,1 +1,3 @@
-"""The stores of conversations that are measured beside each other: each runs in an environment of its own."""
+"""The stores of conversations that are measured beside each other: each runs in an environment of
+its own.
+"""

@@ -1,4 +1,5 @@
-"""Drives one subject in its own environment: growth, a share of the race, or what is stored. Standard library only.
+"""Drives one subject in its own environment: growth, a share of the race, or what is stored.
+Standard library only.
 
     python -m benchmarks.beside.subjects.<subject> '{"task": "growth", "place": …}'
 
@@ -36,7 +37,9 @@ class Subject(Protocol):
     def append(self, session: str, messages: Sequence[Said]) -> None: ...
 
     def newest(self, session: str, count: int) -> Sequence[str]:
-        """The texts of the newest messages that it would give to a model: `count` of them, or what it is set to."""
+        """The texts of the newest messages that it would give to a model: `count` of them, or what
+        it is set to.
+        """
 
     def everything(self, session: str) -> Sequence[str]:
         """The texts of all messages, oldest first."""
@@ -61,7 +64,9 @@ def main(subject: Callable[[str], Subject]) -> None:
 
 
 def _begin(subject: Callable[[str], Subject], *, place: str, session: str) -> dict[str, Any]:
-    """The first message, alone: so that what a library makes when it first stores is there before the race."""
+    """The first message, alone: so that what a library makes when it first stores is there before
+    the race.
+    """
     subject(place).append(session, [("user", "hello")])
     return {}
 
@@ -72,7 +77,9 @@ def _everything(subject: Callable[[str], Subject], *, place: str, session: str) 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Calls of one kind at each size, the seconds they may take, and the engine's process where there is one."""
+    """Calls of one kind at each size, the seconds they may take, and the engine's process where
+    there is one.
+    """
 
     rounds: int
     seconds: float
@@ -80,9 +87,16 @@ class Plan:
 
 
 def _growth(
-    subject: Callable[[str], Subject], *, place: str, sizes: Sequence[int], seconds: float, **plan: Any
+    subject: Callable[[str], Subject],
+    *,
+    place: str,
+    sizes: Sequence[int],
+    seconds: float,
+    **plan: Any,
 ) -> dict[str, Any]:
-    """Size after size, until it refuses or its seconds of CPU are over: those, as the machine may be busy with more."""
+    """Size after size, until it refuses or its seconds of CPU are over: those, as the machine may
+    be busy with more.
+    """
     opened, plans = subject(place), Plan(seconds=seconds * SHARE, **plan)
     ends = time.process_time() + seconds
     found: dict[str, Any] = {"sizes": {}, "stopped": None}
@@ -149,9 +163,16 @@ def _as_dict(costs: Sequence[Cost]) -> dict[str, float]:
 
 
 def _race(
-    subject: Callable[[str], Subject], *, place: str, session: str, writers: Sequence[int], appends: int
+    subject: Callable[[str], Subject],
+    *,
+    place: str,
+    session: str,
+    writers: Sequence[int],
+    appends: int,
 ) -> dict[str, Any]:
-    """These writers, a thread each, append at the same time; they start when the standard input says so."""
+    """These writers, a thread each, append at the same time; they start when the standard input
+    says so.
+    """
     opened = {writer: subject(place) for writer in writers}
     one = opened[writers[0]]
     waited: list[float] = []  # the seconds of each acknowledged append
@@ -192,9 +213,14 @@ def _said_of(error: Exception) -> str:
 
 
 def database_bytes(file: str) -> int:
-    """The values in all rows of a SQLite database, without its indexes and the empty ends of its pages."""
+    """The values in all rows of a SQLite database, without its indexes and the empty ends of its
+    pages.
+    """
     with contextlib.closing(sqlite3.connect(file, timeout=30)) as connection:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         return sum(_table_bytes(connection, table) for table in tables)
 
 

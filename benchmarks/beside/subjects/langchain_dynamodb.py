@@ -1,4 +1,6 @@
-"""LangChain: `DynamoDBChatMessageHistory` on the same engine as ours, with the table that its documentation makes."""
+"""LangChain: `DynamoDBChatMessageHistory` on the same engine as ours, with the table that its
+documentation makes.
+"""
 
 import json
 from collections.abc import Sequence

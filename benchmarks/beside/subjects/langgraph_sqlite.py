@@ -1,4 +1,6 @@
-"""LangGraph: `MessagesState` with the SQLite checkpointer; `update_state` adds a message without running a graph."""
+"""LangGraph: `MessagesState` with the SQLite checkpointer; `update_state` adds a message without
+running a graph.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -9,7 +11,9 @@ from benchmarks.beside.subjects.harness import Said, database_bytes, main
 
 class Subject:
     batch = 10_000
-    """Every append stores the whole conversation once more: filled in small batches it would fill the disk."""
+    """Every append stores the whole conversation once more: filled in small batches it would fill
+    the disk.
+    """
 
     def __init__(self, place: str) -> None:
         from langgraph.checkpoint.sqlite import SqliteSaver  # in its own environment

@@ -1,4 +1,6 @@
-"""LlamaIndex: `Memory` on a SQLite file, its queue set to swing between 20 and 40 messages as our window does."""
+"""LlamaIndex: `Memory` on a SQLite file, its queue set to swing between 20 and 40 messages as our
+window does.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +32,9 @@ class Subject:
         return [str(message.content) for message in self._runner.run(self._memory(session).aget())]
 
     def everything(self, session: str) -> Sequence[str]:
-        return [str(message.content) for message in self._runner.run(self._memory(session).aget_all())]
+        return [
+            str(message.content) for message in self._runner.run(self._memory(session).aget_all())
+        ]
 
     def stored_bytes(self, session: str) -> int:
         return database_bytes(self._file)

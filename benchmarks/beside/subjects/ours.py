@@ -1,4 +1,6 @@
-"""Palimpsest: the `sessions` function's handler, called with events; what may be tried again is, under its key."""
+"""Palimpsest: the `sessions` function's handler, called with events; what may be tried again is,
+under its key.
+"""
 
 import json
 import time
@@ -17,7 +19,9 @@ TRIES = 5
 @cache
 def _function(environment: str) -> Function:
     function = Function(json.loads(environment))
-    function.client.meta.events.register("provide-client-params.dynamodb.TransactWriteItems", _count)
+    function.client.meta.events.register(
+        "provide-client-params.dynamodb.TransactWriteItems", _count
+    )
     return function
 
 
@@ -37,7 +41,10 @@ class Subject:
         self._function = _function(place)
 
     def append(self, session: str, messages: Sequence[Said]) -> None:
-        body = {"user_id": "sarah", "messages": [{"role": role, "content": text} for role, text in messages]}
+        body = {
+            "user_id": "sarah",
+            "messages": [{"role": role, "content": text} for role, text in messages],
+        }
         given = event("POST", f"/v1/sessions/{session}/messages", body, key=uuid.uuid4().hex)
         for _ in range(TRIES):
             answer = self._function(given)

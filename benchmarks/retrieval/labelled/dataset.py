@@ -1,4 +1,6 @@
-"""Reads a labelled set for the memory benchmark, ours or another in the same form, and refuses a faulty one."""
+"""Reads a labelled set for the memory benchmark, ours or another in the same form, and refuses a
+faulty one.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ class _File(Strict):
 
 
 def load(path: Path | str = OURS) -> Dataset:
-    """Read a set: a JSON file, or a folder whose JSON files make one set. Raises `UnusableDataset`."""
+    """Read a set: a JSON file, or a folder whose JSON files make one set. Raises
+    `UnusableDataset`.
+    """
     path = Path(path)
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not files or not files[0].is_file():
@@ -65,7 +69,9 @@ def load(path: Path | str = OURS) -> Dataset:
     parts = [_read(file) for file in files]
     names = {part.set for part in parts}
     if len(names) > 1:
-        raise UnusableDataset(f"{path}: the files belong to several sets: {', '.join(sorted(names))}")
+        raise UnusableDataset(
+            f"{path}: the files belong to several sets: {', '.join(sorted(names))}"
+        )
     dataset = Dataset(
         name=parts[0].set,
         conversations=tuple(conversation for part in parts for conversation in part.conversations),
@@ -88,5 +94,7 @@ def _read(file: Path) -> _File:
 def _refuse(found: Iterable[str]) -> None:
     every = list(found)
     if every:
-        more = [f"… and {len(every) - MAX_FAULTS_SHOWN} more"] if len(every) > MAX_FAULTS_SHOWN else []
+        more = (
+            [f"… and {len(every) - MAX_FAULTS_SHOWN} more"] if len(every) > MAX_FAULTS_SHOWN else []
+        )
         raise UnusableDataset("\n".join(every[:MAX_FAULTS_SHOWN] + more))

@@ -1,4 +1,6 @@
-"""What makes a labelled set unusable: labels that point nowhere, conversations no chat API would take."""
+"""What makes a labelled set unusable: labels that point nowhere, conversations no chat API would
+take.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from benchmarks.retrieval.labelled.form import Conversation, Dataset, Question, Session, Supersession
+from benchmarks.retrieval.labelled.form import (
+    Conversation,
+    Dataset,
+    Question,
+    Session,
+    Supersession,
+)
 
 MAX_EVIDENCE = 4
 ID = re.compile(r"(?!\.+$)[A-Za-z0-9._:@+|=-]{1,128}")  # what the API takes as an id
@@ -29,23 +37,36 @@ def faults(dataset: Dataset) -> Iterator[str]:
 
 
 def _id_faults(dataset: Dataset) -> Iterator[str]:
-    sessions = [session for conversation in dataset.conversations for session in conversation.sessions]
+    sessions = [
+        session for conversation in dataset.conversations for session in conversation.sessions
+    ]
     kinds = {
         "conversation": [conversation.id for conversation in dataset.conversations],
         "session": [session.id for session in sessions],
         "message": [message.id for session in sessions for message in session.messages],
-        "label": [question.id for question in dataset.questions] + [each.id for each in dataset.supersessions],
+        "label": [question.id for question in dataset.questions]
+        + [each.id for each in dataset.supersessions],
     }
     for kind, ids in kinds.items():
-        yield from (f"{kind} id {each} is used {times} times" for each, times in Counter(ids).items() if times > 1)
-        yield from (f"{kind} id {each!r} is not an id the API takes" for each in ids if not ID.fullmatch(each))
+        yield from (
+            f"{kind} id {each} is used {times} times"
+            for each, times in Counter(ids).items()
+            if times > 1
+        )
+        yield from (
+            f"{kind} id {each!r} is not an id the API takes"
+            for each in ids
+            if not ID.fullmatch(each)
+        )
 
 
 def _conversation_faults(conversation: Conversation) -> Iterator[str]:
     users = {session.user for session in conversation.sessions}
     if len(users) != 1:
         yield f"conversation {conversation.id} needs sessions of exactly one user, it has {sorted(users)}"
-    yield from (f"user {user!r} is not an id the API takes" for user in users if not ID.fullmatch(user))
+    yield from (
+        f"user {user!r} is not an id the API takes" for user in users if not ID.fullmatch(user)
+    )
     for session in conversation.sessions:
         if not session.messages:
             yield f"session {session.id} has no messages"
@@ -79,13 +100,20 @@ def _question_faults(dataset: Dataset, question: Question) -> Iterator[str]:
         yield f"{name} is about {question.user}, who says nothing in this set"
     yield from _number_faults(question)
     for evidence in question.evidence:
-        yield from _quote_faults(dataset, name, message=evidence.message, quote=evidence.quote, user=question.user)
+        yield from _quote_faults(
+            dataset, name, message=evidence.message, quote=evidence.quote, user=question.user
+        )
     for evidence in question.elsewhere:
         yield from _quote_faults(dataset, name, message=evidence.message, quote=evidence.quote)
-        if evidence.message in dataset and dataset.session_of(evidence.message).user == question.user:
+        if (
+            evidence.message in dataset
+            and dataset.session_of(evidence.message).user == question.user
+        ):
             yield f"{name} says that {evidence.message} is another user's, but it is {question.user}'s own"
     spoken = {dataset.session_of(each).language for each in ids if each in dataset}
-    if spoken and question.cross_lingual != any(language != question.language for language in spoken):
+    if spoken and question.cross_lingual != any(
+        language != question.language for language in spoken
+    ):
         yield f"{name} is in {question.language}, its evidence in {', '.join(sorted(spoken))}: cross_lingual is wrong"
 
 
@@ -107,7 +135,9 @@ def _supersession_faults(dataset: Dataset, supersession: Supersession) -> Iterat
     name, new = f"supersession {supersession.id}", supersession.new
     said = [(old.message, old.quote) for old in supersession.old] + [(new.message, new.quote)]
     for message, quote in said:
-        yield from _quote_faults(dataset, name, message=message, quote=quote, user=supersession.user)
+        yield from _quote_faults(
+            dataset, name, message=message, quote=quote, user=supersession.user
+        )
     for before, after in pairwise([message for message, _ in said if message in dataset]):
         if dataset.message(before).timestamp >= dataset.message(after).timestamp:
             yield f"{name}: {before} is replaced by {after}, but is not the earlier one"
@@ -128,7 +158,9 @@ def _version_faults(supersession: Supersession) -> Iterator[str]:
         yield f"{name} has {valid_again} old statements whose value holds again"
 
 
-def _quote_faults(dataset: Dataset, name: str, *, message: str, quote: str, user: str | None = None) -> Iterator[str]:
+def _quote_faults(
+    dataset: Dataset, name: str, *, message: str, quote: str, user: str | None = None
+) -> Iterator[str]:
     if message not in dataset:
         yield f"{name} names message {message}, which is not in the set"
         return

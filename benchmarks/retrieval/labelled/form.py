@@ -1,4 +1,6 @@
-"""What a labelled set for the memory benchmark looks like: conversations, questions and topics that changed."""
+"""What a labelled set for the memory benchmark looks like: conversations, questions and topics that
+changed.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,16 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, ConfigDict
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
-QuestionKind = Literal["single-hop", "multi-hop", "temporal", "preference", "assistant-said", "no-answer"]
+QuestionKind = Literal[
+    "single-hop", "multi-hop", "temporal", "preference", "assistant-said", "no-answer"
+]
 SupersessionKind = Literal["changed", "corrected-twice", "returned", "reworded"]
 
 
 class Strict:
-    """Unknown fields and wrong types are faults: a label with a typing error must not be ignored."""
+    """Unknown fields and wrong types are faults: a label with a typing error must not be
+    ignored.
+    """
 
     __slots__ = ()
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
@@ -36,7 +42,9 @@ class ToolCall(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Message(Strict):
-    """One message of the chat API, with an id that is unique in the set and the moment it was said."""
+    """One message of the chat API, with an id that is unique in the set and the moment it was
+    said.
+    """
 
     id: str
     role: Role
@@ -50,13 +58,24 @@ class Message(Strict):
     def chat(self) -> dict[str, Any]:
         """The message as the chat API takes it, without nulls."""
         calls = [asdict(call) for call in self.tool_calls]
-        body = {"role": self.role, "content": self.content, "name": self.name, "tool_calls": calls or None}
-        return {key: value for key, value in (body | {"tool_call_id": self.tool_call_id}).items() if value is not None}
+        body = {
+            "role": self.role,
+            "content": self.content,
+            "name": self.name,
+            "tool_calls": calls or None,
+        }
+        return {
+            key: value
+            for key, value in (body | {"tool_call_id": self.tool_call_id}).items()
+            if value is not None
+        }
 
     @property
     def text(self) -> str:
         """Everything that can be quoted: the content, then the arguments of its calls."""
-        return "\n".join(filter(None, (self.content, *(call.function.arguments for call in self.tool_calls))))
+        return "\n".join(
+            filter(None, (self.content, *(call.function.arguments for call in self.tool_calls)))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +106,9 @@ class Evidence(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Question(Strict):
-    """`evidence` names all messages that answer; `elsewhere` those of other users that must not be taken for one."""
+    """`evidence` names all messages that answer; `elsewhere` those of other users that must not be
+    taken for one.
+    """
 
     id: str
     user: str
@@ -106,7 +127,9 @@ class Question(Strict):
 
 @dataclass(frozen=True, slots=True)
 class OldStatement(Strict):
-    """A statement that was replaced. `wrong` is the word that gives it away; none if its value holds again."""
+    """A statement that was replaced. `wrong` is the word that gives it away; none if its value
+    holds again.
+    """
 
     message: str
     text: str
@@ -126,7 +149,8 @@ class NewStatement(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Supersession(Strict):
-    """A topic whose value changed: `old` in the order it was said, `new` the one that holds at the end.
+    """A topic whose value changed: `old` in the order it was said, `new` the one that holds at the
+    end.
 
     `told_in` says where it is stored: as versions of a record too, or in the messages alone.
     """
@@ -162,7 +186,9 @@ class Dataset:
 
     def sessions(self, user: str | None = None) -> tuple[Session, ...]:
         """The sessions, or one user's, by the time they began."""
-        every = (session for conversation in self.conversations for session in conversation.sessions)
+        every = (
+            session for conversation in self.conversations for session in conversation.sessions
+        )
         wanted = [session for session in every if session.messages and user in (None, session.user)]
         return tuple(sorted(wanted, key=lambda session: session.messages[0].timestamp))
 
@@ -179,11 +205,17 @@ class Dataset:
         return self._sessions[message]
 
     def counts(self) -> dict[str, int]:
-        """Sizes, and the questions by kind and by language (`kind:…`, `language:…`, `cross-lingual`)."""
+        """Sizes, and the questions by kind and by language (`kind:…`, `language:…`,
+        `cross-lingual`).
+        """
         return {
-            "conversations": len(self.conversations), "sessions": len(self.sessions()), "users": len(self.users()),
-            "messages": len(self._messages), "questions": len(self.questions), "supersessions": len(self.supersessions),
+            "conversations": len(self.conversations),
+            "sessions": len(self.sessions()),
+            "users": len(self.users()),
+            "messages": len(self._messages),
+            "questions": len(self.questions),
+            "supersessions": len(self.supersessions),
             "cross-lingual": sum(question.cross_lingual for question in self.questions),
             **Counter(f"kind:{question.kind}" for question in self.questions),
             **Counter(f"language:{question.language}" for question in self.questions),
-        }  # fmt: skip
+        }

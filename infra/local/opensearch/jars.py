@@ -2,10 +2,11 @@
 
     python -m infra.local.opensearch.jars     # fetches them; whoever starts a server does so too
 
-It needs a JDK (17 or newer) and Maven. The jars must be those that jars.sha256 lists, whatever Maven resolves. The jars
-on Maven Central lack the descriptor and the policy that the modules of the distribution have, so both are written here;
-they also lack the native k-NN libraries, so a vector field on another engine than Lucene ends the server. A plugin of
-ours, compiled here, is the guard before its routes.
+It needs a JDK (17 or newer) and Maven. The jars must be those that jars.sha256 lists, whatever
+Maven resolves. The jars on Maven Central lack the descriptor and the policy that the modules of the
+distribution have, so both are written here; they also lack the native k-NN libraries, so a vector
+field on another engine than Lucene ends the server. A plugin of ours, compiled here, is the guard
+before its routes.
 """
 
 import hashlib
@@ -29,7 +30,11 @@ GUARD = HERE / "Guard.java"
 
 # A module: its class, how its jars' names begin, what it extends.
 MODULES = {
-    "transport-netty4": ("org.opensearch.transport.Netty4Plugin", ("transport-netty4-client-", "netty-"), ""),
+    "transport-netty4": (
+        "org.opensearch.transport.Netty4Plugin",
+        ("transport-netty4-client-", "netty-"),
+        "",
+    ),
     "lang-painless": (
         "org.opensearch.painless.PainlessPlugin",
         ("lang-painless-", "opensearch-scripting-painless-spi-", "asm-", "antlr4-runtime-"),
@@ -40,16 +45,26 @@ MODULES = {
         ("analysis-common-",),
         "lang-painless",
     ),
-    "mapper-extras": ("org.opensearch.index.mapper.MapperExtrasPlugin", ("mapper-extras-client-",), ""),
+    "mapper-extras": (
+        "org.opensearch.index.mapper.MapperExtrasPlugin",
+        ("mapper-extras-client-",),
+        "",
+    ),
     "reindex": (
         "org.opensearch.index.reindex.ReindexPlugin",
         (
-            "reindex-client-", "opensearch-rest-client-", "opensearch-ssl-config-", "httpclient-", "httpcore-",
-            "httpasyncclient-", "commons-logging-", "commons-codec-",
+            "reindex-client-",
+            "opensearch-rest-client-",
+            "opensearch-ssl-config-",
+            "httpclient-",
+            "httpcore-",
+            "httpasyncclient-",
+            "commons-logging-",
+            "commons-codec-",
         ),
         "",
     ),
-}  # fmt: skip
+}
 DESCRIPTOR = """name={name}
 description={name}
 version={version}
@@ -93,12 +108,17 @@ def _fetch() -> None:
     shutil.rmtree(LIB, ignore_errors=True)
     LIB.mkdir(parents=True)
     goal = ("dependency:copy-dependencies", f"-DoutputDirectory={LIB}", "-DincludeScope=runtime")
-    maven = subprocess.run(["mvn", "-q", "-B", "-f", POM, *goal], timeout=600, check=False, capture_output=True)
+    maven = subprocess.run(
+        ["mvn", "-q", "-B", "-f", POM, *goal], timeout=600, check=False, capture_output=True
+    )
     if maven.returncode != 0:
         raise CannotRun(f"Maven could not fetch OpenSearch: {maven.stdout.decode()[-500:]}")
     for line in SUMS.read_text().splitlines():
         digest, name = line.split()
-        if not (LIB / name).is_file() or hashlib.sha256((LIB / name).read_bytes()).hexdigest() != digest:
+        if (
+            not (LIB / name).is_file()
+            or hashlib.sha256((LIB / name).read_bytes()).hexdigest() != digest
+        ):
             raise CannotRun(f"{name} is not the file that {SUMS.name} lists")
     shutil.copy(SUMS, INSTALLED)
 
@@ -113,7 +133,9 @@ def _compile() -> None:
     java = ["javac", "-Werror", "-cp", f"{LIB}/*", "-d", str(folder), str(GUARD)]
     done = subprocess.run(java, check=False, capture_output=True)
     if done.returncode != 0:
-        raise CannotRun(f"The guard of OpenSearch could not be compiled: {done.stderr.decode()[-500:]}")
+        raise CannotRun(
+            f"The guard of OpenSearch could not be compiled: {done.stderr.decode()[-500:]}"
+        )
     with zipfile.ZipFile(_guard(), "w") as jar:
         for file in folder.rglob("*.class"):
             jar.write(file, file.relative_to(folder))
@@ -138,7 +160,9 @@ def lay_out(home: Path) -> None:
 
 
 def _describe(folder: Path, plugin: str, *, extends: str = "") -> None:
-    descriptor = DESCRIPTOR.format(name=folder.name, plugin=plugin, extends=extends, version=VERSION)
+    descriptor = DESCRIPTOR.format(
+        name=folder.name, plugin=plugin, extends=extends, version=VERSION
+    )
     (folder / "plugin-descriptor.properties").write_text(descriptor)
 
 

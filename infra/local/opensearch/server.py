@@ -1,4 +1,6 @@
-"""Starts and stops an OpenSearch server on loopback, its data in a folder of its own, a guard before its routes."""
+"""Starts and stops an OpenSearch server on loopback, its data in a folder of its own, a guard
+before its routes.
+"""
 
 import base64
 import http.client
@@ -54,7 +56,9 @@ class Place:
 
     @property
     def authorization(self) -> str:
-        """The header that a client sends for the address: the credential is the name, and the password is empty."""
+        """The header that a client sends for the address: the credential is the name, and the
+        password is empty.
+        """
         return f"Basic {base64.b64encode(f'{self.credential}:'.encode()).decode()}"
 
 
@@ -72,7 +76,9 @@ def new_place() -> Place:
 
 
 def start(home: Path, place: Place) -> Server:
-    """Start a server and return at once; `wait` returns when it answers. Earlier data in `home` is kept."""
+    """Start a server and return at once; `wait` returns when it answers. Earlier data in `home` is
+    kept.
+    """
     _lay_out(home, place)
     paths.close_to_others(home)
     is_root = os.geteuid() == 0
@@ -80,10 +86,17 @@ def start(home: Path, place: Place) -> Server:
         _hand_over(home)
     with (home / "logs" / "console").open("wb") as log:
         process = subprocess.Popen(
-            _command(home), cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            user=NOBODY if is_root else None, group=NOBODY if is_root else None, extra_groups=() if is_root else None,
+            _command(home),
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            user=NOBODY if is_root else None,
+            group=NOBODY if is_root else None,
+            extra_groups=() if is_root else None,
             umask=paths.PRIVATE,
-        )  # fmt: skip
+        )
     return Server(on_its_own(process), place, home)
 
 
@@ -104,7 +117,10 @@ def answers(place: Place) -> bool:
         health = "/_cluster/health?wait_for_status=yellow&timeout=5s"
         connection.request("GET", health, headers={"Authorization": place.authorization})
         answer = connection.getresponse()
-        return answer.status == HTTPStatus.OK and json.loads(answer.read())["cluster_name"] == "palimpsest"
+        return (
+            answer.status == HTTPStatus.OK
+            and json.loads(answer.read())["cluster_name"] == "palimpsest"
+        )
     except (OSError, http.client.HTTPException, ValueError, KeyError):
         return False
     finally:
@@ -118,14 +134,26 @@ def stop(server: Server) -> None:
 
 def _command(home: Path) -> tuple[str, ...]:
     return (
-        "java", f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-        "-XX:+ExitOnOutOfMemoryError", "-Djava.security.manager=allow", f"-Djava.io.tmpdir={home / 'tmp'}",
-        f"-Djna.tmpdir={home / 'tmp'}", "-Djna.nosys=true", "-Dlog4j2.disable.jmx=true",
-        "-Dlog4j.shutdownHookEnabled=false", "-Djava.locale.providers=SPI,COMPAT",
-        f"-Dopensearch.path.home={home}", f"-Dopensearch.path.conf={home / 'config'}",
-        "-Dopensearch.distribution.type=tar", "-cp", str(home / "lib" / "*"),
+        "java",
+        f"-Xms{HEAP}",
+        f"-Xmx{HEAP}",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-Djava.security.manager=allow",
+        f"-Djava.io.tmpdir={home / 'tmp'}",
+        f"-Djna.tmpdir={home / 'tmp'}",
+        "-Djna.nosys=true",
+        "-Dlog4j2.disable.jmx=true",
+        "-Dlog4j.shutdownHookEnabled=false",
+        "-Djava.locale.providers=SPI,COMPAT",
+        f"-Dopensearch.path.home={home}",
+        f"-Dopensearch.path.conf={home / 'config'}",
+        "-Dopensearch.distribution.type=tar",
+        "-cp",
+        str(home / "lib" / "*"),
         "org.opensearch.bootstrap.OpenSearch",
-    )  # fmt: skip
+    )
 
 
 def _lay_out(home: Path, place: Place) -> None:

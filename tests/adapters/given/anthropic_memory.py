@@ -1,4 +1,6 @@
-"""Anthropic's API on loopback: asked for the first time the model writes a file, then it says so."""
+"""Anthropic's API on loopback: asked for the first time the model writes a file, then it says
+so.
+"""
 
 import json
 import os
@@ -14,10 +16,20 @@ SAYS: list[dict[str, Any]] = [{"type": "text", "text": "I have noted it down."}]
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        content, stop = (CALLS, "tool_use") if "tool_result" not in str(asked) else (SAYS, "end_turn")
-        head = {"id": "m", "type": "message", "role": "assistant", "model": asked["model"], "stop_sequence": None}
+        content, stop = (
+            (CALLS, "tool_use") if "tool_result" not in str(asked) else (SAYS, "end_turn")
+        )
+        head = {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": asked["model"],
+            "stop_sequence": None,
+        }
         usage = {"input_tokens": 1, "output_tokens": 1}
-        body = json.dumps({**head, "content": content, "stop_reason": stop, "usage": usage}).encode()
+        body = json.dumps(
+            {**head, "content": content, "stop_reason": stop, "usage": usage}
+        ).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -30,4 +42,7 @@ class Handler(BaseHTTPRequestHandler):
 
 server = HTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
-os.environ |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.server_port}", "ANTHROPIC_API_KEY": "test"}
+os.environ |= {
+    "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.server_port}",
+    "ANTHROPIC_API_KEY": "test",
+}

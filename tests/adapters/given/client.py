@@ -9,4 +9,7 @@ def llm(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str
     if messages[-1]["role"] == "tool":
         return {"role": "assistant", "content": "I do not know yet."}
     function = {"name": tools[0]["function"]["name"], "arguments": '{"query": "Where do I live?"}'}
-    return {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+    return {
+        "role": "assistant",
+        "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+    }

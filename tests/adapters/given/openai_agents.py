@@ -8,8 +8,12 @@ from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 class Listens(Model):
     async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
-        content: list[Any] = [ResponseOutputText(text="All is well.", type="output_text", annotations=[])]
-        said = ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=content)
+        content: list[Any] = [
+            ResponseOutputText(text="All is well.", type="output_text", annotations=[])
+        ]
+        said = ResponseOutputMessage(
+            id="m", type="message", role="assistant", status="completed", content=content
+        )
         return ModelResponse(output=[said], usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Every other call of the client: a user's memory, lists, jobs, settings, files of conversations, and where it is."""
+"""Every other call of the client: a user's memory, lists, jobs, settings, files of conversations,
+and where it is.
+"""
 
 import inspect
 import json
@@ -15,7 +17,12 @@ from palimpsest_client.exchange import lines_of, transcripts
 
 from tests.served import KEY, Served
 
-PAIRS = (("Palimpsest", "AsyncPalimpsest"), ("User", "AsyncUser"), ("Session", "AsyncSession"), ("Job", "AsyncJob"))
+PAIRS = (
+    ("Palimpsest", "AsyncPalimpsest"),
+    ("User", "AsyncUser"),
+    ("Session", "AsyncSession"),
+    ("Job", "AsyncJob"),
+)
 
 
 def test_a_memory_is_saved_found_changed_and_reverted(memory: Palimpsest) -> None:
@@ -23,26 +30,38 @@ def test_a_memory_is_saved_found_changed_and_reverted(memory: Palimpsest) -> Non
     first = sarah.remember("Sarah lives in Hamburg.", topic="residence", importance=0.9)
     second = sarah.remember("Sarah lives in Bremen.", topic="residence")
     assert (first["outcome"], second["supersedes"]) == ("created", first["id"])
-    assert sarah.recall("Where does Sarah live?")["memories"][0]["content"] == "Sarah lives in Bremen."
+    assert (
+        sarah.recall("Where does Sarah live?")["memories"][0]["content"] == "Sarah lives in Bremen."
+    )
     assert [version["content"] for version in sarah.history(first["id"])] == [
         "Sarah lives in Bremen.", "Sarah lives in Hamburg.",
     ]  # fmt: skip
     assert sarah.revert(first["id"])["content"] == "Sarah lives in Hamburg."
-    assert [each["content"] for each in sarah.memories(topic_key="residence")] == ["Sarah lives in Hamburg."]
+    assert [each["content"] for each in sarah.memories(topic_key="residence")] == [
+        "Sarah lives in Hamburg."
+    ]
     changed = sarah.change(next(sarah.memories())["id"], importance=0.5)
     assert changed["importance"] == 0.5
-    assert [sarah.change(changed["id"], data=data)["data"] for data in ({"a": 1}, None)] == [{"a": 1}, None]
+    assert [sarah.change(changed["id"], data=data)["data"] for data in ({"a": 1}, None)] == [
+        {"a": 1},
+        None,
+    ]
     assert [each["content"] for each in sarah.search("Hamburg")] == ["Sarah lives in Hamburg."]
     assert sarah.would_forget({"types": ["fact"]}) == [changed["id"]]
     assert sarah.forget({"types": ["fact"]}, wait=20).is_done
     assert list(sarah.memories()) == []
 
 
-def test_lists_are_read_page_by_page_as_far_as_they_are_wanted(memory: Palimpsest, served: Served) -> None:
+def test_lists_are_read_page_by_page_as_far_as_they_are_wanted(
+    memory: Palimpsest, served: Served
+) -> None:
     sarah = memory.user("sarah")
     for start in range(0, 120, 30):
         sarah.remember_all(
-            [{"type": "fact", "content": f"Fact {n}", "subject": f"s{n}"} for n in range(start, start + 30)]
+            [
+                {"type": "fact", "content": f"Fact {n}", "subject": f"s{n}"}
+                for n in range(start, start + 30)
+            ]
         )
     served.seen.clear()
     assert len({each["id"] for each in sarah.memories()}) == 120
@@ -53,12 +72,22 @@ def test_lists_are_read_page_by_page_as_far_as_they_are_wanted(memory: Palimpses
     assert [each["user_id"] for each in memory.users()] == ["sarah"]
 
 
-def test_a_job_is_waited_for_and_shows_what_became_of_every_message(memory: Palimpsest, served: Served) -> None:
-    (job,) = memory.user("sarah").ingest(["I live in Hamburg.", {"role": "assistant", "content": "Noted."}])
+def test_a_job_is_waited_for_and_shows_what_became_of_every_message(
+    memory: Palimpsest, served: Served
+) -> None:
+    (job,) = memory.user("sarah").ingest(
+        ["I live in Hamburg.", {"role": "assistant", "content": "Noted."}]
+    )
     assert job.wait(timeout=20).ledger is not None
     assert job.ledger
-    assert job.ledger["received"] == job.ledger["extracted"] + job.ledger["skipped"] + job.ledger["parked"] == 2
-    assert [memory.user("sarah").memory(each)["content"] for each in job.records] == ["I live in Hamburg."]
+    assert (
+        job.ledger["received"]
+        == job.ledger["extracted"] + job.ledger["skipped"] + job.ledger["parked"]
+        == 2
+    )
+    assert [memory.user("sarah").memory(each)["content"] for each in job.records] == [
+        "I live in Hamburg."
+    ]
     with pytest.raises(errors.JobNotFailed):
         job.retry()
     served.works = False
@@ -67,7 +96,9 @@ def test_a_job_is_waited_for_and_shows_what_became_of_every_message(memory: Pali
         late.wait(timeout=0)
 
 
-def test_a_job_that_failed_is_an_error_and_is_done_again(memory: Palimpsest, served: Served) -> None:
+def test_a_job_that_failed_is_an_error_and_is_done_again(
+    memory: Palimpsest, served: Served
+) -> None:
     (job,) = memory.user("sarah").ingest(["I live in Hamburg."])
     assert job.wait().is_done
     job.shown |= {"state": "failed", "error": "model_unavailable"}
@@ -86,7 +117,9 @@ def test_an_erasure_has_a_receipt_and_leaves_nothing(memory: Palimpsest) -> None
         memory.session("s1").read()
 
 
-def test_a_transcript_of_any_length_is_taken_in_once(memory: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transcript_of_any_length_is_taken_in_once(
+    memory: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(palimpsest_client.users, "MOST_INGESTED", 20)
     told = [{"role": "user", "content": f"I own {number} books."} for number in range(120)]
     sarah = memory.user("sarah")
@@ -124,7 +157,10 @@ def test_preferences_are_set_read_listed_and_deleted(memory: Palimpsest) -> None
 
 def test_vectors_are_stored_searched_counted_and_deleted(memory: Palimpsest) -> None:
     sarah = memory.user("sarah")
-    east, north = {"id": "east", "values": [1.0, 0.1], "metadata": {"floor": 1}}, {"id": "north", "values": [0.0, 1.0]}
+    east, north = (
+        {"id": "east", "values": [1.0, 0.1], "metadata": {"floor": 1}},
+        {"id": "north", "values": [0.0, 1.0]},
+    )
     assert sarah.put_vectors([east, north], namespace="photos")["count"] == 2
     (best,) = sarah.search_vectors(values=[1.0, 0.0], top_k=1, namespace="photos")
     assert (best["id"], best["metadata"]) == ("east", {"floor": 1})
@@ -134,7 +170,9 @@ def test_vectors_are_stored_searched_counted_and_deleted(memory: Palimpsest) -> 
     assert sarah.delete_vectors(namespace="photos")["count"] == 1
 
 
-def test_more_than_a_hundred_vectors_are_sent_in_parts_and_deleted_in_parts(memory: Palimpsest) -> None:
+def test_more_than_a_hundred_vectors_are_sent_in_parts_and_deleted_in_parts(
+    memory: Palimpsest,
+) -> None:
     sarah = memory.user("sarah")
     many = [{"id": f"v{number}", "values": [1.0, number + 1.0]} for number in range(230)]
     assert sarah.put_vectors(many, key="all")["count"] == 230
@@ -166,7 +204,10 @@ def test_what_is_exported_is_imported_elsewhere_in_parts_of_any_size(
     served.begin_anew()
     monkeypatch.setattr("palimpsest_client.exchange.PART", 100)
     job = memory.user("sarah").import_(tmp_path / "sarah.jsonl", upload="u", wait=20)
-    assert (job.wait().shown["result"]["restored"], len(served.seen) > len(text) // 100) == (2, True)
+    assert (job.wait().shown["result"]["restored"], len(served.seen) > len(text) // 100) == (
+        2,
+        True,
+    )
     memory.user("sarah").export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_text() == text
     assert memory.user("sarah").begin_import(text, wait=20).shown["result"]["restored"] == 0
@@ -185,12 +226,16 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_of_conversations_is_taken_in(memory: Palimpsest, tmp_path: Path, name: str, capsys: Any) -> None:
+def test_a_file_of_conversations_is_taken_in(
+    memory: Palimpsest, tmp_path: Path, name: str, capsys: Any
+) -> None:
     (tmp_path / name).write_text(FILES[name])
     jobs = memory.user("sarah").ingest(tmp_path / name, progress=True)
     assert [job.wait().is_done for job in jobs] == [True, True]
     assert "2 of 2 conversations" in capsys.readouterr().err
-    told = {name: [row["content"] for row in memory.session(name).messages()] for name in ("1", "2")}
+    told = {
+        name: [row["content"] for row in memory.session(name).messages()] for name in ("1", "2")
+    }
     assert told == {"1": ["a", "b"], "2": ["c"]}
 
 
@@ -201,11 +246,16 @@ def test_only_a_newline_ends_a_line_of_a_file(memory: Palimpsest, tmp_path: Path
     )
     memory.user("sarah").ingest(tmp_path / "chats.jsonl")
     assert memory.user("sarah").export(tmp_path / "sarah.jsonl") == 6
-    assert memory.user("sarah").import_(tmp_path / "sarah.jsonl").wait().shown["result"]["conflicts"] == 0
+    assert (
+        memory.user("sarah").import_(tmp_path / "sarah.jsonl").wait().shown["result"]["conflicts"]
+        == 0
+    )
     assert text in [each["content"] for each in memory.session("s1").messages()]
 
 
-def test_one_conversation_is_a_file_too_and_a_damaged_one_is_named_with_its_line(tmp_path: Path) -> None:
+def test_one_conversation_is_a_file_too_and_a_damaged_one_is_named_with_its_line(
+    tmp_path: Path,
+) -> None:
     one = tmp_path / "one.json"
     one.write_text('[{"role": "user", "content": "a"}]')
     assert list(transcripts(one)) == [(None, [{"role": "user", "content": "a"}])]
@@ -238,7 +288,9 @@ def test_what_is_changed_to_none_is_taken_away(memory: Palimpsest) -> None:
     talk.begin(system="Be brief.")
     assert talk.configure(system=None)["system"] is None
     sarah = memory.user("sarah")
-    (acme,) = sarah.put_entities({"type": "Company", "name": "Acme", "valid_to": "2030-01-01T00:00:00Z"})
+    (acme,) = sarah.put_entities(
+        {"type": "Company", "name": "Acme", "valid_to": "2030-01-01T00:00:00Z"}
+    )
     assert sarah.change_entity(acme["id"], valid_to=None)["valid_to"] is None
     talk.say("Hello")
     assert talk.redact(1, "Gone", wait=None).id
@@ -255,7 +307,9 @@ def test_a_text_with_a_comma_is_found_by_its_metadata(memory: Palimpsest) -> Non
     memory.session("s1", user="sarah").begin(metadata={"place": "Paris, France"})
     for asked in (["place=Paris, France"], ["place=Paris, France", "n=1"]):
         assert [each["content"] for each in sarah.memories(metadata=asked)] == ["Likes it there."]
-    assert [each["session_id"] for each in memory.sessions(metadata=["place=Paris, France"])] == ["s1"]
+    assert [each["session_id"] for each in memory.sessions(metadata=["place=Paris, France"])] == [
+        "s1"
+    ]
 
 
 def test_a_key_that_is_missing_or_wrong_or_may_too_little_is_told(served: Served) -> None:
@@ -281,10 +335,14 @@ def test_the_service_is_found_by_what_is_given_then_the_environment_then_a_file(
     with pytest.raises(NotConfigured, match="PALIMPSEST_URL"):
         find()
     (tmp_path / "config" / "palimpsest").mkdir(parents=True)
-    (tmp_path / "config" / "palimpsest" / "endpoint.json").write_text('{"url": "http://kept", "api_key": "k"}')
+    (tmp_path / "config" / "palimpsest" / "endpoint.json").write_text(
+        '{"url": "http://kept", "api_key": "k"}'
+    )
     assert find() == Endpoint("http://kept", "k")
     (tmp_path / "project" / ".local").mkdir()
-    (tmp_path / "project" / ".local" / "endpoint.json").write_text('{"url": "http://here", "api_key": "l"}')
+    (tmp_path / "project" / ".local" / "endpoint.json").write_text(
+        '{"url": "http://here", "api_key": "l"}'
+    )
     assert find() == Endpoint("http://here", "l")
     monkeypatch.setenv("PALIMPSEST_URL", "https://there/")
     with pytest.raises(NotConfigured, match="PALIMPSEST_API_KEY"):
@@ -307,7 +365,11 @@ def test_the_service_is_found_by_what_is_given_then_the_environment_then_a_file(
 @pytest.mark.parametrize("pair", PAIRS)
 def test_both_clients_have_the_same_calls_with_the_same_parameters(pair: tuple[str, str]) -> None:
     def calls(name: str) -> dict[str, list[str]]:
-        of = {n: each for n, each in inspect.getmembers(getattr(package, name), callable) if not n.startswith("_")}
+        of = {
+            n: each
+            for n, each in inspect.getmembers(getattr(package, name), callable)
+            if not n.startswith("_")
+        }
         return {n: list(inspect.signature(each).parameters) for n, each in of.items()}
 
     assert calls(pair[0]) == calls(pair[1])
@@ -326,8 +388,13 @@ def test_a_conversation_of_the_asynchronous_client(served: Served) -> None:
             turn = await chat.answer(stream())
             assert (turn.text, turn.is_done) == ("Noted.", True)
             await (await chat.end()).wait()
-            assert "Hamburg" in (await memory.session("s2", user="sarah").say("Where do I live?")).memory
-            assert [each["content"] async for each in memory.user("sarah").memories()] == ["I live in Hamburg."]
+            assert (
+                "Hamburg"
+                in (await memory.session("s2", user="sarah").say("Where do I live?")).memory
+            )
+            assert [each["content"] async for each in memory.user("sarah").memories()] == [
+                "I live in Hamburg."
+            ]
             (job,) = await memory.user("sarah").ingest(["I work in Marketing."])
             assert (await job.wait()).is_done
             assert (await (await memory.user("sarah").erase()).wait()).receipt

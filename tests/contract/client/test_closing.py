@@ -12,7 +12,8 @@ from tests.served import KEY, Served
 
 PROGRAMS = {
     "left open": "from palimpsest_client import Palimpsest; print(list(Palimpsest().users()))",
-    "closed": "from palimpsest_client import Palimpsest\nwith Palimpsest() as memory: print(list(memory.users()))",
+    "closed": "from palimpsest_client import Palimpsest\nwith Palimpsest() as memory: "
+    "print(list(memory.users()))",
     "left open in a loop": """
 import asyncio
 from palimpsest_client import AsyncPalimpsest
@@ -29,7 +30,8 @@ async def main():
         print([user async for user in memory.users()])
 asyncio.run(main())
 """,
-    "command line": "import sys; from palimpsest_client.cli import main; sys.argv[1:] = ['sessions', '--json']; main()",
+    "command line": "import sys; from palimpsest_client.cli import main; sys.argv[1:] = "
+    "['sessions', '--json']; main()",
 }
 
 

@@ -21,9 +21,25 @@ from tests.served import KEY, Served
 
 PROGRAM = Path(__file__).parents[2] / "e2e" / "clients" / "mcp_client.py"
 COMMANDS = {
-    "login", "chat", "sessions", "messages", "context", "recall", "remember", "memories", "history", "revert", "forget",
-    "ingest", "export", "import", "jobs", "erase", "mcp", "usage",
-}  # fmt: skip
+    "login",
+    "chat",
+    "sessions",
+    "messages",
+    "context",
+    "recall",
+    "remember",
+    "memories",
+    "history",
+    "revert",
+    "forget",
+    "ingest",
+    "export",
+    "import",
+    "jobs",
+    "erase",
+    "mcp",
+    "usage",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +65,9 @@ def found(*words: str) -> Any:
 
 def test_every_command_is_there_with_help_and_completion() -> None:
     told = said("--help")
-    assert {each.name or each.callback.__name__ for each in app.registered_commands if each.callback} == COMMANDS
+    assert {
+        each.name or each.callback.__name__ for each in app.registered_commands if each.callback
+    } == COMMANDS
     assert all(name in told for name in COMMANDS)
     assert "--install-completion" in told
     for name in COMMANDS - {"mcp"}:  # which speaks JSON alone
@@ -60,12 +78,18 @@ def test_a_memory_is_saved_listed_recalled_corrected_and_reverted() -> None:
     first = found("remember", "Sarah lives in Hamburg.", "--topic", "residence")
     found("remember", "Sarah lives in Bremen.", "--topic", "residence")
     table = said("recall", "Where does Sarah live?")
-    assert re.search(r"^0\.\d{1,4} +Sarah lives in Bremen\. +fact +keyword", table, re.MULTILINE), table
+    assert re.search(r"^0\.\d{1,4} +Sarah lives in Bremen\. +fact +keyword", table, re.MULTILINE), (
+        table
+    )
     assert [each["content"] for each in found("memories")] == ["Sarah lives in Bremen."]
-    assert [each["content"] for each in found("memories", "--superseded")] == ["Sarah lives in Hamburg."]
+    assert [each["content"] for each in found("memories", "--superseded")] == [
+        "Sarah lives in Hamburg."
+    ]
     assert [each["version"] for each in found("history", first["id"])] == [2, 1]
     assert found("revert", first["id"])["content"] == "Sarah lives in Hamburg."
-    assert [each["content"] for each in found("forget", "--type", "fact", "--dry-run")] == ["Sarah lives in Hamburg."]
+    assert [each["content"] for each in found("forget", "--type", "fact", "--dry-run")] == [
+        "Sarah lives in Hamburg."
+    ]
     assert found("forget", "--type", "fact")["state"] == "done"
     assert "Nothing." in said("memories")
 
@@ -73,15 +97,22 @@ def test_a_memory_is_saved_listed_recalled_corrected_and_reverted() -> None:
 def test_one_memory_is_forgotten_and_others_are_chosen_by_type_and_topic() -> None:
     tea = found("remember", "Sarah likes tea.", "--topic", "drink")
     found("remember", "Answer in German.", "--type", "instruction")
-    assert [each["content"] for each in found("memories", "--type", "instruction")] == ["Answer in German."]
+    assert [each["content"] for each in found("memories", "--type", "instruction")] == [
+        "Answer in German."
+    ]
     assert [each["id"] for each in found("forget", "--topic", "drink", "--dry-run")] == [tea["id"]]
     assert found("forget", tea["id"])["id"] == tea["id"]
     assert [each["content"] for each in found("memories")] == ["Answer in German."]
 
 
-def test_an_id_and_a_time_stand_on_one_line_of_any_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_and_a_time_stand_on_one_line_of_any_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     saved = found(
-        "remember", "Sarah lives in Hamburg, near the harbour, with a view of the water.", "--topic", "residence"
+        "remember",
+        "Sarah lives in Hamburg, near the harbour, with a view of the water.",
+        "--topic",
+        "residence",
     )
     monkeypatch.setattr(shown.console, "width", 80)
     table = said("memories")
@@ -134,7 +165,12 @@ def test_everything_of_a_user_is_exported_and_erased(tmp_path: Path, memory: Pal
 @pytest.mark.parametrize("form", ["results", "list", "lines"])
 def test_what_mem0_exported_is_taken_over_once(tmp_path: Path, form: str) -> None:
     rows = [
-        {"id": "m1", "memory": "Likes tea", "created_at": "2026-01-02T03:04:05Z", "metadata": {"app": "x", "deep": {}}},
+        {
+            "id": "m1",
+            "memory": "Likes tea",
+            "created_at": "2026-01-02T03:04:05Z",
+            "metadata": {"app": "x", "deep": {}},
+        },
         {"id": "m2", "text": "Owns a dog"},
     ]
     text = (
@@ -176,8 +212,12 @@ def test_a_login_is_tried_and_kept_for_its_owner_alone(
     assert found("sessions") == []
 
 
-def test_a_person_talks_to_a_model_that_remembers(memory: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model's words are shown as they come, and stored as one reply, which the next question follows."""
+def test_a_person_talks_to_a_model_that_remembers(
+    memory: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model's words are shown as they come, and stored as one reply, which the next question
+    follows.
+    """
     with OpenAIApi() as model:
         monkeypatch.setenv("OPENAI_API_KEY", "test")
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
@@ -187,20 +227,31 @@ def test_a_person_talks_to_a_model_that_remembers(memory: Palimpsest, monkeypatc
     asked = [request.body for request in model.requests]
     assert [each["stream"] for each in asked] == [True, True, True]
     assert json.loads(replies) == {"content": "echo: I live in Hamburg."}
-    stored = [(each["role"], each["content"]) for each in memory.user("sarah").session("cli").messages()]
+    stored = [
+        (each["role"], each["content"]) for each in memory.user("sarah").session("cli").messages()
+    ]
     assert stored == [
         ("user", "I live in Hamburg."), ("assistant", "echo: I live in Hamburg."),
         ("user", "And [bold]you[/bold]?"), ("assistant", "echo: And [bold]you[/bold]?"),
     ]  # fmt: skip
-    assert [each["content"] for each in asked[1]["messages"][-3:]] == [content for _, content in stored[:3]]
-    assert [line.removeprefix("> ") for line in told.splitlines() if "echo" in line] == [stored[1][1], stored[3][1]]
+    assert [each["content"] for each in asked[1]["messages"][-3:]] == [
+        content for _, content in stored[:3]
+    ]
+    assert [line.removeprefix("> ") for line in told.splitlines() if "echo" in line] == [
+        stored[1][1],
+        stored[3][1],
+    ]
 
 
 def run(*words: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-m", "palimpsest_client.cli", *words], input=given, env=os.environ | environment,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "palimpsest_client.cli", *words],
+        input=given,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,8 +263,16 @@ def run(*words: str, given: str = "", **environment: str) -> subprocess.Complete
         (["memories"], {"PALIMPSEST_URL": "nowhere"}, "https://"),
         (["forget"], {}, "Name at least one"),
         (["memories"], {"PALIMPSEST_USER": ""}, "--user"),
-        (["chat"], {"OPENAI_API_KEY": ""}, "This command needs a model's key: set OPENAI_API_KEY.\n"),
-        (["chat"], {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"}, "No answer of a model: Conn"),
+        (
+            ["chat"],
+            {"OPENAI_API_KEY": ""},
+            "This command needs a model's key: set OPENAI_API_KEY.\n",
+        ),
+        (
+            ["chat"],
+            {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"},
+            "No answer of a model: Conn",
+        ),
     ],
 )
 def test_what_goes_wrong_is_told_in_a_sentence(
@@ -238,15 +297,27 @@ def test_what_goes_wrong_is_told_in_a_sentence(
 
 def test_the_program_itself_ends_with_the_sentence() -> None:
     done = run("memories", PALIMPSEST_API_KEY="pal_wrong")
-    assert (done.returncode, "palimpsest login" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
+    assert (done.returncode, "palimpsest login" in done.stderr, "Traceback" in done.stderr) == (
+        1,
+        True,
+        False,
+    )
 
 
 def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:
     def request(method: str, **params: Any) -> str:
         return json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params})
 
-    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    envelope = {"protocolVersion": "2026-07-28", "clientCapabilities": {}, "clientInfo": client["clientInfo"]}
+    client = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    envelope = {
+        "protocolVersion": "2026-07-28",
+        "clientCapabilities": {},
+        "clientInfo": client["clientInfo"],
+    }
     modern = {f"io.modelcontextprotocol/{name}": value for name, value in envelope.items()}
     lines = [
         request("initialize", **client),
@@ -263,11 +334,16 @@ def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:
     assert "Sarah likes tea." in recalled["result"]["content"][0]["text"]
     assert "error" in wrong
     refused = run("mcp", given=lines[2] + "\n", PALIMPSEST_API_KEY="pal_wrong")
-    assert json.loads(refused.stdout)["error"] == {"code": stdio.FAILED, "message": "The key is not valid."}
+    assert json.loads(refused.stdout)["error"] == {
+        "code": stdio.FAILED,
+        "message": "The key is not valid.",
+    }
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_an_official_client_talks_over_standard_input_to_the_memory(mode: str, tmp_path: Path) -> None:
+def test_an_official_client_talks_over_standard_input_to_the_memory(
+    mode: str, tmp_path: Path
+) -> None:
     server = [sys.executable, "-m", "palimpsest_client.cli", "mcp", "--user", "sarah"]
     command: list[str | Path] = [python_of("mcp"), PROGRAM, mode, *server]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
@@ -280,6 +356,10 @@ def test_an_official_client_talks_over_standard_input_to_the_memory(mode: str, t
 
 
 def test_without_typer_the_command_says_what_to_install() -> None:
-    program = "import sys; sys.modules['typer'] = None; from palimpsest_client.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)  # noqa: S603
+    program = (
+        "import sys; sys.modules['typer'] = None; from palimpsest_client.cli import main; main()"
+    )
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )  # noqa: RUF100, S603
     assert (done.returncode, "palimpsest-memory[cli]" in done.stderr) == (1, True)

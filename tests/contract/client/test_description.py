@@ -28,7 +28,11 @@ def fields_of(module: str) -> dict[tuple[str, str], str]:
                 for field in body:
                     assert isinstance(field, ast.AnnAssign)
                     found[name, ast.unparse(field.target)] = ast.unparse(field.annotation)
-            case ast.Assign(value=ast.Call(args=[ast.Constant(value=str(name)), ast.Dict(keys=keys, values=values)])):
+            case ast.Assign(
+                value=ast.Call(
+                    args=[ast.Constant(value=str(name)), ast.Dict(keys=keys, values=values)]
+                )
+            ):
                 for key, annotation in zip(keys, values, strict=True):
                     assert isinstance(key, ast.Constant)
                     found[name, str(key.value)] = ast.unparse(annotation)
@@ -36,14 +40,21 @@ def fields_of(module: str) -> dict[tuple[str, str], str]:
 
 
 def test_every_field_of_a_type_is_what_the_description_says() -> None:
-    """A field, or a value of one, that the service has learned since breaks no client: it is found when one looks."""
-    ours, theirs = fields_of(write_types.TYPES.read_text()), fields_of(write_types.written(DESCRIPTION))
+    """A field, or a value of one, that the service has learned since breaks no client: it is found
+    when one looks.
+    """
+    ours, theirs = (
+        fields_of(write_types.TYPES.read_text()),
+        fields_of(write_types.written(DESCRIPTION)),
+    )
     assert len(ours) > 100
     literal = re.compile(r"Literal\[([^]]*)\]")
     for place, annotation in ours.items():
         described = theirs[place]
         assert literal.sub("Literal", annotation) == literal.sub("Literal", described), place
-        for mine, known in zip(literal.findall(annotation), literal.findall(described), strict=True):
+        for mine, known in zip(
+            literal.findall(annotation), literal.findall(described), strict=True
+        ):
             assert set(mine.split(", ")) <= set(known.split(", ")), place
 
 
@@ -57,11 +68,18 @@ def test_there_is_an_exception_for_every_code_of_the_service() -> None:
     for source in (text for file in SERVICE.rglob("*.py") if "code=" in (text := file.read_text())):
         for node in ast.walk(ast.parse(source)):
             match node:
-                case ast.Raise(exc=ast.Call(keywords=words)) | ast.Return(value=ast.Call(keywords=words)):
+                case (
+                    ast.Raise(exc=ast.Call(keywords=words))
+                    | ast.Return(value=ast.Call(keywords=words))
+                ):
                     codes |= {
-                        str(w.value.value) for w in words if w.arg == "code" and isinstance(w.value, ast.Constant)
+                        str(w.value.value)
+                        for w in words
+                        if w.arg == "code" and isinstance(w.value, ast.Constant)
                     }
-    codes |= set(re.findall(r'^    code = "(\w+)"', (SERVICE / "errors.py").read_text(), re.MULTILINE))
+    codes |= set(
+        re.findall(r'^    code = "(\w+)"', (SERVICE / "errors.py").read_text(), re.MULTILINE)
+    )
     assert len(codes) > 40
     assert sorted(codes - NEVER_ANSWERED - set(errors.Problem.known)) == []
 
@@ -94,9 +112,9 @@ def test_every_call_of_the_client_is_in_the_description() -> None:
     for module in (sessions, tenants, users):
         for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
             match node:
-                case ast.Call(func=ast.Name(id="call"), args=[ast.Constant(value=method), *path]) if all(
-                    not isinstance(each, ast.Starred) for each in path
-                ):
+                case ast.Call(
+                    func=ast.Name(id="call"), args=[ast.Constant(value=method), *path]
+                ) if all(not isinstance(each, ast.Starred) for each in path):
                     made.add((str(method), "/".join(_named(each) for each in path)))
                 case ast.Call(func=ast.Name(id="Listing"), args=[ast.Tuple(elts=path), *_]):
                     made.add(("GET", "/".join(_named(each) for each in path)))

@@ -12,14 +12,21 @@ from tests.served import KEY, Served
 
 
 def snippets(document: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / document).read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / "docs" / document).read_text(), re.MULTILINE | re.DOTALL
+    )
 
 
 def test_the_client_does_what_its_document_shows(
-    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    served: Served,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / ".local").mkdir()
-    (tmp_path / ".local" / "endpoint.json").write_text(json.dumps({"url": served.url, "api_key": KEY}))
+    (tmp_path / ".local" / "endpoint.json").write_text(
+        json.dumps({"url": served.url, "api_key": KEY})
+    )
     (tmp_path / "chats.jsonl").write_text(
         '{"session_id": "old", "messages": [{"role": "user", "content": "I own a dog."}]}'
     )

@@ -1,4 +1,6 @@
-"""Any server may answer at the service's address: client and command line wait and read within bounds, and say so."""
+"""Any server may answer at the service's address: client and command line wait and read within
+bounds, and say so.
+"""
 
 import io
 import itertools
@@ -24,21 +26,44 @@ from tests.served import respond
 
 EVIL = "\x1b[2J\x1b]0;owned\x07 \x9b31m \x7f \u202e \u2028 \r\x00 end"
 BODIES = {
-    "list": b"[]", "null": b"null", "number": b"7", "text": b'"x"', "html": b"<html>Hello</html>", "bytes": b"\xff\xfe",
-    "deep": b"[" * 100_000, "rows": b'{"sessions": 7, "memories": null, "messages": 7, "versions": "x", "usage": true,'
+    "list": b"[]",
+    "null": b"null",
+    "number": b"7",
+    "text": b'"x"',
+    "html": b"<html>Hello</html>",
+    "bytes": b"\xff\xfe",
+    "deep": b"[" * 100_000,
+    "rows": b'{"sessions": 7, "memories": null, "messages": 7, "versions": '
+    b'"x", "usage": true,'
     b' "jobs": {}, "next_cursor": 7, "job_id": 7, "context": []}',
-}  # fmt: skip
+}
 COMMANDS = [
-    ["sessions"], ["messages", "s"], ["context", "s"], ["recall", "tea"], ["remember", "Tea."], ["memories"],
-    ["history", "m"], ["revert", "m"], ["forget", "m"], ["forget", "--type", "fact"],
+    ["sessions"],
+    ["messages", "s"],
+    ["context", "s"],
+    ["recall", "tea"],
+    ["remember", "Tea."],
+    ["memories"],
+    ["history", "m"],
+    ["revert", "m"],
+    ["forget", "m"],
+    ["forget", "--type", "fact"],
     ["forget", "--type", "fact", "--dry-run"],
-    ["ingest", "chats.jsonl"], ["export"], ["export", "sarah.jsonl"], ["import", "mem0.json"], ["import", "own.jsonl"],
-    ["jobs", "--failed"], ["usage"], ["erase", "--yes"],
-]  # fmt: skip
+    ["ingest", "chats.jsonl"],
+    ["export"],
+    ["export", "sarah.jsonl"],
+    ["import", "mem0.json"],
+    ["import", "own.jsonl"],
+    ["jobs", "--failed"],
+    ["usage"],
+    ["erase", "--yes"],
+]
 
 
 class Hostile:
-    """A server on loopback that answers each request by `answer`; `asked` are the paths that it was asked for."""
+    """A server on loopback that answers each request by `answer`; `asked` are the paths that it was
+    asked for.
+    """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -66,7 +91,9 @@ class Hostile:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,7 +115,10 @@ def memory(hostile: Hostile) -> Iterator[Palimpsest]:
 
 @pytest.fixture
 def command(
-    hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    hostile: Hostile,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> Callable[..., tuple[int, str, str]]:
     """Runs a command; returns its exit status and what it wrote."""
     monkeypatch.setenv("PALIMPSEST_URL", hostile.url)
@@ -112,7 +142,9 @@ def command(
     return run
 
 
-def answering(body: bytes, *, status: int = 200, **headers: str) -> Callable[[BaseHTTPRequestHandler], None]:
+def answering(
+    body: bytes, *, status: int = 200, **headers: str
+) -> Callable[[BaseHTTPRequestHandler], None]:
     def answer(to: BaseHTTPRequestHandler) -> None:
         to.send_response(status)
         for name, value in headers.items():
@@ -130,7 +162,10 @@ def test_an_answer_of_another_shape_is_one_sentence(
 ) -> None:
     hostile.answer = answering(BODIES[body])
     for words in COMMANDS:
-        if body == "rows" and words in (["forget", "m"], ["revert", "m"]):  # they show whatever object answers them
+        if body == "rows" and words in (
+            ["forget", "m"],
+            ["revert", "m"],
+        ):  # they show whatever object answers them
             continue
         status, out, err = command(*words)
         sentence = [line for line in err.splitlines() if line.strip()][-1]
@@ -140,14 +175,20 @@ def test_an_answer_of_another_shape_is_one_sentence(
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_the_client_raises_errors_of_its_own(body: str, hostile: Hostile, memory: Palimpsest) -> None:
+def test_the_client_raises_errors_of_its_own(
+    body: str, hostile: Hostile, memory: Palimpsest
+) -> None:
     hostile.answer = answering(BODIES[body])
     chat, sarah = memory.session("s", user="sarah"), memory.user("sarah")
     calls: list[Callable[[], Any]] = [
-        lambda: chat.say("Hello"), lambda: list(chat.messages()), lambda: list(sarah.memories()),
-        lambda: sarah.remember("Tea."), lambda: sarah.erase().wait(), lambda: list(sarah.exported()),
+        lambda: chat.say("Hello"),
+        lambda: list(chat.messages()),
+        lambda: list(sarah.memories()),
+        lambda: sarah.remember("Tea."),
+        lambda: sarah.erase().wait(),
+        lambda: list(sarah.exported()),
         lambda: list(memory.sessions(limit=3)),
-    ]  # fmt: skip
+    ]
     for call in calls:
         with pytest.raises(PalimpsestError):
             call()
@@ -160,7 +201,9 @@ def test_the_client_raises_errors_of_its_own(body: str, hostile: Hostile, memory
         anyio.run(asynchronously)
 
 
-def test_an_erasure_that_is_answered_by_nothing_is_not_done(hostile: Hostile, memory: Palimpsest) -> None:
+def test_an_erasure_that_is_answered_by_nothing_is_not_done(
+    hostile: Hostile, memory: Palimpsest
+) -> None:
     hostile.answer = answering(b"{}")
     with pytest.raises(NotTheService):
         memory.user("sarah").erase()
@@ -197,7 +240,9 @@ def test_a_list_that_goes_on_without_rows_has_an_end(
     assert len(hostile.asked) == 2
 
 
-def test_a_list_that_gives_more_than_was_asked_for_is_cut(hostile: Hostile, memory: Palimpsest) -> None:
+def test_a_list_that_gives_more_than_was_asked_for_is_cut(
+    hostile: Hostile, memory: Palimpsest
+) -> None:
     hostile.answer = answering(json.dumps({"sessions": [{}] * 500, "next_cursor": "c"}).encode())
     assert len(list(memory.sessions(limit=7))) == 7
 
@@ -209,7 +254,11 @@ def test_the_command_line_shows_so_many_rows_and_says_that_there_are_more(
     numbers = itertools.count()
 
     def full(to: BaseHTTPRequestHandler) -> None:
-        respond(to, 200, json.dumps({"usage": [{"messages": 1}] * 100, "next_cursor": f"c{next(numbers)}"}))
+        respond(
+            to,
+            200,
+            json.dumps({"usage": [{"messages": 1}] * 100, "next_cursor": f"c{next(numbers)}"}),
+        )
 
     hostile.answer = full
     code, out, err = command("usage", "--json")
@@ -219,17 +268,24 @@ def test_the_command_line_shows_so_many_rows_and_says_that_there_are_more(
 
 @pytest.mark.parametrize("wait", ["999999999", "nan", "inf", "-5", "Wed, 21 Oct 2099 07:28:00 GMT"])
 def test_no_server_has_the_client_wait_for_long(
-    wait: str, hostile: Hostile, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+    wait: str,
+    hostile: Hostile,
+    command: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("palimpsest_client.blocking.time.sleep", pauses.append)
-    hostile.answer = answering(b'{"code": "contention", "detail": "Busy."}', status=503, Retry_After=wait)
+    hostile.answer = answering(
+        b'{"code": "contention", "detail": "Busy."}', status=503, Retry_After=wait
+    )
     assert command("sessions")[::2] == (1, "contention: Busy.\n")
     assert len(hostile.asked) == TRIES
     assert all(0 <= pause <= LONGEST_PAUSE for pause in pauses)
 
 
-def test_an_answer_without_end_is_left(hostile: Hostile, memory: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_end_is_left(
+    hostile: Hostile, memory: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def endless(to: BaseHTTPRequestHandler) -> None:
         to.send_response(200)
         to.end_headers()
@@ -258,9 +314,24 @@ def test_no_control_character_reaches_the_terminal(
     hostile: Hostile, command: Callable[..., tuple[int, str, str]]
 ) -> None:
     row = dict.fromkeys(
-        ("session_id", "id", "content", "type", "topic_key", "role", "memory", "state", "kind", "day", EVIL), EVIL
+        (
+            "session_id",
+            "id",
+            "content",
+            "type",
+            "topic_key",
+            "role",
+            "memory",
+            "state",
+            "kind",
+            "day",
+            EVIL,
+        ),
+        EVIL,
     )
-    rows: dict[str, Any] = {name: [row] for name in ("sessions", "messages", "memories", "versions", "jobs", "usage")}
+    rows: dict[str, Any] = {
+        name: [row] for name in ("sessions", "messages", "memories", "versions", "jobs", "usage")
+    }
     whole = {
         **row,
         **rows,
@@ -270,23 +341,43 @@ def test_no_control_character_reaches_the_terminal(
         "degraded": [EVIL],
         "answer": EVIL,
     }
-    shown = [["sessions"], ["messages", "s"], ["context", "s"], ["recall", "x"], ["remember", "x"], ["memories"],
-             ["history", "m"], ["revert", "m"], ["forget", "m"], ["jobs", "--failed"], ["usage"]]  # fmt: skip
+    shown = [
+        ["sessions"],
+        ["messages", "s"],
+        ["context", "s"],
+        ["recall", "x"],
+        ["remember", "x"],
+        ["memories"],
+        ["history", "m"],
+        ["revert", "m"],
+        ["forget", "m"],
+        ["jobs", "--failed"],
+        ["usage"],
+    ]
     for words in shown:
         for form in ([], ["--json"]):
             hostile.answer = answering(json.dumps(whole).encode())
             code, out, err = command(*words, *form)
-            assert (code, "end" in out, is_harmless(out + err)) == (0, True, True), (words, form, out)
+            assert (code, "end" in out, is_harmless(out + err)) == (0, True, True), (
+                words,
+                form,
+                out,
+            )
             hostile.answer = answering(
-                json.dumps({"code": EVIL, "detail": EVIL, "errors": [{"field": EVIL, "message": EVIL}, 7]}).encode(),
+                json.dumps(
+                    {"code": EVIL, "detail": EVIL, "errors": [{"field": EVIL, "message": EVIL}, 7]}
+                ).encode(),
                 status=400,
-            )  # fmt: skip
+            )
             code, out, err = command(*words, *form)
             assert (code, out, "end" in err, is_harmless(err)) == (1, "", True, True), (words, form)
 
 
 def test_the_files_of_an_export_are_addresses_and_lines(
-    hostile: Hostile, memory: Palimpsest, monkeypatch: pytest.MonkeyPatch, command: Callable[..., tuple[int, str, str]]
+    hostile: Hostile,
+    memory: Palimpsest,
+    monkeypatch: pytest.MonkeyPatch,
+    command: Callable[..., tuple[int, str, str]],
 ) -> None:
     files: list[Any] = []
 
@@ -294,9 +385,13 @@ def test_the_files_of_an_export_are_addresses_and_lines(
         if to.path.endswith("file"):
             to.send_response(200)
             to.end_headers()
-            to.wfile.write(json.dumps({"text": EVIL}, ensure_ascii=False).encode() + b"\n" + b"x" * 3_000)
+            to.wfile.write(
+                json.dumps({"text": EVIL}, ensure_ascii=False).encode() + b"\n" + b"x" * 3_000
+            )
             return
-        respond(to, 200, json.dumps({"job_id": "j", "state": "done", "ledger": None, "files": files}))
+        respond(
+            to, 200, json.dumps({"job_id": "j", "state": "done", "ledger": None, "files": files})
+        )
 
     hostile.answer = export
     monkeypatch.setattr("palimpsest_client.exchange.LONGEST_LINE", 1_000)
@@ -323,7 +418,9 @@ def test_the_bridge_answers_its_client_whatever_answers_it(
 def test_a_sentence_is_one_however_much_the_server_says(
     hostile: Hostile, command: Callable[..., tuple[int, str, str]]
 ) -> None:
-    hostile.answer = answering(json.dumps({"code": "x", "detail": "so\n" * 100_000}).encode(), status=422)
+    hostile.answer = answering(
+        json.dumps({"code": "x", "detail": "so\n" * 100_000}).encode(), status=422
+    )
     code, _, err = command("sessions")
     assert (code, len(err.splitlines())) == (1, 1)
     assert len(err) < 600

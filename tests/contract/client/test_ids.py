@@ -1,4 +1,6 @@
-"""Ids in the client: none that could be misread is sent, and two users' sessions of one name stay apart."""
+"""Ids in the client: none that could be misread is sent, and two users' sessions of one name stay
+apart.
+"""
 
 import asyncio
 import io
@@ -17,7 +19,20 @@ from palimpsest_client.sessions import id_for
 
 from tests.served import KEY, Served
 
-NO_IDS = ["alice/preferences/x", "alice?x", "alice?", "alice%3Fx", "a b", "", ".", "..", "a\0", "a\n", "é", "x" * 129]
+NO_IDS = [
+    "alice/preferences/x",
+    "alice?x",
+    "alice?",
+    "alice%3Fx",
+    "a b",
+    "",
+    ".",
+    "..",
+    "a\0",
+    "a\n",
+    "é",
+    "x" * 129,
+]
 CALLS: list[Callable[[Palimpsest, str], object]] = [
     lambda memory, wrong: memory.user(wrong).erase(),
     lambda memory, wrong: memory.user(wrong).read(),
@@ -70,12 +85,17 @@ def test_every_id_of_the_service_is_one_of_the_client(value: str) -> None:
 
 @pytest.mark.parametrize("words", [("erase", "--yes"), ("memories",), ("mcp",)])
 def test_the_command_line_sends_nothing_for_an_id_that_is_none(
-    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+    served: Served,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_URL", served.url)
     monkeypatch.setenv("PALIMPSEST_API_KEY", KEY)
     monkeypatch.setattr("sys.argv", ["palimpsest", *words, "--user", "alice/preferences/x"])
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n"))
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
+    )
     with pytest.raises(SystemExit) as ended:
         main()
     assert (ended.value.code, served.seen) == (1, [])
@@ -101,12 +121,18 @@ def test_two_users_have_a_session_of_the_same_name(memory: Palimpsest) -> None:
 def test_a_users_session_takes_the_options_of_any_other(served: Served) -> None:
     async def begun() -> Any:
         async with AsyncPalimpsest(served.url, KEY) as memory:
-            session = memory.user("sarah").session("monday", agent="hr", memory={"strategy": "trim"}, tools=False)
+            session = memory.user("sarah").session(
+                "monday", agent="hr", memory={"strategy": "trim"}, tools=False
+            )
             await session.append("Hello.")
             return await session.read()
 
     found = asyncio.run(begun())
-    assert (found["session_id"], found["user_id"], found["agent_id"]) == ("sarah:monday", "sarah", "hr")
+    assert (found["session_id"], found["user_id"], found["agent_id"]) == (
+        "sarah:monday",
+        "sarah",
+        "hr",
+    )
     assert found["memory"]["strategy"] == "trim"
 
 
@@ -117,7 +143,9 @@ def test_the_error_for_another_users_session_says_whose_ids_are(memory: Palimpse
 
 
 @given(user=IDS, name=IDS, other=IDS, another=IDS)
-def test_no_two_names_of_sessions_are_one_id(user: str, name: str, other: str, another: str) -> None:
+def test_no_two_names_of_sessions_are_one_id(
+    user: str, name: str, other: str, another: str
+) -> None:
     ids = {id_for(whose, what) for whose in (user, other) for what in (name, another)}
     assert len(ids) == len({user, other}) * len({name, another})
     assert all(scope.checked_id(each, field="session_id") for each in ids)
@@ -133,6 +161,8 @@ def test_no_two_names_of_sessions_are_one_id(user: str, name: str, other: str, a
         (("a:b", "x" * 120), ("a:b", "x" * 121)),
     ],
 )
-def test_long_names_and_names_with_a_colon_stay_apart(one: tuple[str, str], another: tuple[str, str]) -> None:
+def test_long_names_and_names_with_a_colon_stay_apart(
+    one: tuple[str, str], another: tuple[str, str]
+) -> None:
     assert id_for(*one) != id_for(*another)
     assert max(len(id_for(*one)), len(id_for(*another))) <= 128

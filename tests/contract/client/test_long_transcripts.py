@@ -1,4 +1,6 @@
-"""Transcripts longer than one call takes: the service says where the next part goes, so nothing is lost or doubled."""
+"""Transcripts longer than one call takes: the service says where the next part goes, so nothing is
+lost or doubled.
+"""
 
 import asyncio
 from typing import Any
@@ -13,21 +15,33 @@ Chat = dict[str, Any]
 
 
 def conversation(turns: int) -> list[Chat]:
-    """Turns of six messages, in which the assistant makes two calls, sent one by one as other APIs do."""
+    """Turns of six messages, in which the assistant makes two calls, sent one by one as other APIs
+    do.
+    """
     said: list[Chat] = []
     for number in range(turns):
         said.append({"role": "user", "content": f"Question {number}"})
         for name in ("a", "b"):
-            call = {"id": f"{name}{number}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+            call = {
+                "id": f"{name}{number}",
+                "type": "function",
+                "function": {"name": name, "arguments": "{}"},
+            }
             said.append({"role": "assistant", "tool_calls": [call]})
-        said += [{"role": "tool", "tool_call_id": f"{name}{number}", "content": f"{name}: {number}"} for name in "ab"]
+        said += [
+            {"role": "tool", "tool_call_id": f"{name}{number}", "content": f"{name}: {number}"}
+            for name in "ab"
+        ]
         said.append({"role": "assistant", "content": "ok"})
     return said
 
 
 def stored(memory: Palimpsest, session: str) -> list[tuple[str, Any]]:
     rows = memory.session(session, user="sarah").messages()
-    return [(row["role"], [call["id"] for call in row.get("tool_calls") or ()] or row["content"]) for row in rows]
+    return [
+        (row["role"], [call["id"] for call in row.get("tool_calls") or ()] or row["content"])
+        for row in rows
+    ]
 
 
 def expected(turns: int) -> list[tuple[str, Any]]:
@@ -45,15 +59,21 @@ def expected(turns: int) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("session", ["long", None])
-def test_a_long_transcript_that_grows_and_is_sent_again_is_stored_once(memory: Palimpsest, session: str | None) -> None:
+def test_a_long_transcript_that_grows_and_is_sent_again_is_stored_once(
+    memory: Palimpsest, session: str | None
+) -> None:
     sarah, said = memory.user("sarah"), conversation(250)
     assert len(said) == 1_500
-    jobs = [job for part in (said[:1_200], said, said) for job in sarah.ingest(part, session=session)]
+    jobs = [
+        job for part in (said[:1_200], said, said) for job in sarah.ingest(part, session=session)
+    ]
     (name,) = {job.shown["session_id"] for job in jobs}
     assert stored(memory, name) == expected(250)
 
 
-def test_a_long_transcript_that_was_cut_off_or_withdrawn_from_is_completed(memory: Palimpsest) -> None:
+def test_a_long_transcript_that_was_cut_off_or_withdrawn_from_is_completed(
+    memory: Palimpsest,
+) -> None:
     sarah, said = memory.user("sarah"), conversation(200)
     sarah.ingest(said, session="long")
     memory.session("long", user="sarah").withdraw(5 * 190 + 1).wait()
@@ -61,7 +81,9 @@ def test_a_long_transcript_that_was_cut_off_or_withdrawn_from_is_completed(memor
     assert stored(memory, "long") == expected(200)
 
 
-def test_what_contradicts_the_stored_history_behind_its_first_part_is_refused(memory: Palimpsest) -> None:
+def test_what_contradicts_the_stored_history_behind_its_first_part_is_refused(
+    memory: Palimpsest,
+) -> None:
     sarah, said = memory.user("sarah"), conversation(200)
     sarah.ingest(said, session="long")
     said[1_104] = {**said[1_104], "content": "something else"}
@@ -74,14 +96,26 @@ def test_what_contradicts_the_stored_history_behind_its_first_part_is_refused(me
 def test_an_agents_items_come_back_however_many_are_added_at_once(
     memory: Palimpsest, served: Served, size: int
 ) -> None:
-    """Parallel calls with reasoning between them, which fall on both sides of what one append takes."""
+    """Parallel calls with reasoning between them, which fall on both sides of what one append
+    takes.
+    """
     items: list[Chat] = []
     for number in range(size // 8):
         items.append({"role": "user", "content": f"Question {number}"})
         for name in "ab":
             items.append({"type": "reasoning", "id": f"r{name}{number}", "summary": []})
-            items.append({"type": "function_call", "call_id": f"{name}{number}", "name": name, "arguments": "{}"})
-        outputs = [{"type": "function_call_output", "call_id": f"{name}{number}", "output": name} for name in "ab"]
+            items.append(
+                {
+                    "type": "function_call",
+                    "call_id": f"{name}{number}",
+                    "name": name,
+                    "arguments": "{}",
+                }
+            )
+        outputs = [
+            {"type": "function_call_output", "call_id": f"{name}{number}", "output": name}
+            for name in "ab"
+        ]
         items += [*outputs, {"role": "assistant", "content": "ok"}]
 
     async def kept() -> list[Chat]:
@@ -97,4 +131,7 @@ def test_an_agents_items_come_back_however_many_are_added_at_once(
 def test_a_history_that_stays_its_callers_is_learned_in_parts_too(memory: Palimpsest) -> None:
     said = [{**each, "id": f"m{number}"} for number, each in enumerate(conversation(180))]
     sarah = memory.user("sarah")
-    assert [sarah.learn(said, session="s1").shown["appended"] > 0 for _ in range(2)] == [True, False]
+    assert [sarah.learn(said, session="s1").shown["appended"] > 0 for _ in range(2)] == [
+        True,
+        False,
+    ]

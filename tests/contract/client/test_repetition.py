@@ -23,11 +23,17 @@ FAULTS: dict[str, Fault] = {
 
 def writes(served: Served) -> list[str]:
     """The keys under which something was written."""
-    return [headers["idempotency-key"] for method, _, headers in served.seen if method in ("POST", "PUT")]
+    return [
+        headers["idempotency-key"]
+        for method, _, headers in served.seen
+        if method in ("POST", "PUT")
+    ]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_write_is_repeated_under_its_key_and_stored_once(memory: Palimpsest, served: Served, fault: str) -> None:
+def test_a_write_is_repeated_under_its_key_and_stored_once(
+    memory: Palimpsest, served: Served, fault: str
+) -> None:
     served.before = [FAULTS[fault], FAULTS[fault]]
     served.after = [lost]
     done = memory.session("s1", user="sarah", tools=False).append("yes")
@@ -37,13 +43,17 @@ def test_a_write_is_repeated_under_its_key_and_stored_once(memory: Palimpsest, s
     assert [row["content"] for row in memory.session("s1").messages()] == ["yes"]
 
 
-def test_what_was_never_there_is_not_found_however_busy_the_service_was(memory: Palimpsest, served: Served) -> None:
+def test_what_was_never_there_is_not_found_however_busy_the_service_was(
+    memory: Palimpsest, served: Served
+) -> None:
     served.before = [busy(429)]
     with pytest.raises(errors.SessionNotFound):
         memory.session("never", user="sarah").delete()
 
 
-def test_two_writes_of_the_same_text_have_keys_of_their_own(memory: Palimpsest, served: Served) -> None:
+def test_two_writes_of_the_same_text_have_keys_of_their_own(
+    memory: Palimpsest, served: Served
+) -> None:
     chat = memory.session("s1", user="sarah", tools=False)
     chat.append("yes")
     chat.append("yes")
@@ -60,14 +70,18 @@ def test_a_key_that_is_given_is_the_one_that_is_sent(memory: Palimpsest, served:
     assert set(writes(served)) == {"turn-1"}
 
 
-def test_messages_with_ids_are_stored_once_also_by_a_program_that_has_started_anew(memory: Palimpsest) -> None:
+def test_messages_with_ids_are_stored_once_also_by_a_program_that_has_started_anew(
+    memory: Palimpsest,
+) -> None:
     chat = memory.session("s1", user="sarah", tools=False)
     said = {"role": "user", "content": "I collect stamps.", "id": "m1"}
     for _ in range(2):
         turn = chat.say(said)
     assert [each["content"] for each in turn.messages] == ["I collect stamps."]
     assert chat.append({**said, "id": "m2"}, "And coins.")["messages"][-1]["seq"] == 3
-    assert chat.append({**said, "id": "m2"}, "And coins.")["messages"][-1]["seq"] == 5  # one of them has no id
+    assert (
+        chat.append({**said, "id": "m2"}, "And coins.")["messages"][-1]["seq"] == 5
+    )  # one of them has no id
 
 
 @pytest.mark.parametrize(
@@ -78,7 +92,9 @@ def test_messages_with_ids_are_stored_once_also_by_a_program_that_has_started_an
         lambda user: user.call_tool("search_memory_tool", {"query": "tea"}),
     ],
 )
-def test_every_post_is_safe_to_repeat(memory: Palimpsest, served: Served, write: Callable[[Any], Any]) -> None:
+def test_every_post_is_safe_to_repeat(
+    memory: Palimpsest, served: Served, write: Callable[[Any], Any]
+) -> None:
     served.after = [lost]
     write(memory.user("sarah"))
     assert len(writes(served)) == 2
@@ -102,7 +118,10 @@ def test_a_change_whose_answer_was_lost_is_made_once(memory: Palimpsest, served:
         served.after = [lost]
         change()
         assert [method for method, _, _ in served.seen].count("PATCH") == 2
-    assert [each["content"] for each in sarah.history(saved["id"])] == ["Sarah likes coffee.", "Sarah likes tea."]
+    assert [each["content"] for each in sarah.history(saved["id"])] == [
+        "Sarah likes coffee.",
+        "Sarah likes tea.",
+    ]
     assert chat.message(1)["content"] == "I live somewhere."
 
 
@@ -114,7 +133,9 @@ def test_a_removal_whose_answer_was_lost_is_done(memory: Palimpsest, served: Ser
         memory.session("s1").delete()
 
 
-def test_the_service_says_how_long_to_wait(memory: Palimpsest, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_says_how_long_to_wait(
+    memory: Palimpsest, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("palimpsest_client.blocking.time.sleep", pauses.append)
     served.before = [busy(429, retry_after="3"), busy(503), busy(503, retry_after="1000")]
@@ -136,7 +157,9 @@ def test_the_client_gives_up_after_its_last_try(memory: Palimpsest, served: Serv
         memory.user("sarah").recall("tea")
 
 
-def test_a_failure_of_the_service_itself_is_not_repeated(memory: Palimpsest, served: Served) -> None:
+def test_a_failure_of_the_service_itself_is_not_repeated(
+    memory: Palimpsest, served: Served
+) -> None:
     served.before = [busy(500, code="internal_error")]
     with pytest.raises(errors.ServerFailed):
         memory.user("sarah").recall("tea")
@@ -155,7 +178,9 @@ def test_the_client_gives_up_when_its_patience_is_over(
 
 def test_nobody_there_is_a_lost_connection() -> None:
     address = f"http://127.0.0.1:{loopback.free_port()}"
-    with pytest.raises(ConnectionLost, match=rf"{address}/v1/health \(ConnectError: .*refused.*is it running\?$"):
+    with pytest.raises(
+        ConnectionLost, match=rf"{address}/v1/health \(ConnectError: .*refused.*is it running\?$"
+    ):
         Palimpsest(address, KEY).health()
 
 
@@ -180,12 +205,16 @@ def test_what_can_never_work_is_sent_once(memory: Palimpsest, served: Served) ->
 def test_fifty_writers_lose_nothing(memory: Palimpsest, served: Served) -> None:
     served.after = [lost if number % 3 == 0 else lambda _: False for number in range(60)]
     chat = memory.session("s1", user="sarah", tools=False)
-    writers = [threading.Thread(target=chat.append, args=(f"message {number}",)) for number in range(50)]
+    writers = [
+        threading.Thread(target=chat.append, args=(f"message {number}",)) for number in range(50)
+    ]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join()
-    assert sorted(str(row["content"]) for row in chat.messages()) == sorted(f"message {number}" for number in range(50))
+    assert sorted(str(row["content"]) for row in chat.messages()) == sorted(
+        f"message {number}" for number in range(50)
+    )
 
 
 def test_the_asynchronous_client_repeats_as_the_other_does(served: Served) -> None:

@@ -1,4 +1,6 @@
-"""A conversation as the client has it: what the user says, what the model sees next, and our tools run on its calls."""
+"""A conversation as the client has it: what the user says, what the model sees next, and our tools
+run on its calls.
+"""
 
 import json
 from collections.abc import Iterator
@@ -12,9 +14,14 @@ from palimpsest_client.errors import OwnerMismatch, SessionNotFound
 from tests.served import KEY, Served
 
 
-def searches(query: str, *, call_id: str = "call_1", name: str = "search_memory_tool") -> dict[str, Any]:
+def searches(
+    query: str, *, call_id: str = "call_1", name: str = "search_memory_tool"
+) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps({"query": query})}
-    return {"role": "assistant", "tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+    return {
+        "role": "assistant",
+        "tool_calls": [{"id": call_id, "type": "function", "function": function}],
+    }
 
 
 def completion(**message: Any) -> ChatCompletion:
@@ -28,7 +35,13 @@ def chunks(*deltas: dict[str, Any]) -> Iterator[ChatCompletionChunk]:
     for delta in deltas:
         choice = {"index": 0, "delta": delta, "finish_reason": None}
         yield ChatCompletionChunk.model_validate(
-            {"id": "c", "created": 1, "model": "m", "object": "chat.completion.chunk", "choices": [choice]}
+            {
+                "id": "c",
+                "created": 1,
+                "model": "m",
+                "object": "chat.completion.chunk",
+                "choices": [choice],
+            }
         )
 
 
@@ -51,7 +64,9 @@ def test_what_one_session_heard_is_in_the_memory_of_the_next(memory: Palimpsest)
     assert any("Hamburg" in str(message["content"]) for message in turn.messages)
 
 
-def test_the_context_of_a_session_that_is_not_there_begins_it_and_shows_what_is_known(memory: Palimpsest) -> None:
+def test_the_context_of_a_session_that_is_not_there_begins_it_and_shows_what_is_known(
+    memory: Palimpsest,
+) -> None:
     memory.user("sarah").remember("Sarah lives in Hamburg.", topic="residence")
     chat = memory.session("new", user="sarah")
     with pytest.raises(SessionNotFound):
@@ -80,15 +95,25 @@ def test_calls_of_the_programs_own_tools_are_left_to_it(memory: Palimpsest) -> N
     assert [each["id"] for each in turn.calls] == ["call_2"]
     assert not turn.is_done
     turn = chat.answer({"role": "tool", "tool_call_id": "call_2", "content": "Rain."})
-    assert [message["role"] for message in turn.messages[-4:]] == ["user", "assistant", "tool", "tool"]
+    assert [message["role"] for message in turn.messages[-4:]] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+    ]
     assert (turn.messages[-1]["content"], turn.is_done) == ("Rain.", False)
 
 
-def test_a_stream_is_stored_as_the_reply_that_it_was_and_told_piece_by_piece(memory: Palimpsest) -> None:
+def test_a_stream_is_stored_as_the_reply_that_it_was_and_told_piece_by_piece(
+    memory: Palimpsest,
+) -> None:
     chat = memory.session("s1", user="sarah")
     chat.say("Hello")
     heard: list[str] = []
-    turn = chat.answer(chunks({"role": "assistant", "content": "Hel"}, {"content": "lo!"}, {}), on_text=heard.append)
+    turn = chat.answer(
+        chunks({"role": "assistant", "content": "Hel"}, {"content": "lo!"}, {}),
+        on_text=heard.append,
+    )
     assert (turn.text, heard, turn.is_done) == ("Hello!", ["Hel", "lo!"], True)
     begins = {
         "index": 0,
@@ -97,13 +122,17 @@ def test_a_stream_is_stored_as_the_reply_that_it_was_and_told_piece_by_piece(mem
         "function": {"name": "search_memory_tool", "arguments": ""},
     }
     parts = [{"index": 0, "function": {"arguments": part}} for part in ('{"que', 'ry": "x"}')]
-    turn = chat.answer(chunks({"tool_calls": [begins]}, *({"tool_calls": [part]} for part in parts)))
+    turn = chat.answer(
+        chunks({"tool_calls": [begins]}, *({"tool_calls": [part]} for part in parts))
+    )
     assert turn.messages[-2]["tool_calls"][0]["function"]["arguments"] == '{"query": "x"}'
     assert turn.messages[-1]["role"] == "tool"
     assert chat.answer(iter(["Good", "bye"])).text == "Goodbye"
 
 
-def test_a_session_object_that_has_seen_no_turn_knows_our_tools_and_whose_it_is(memory: Palimpsest) -> None:
+def test_a_session_object_that_has_seen_no_turn_knows_our_tools_and_whose_it_is(
+    memory: Palimpsest,
+) -> None:
     memory.session("s1", user="sarah").say("Where do I live?")
     turn = memory.session("s1").answer(searches("Where do I live?"))
     assert (turn.messages[-1]["role"], turn.calls) == ("tool", [])
@@ -119,7 +148,9 @@ def test_another_users_session_is_neither_read_nor_written(memory: Palimpsest) -
             look()
 
 
-def test_a_session_begins_as_it_is_configured_and_one_that_exists_stays_as_it_is(memory: Palimpsest) -> None:
+def test_a_session_begins_as_it_is_configured_and_one_that_exists_stays_as_it_is(
+    memory: Palimpsest,
+) -> None:
     memory.session("s1", user="sarah", memory={"max_tokens": 5000}).say("Hello")
     assert memory.session("s1").read()["memory"]["max_tokens"] == 5000
     memory.session("s1", user="sarah", memory={"max_tokens": 7000}).say("Hello again")
@@ -131,10 +162,15 @@ def test_a_session_begins_as_it_is_configured_and_one_that_exists_stays_as_it_is
 def test_the_windows_calls_are_all_there(memory: Palimpsest) -> None:
     chat = memory.session("s1", user="sarah", memory={"keep_recent_turns": 1, "max_tokens": 2000})
     for number in range(6):
-        chat.append(f"My question number {number} is about Hamburg.", {"role": "assistant", "content": "Well."})
+        chat.append(
+            f"My question number {number} is about Hamburg.",
+            {"role": "assistant", "content": "Well."},
+        )
     assert chat.prune("summarize", wait=20)["state"] == "done"
     (folded,) = chat.compactions()
-    assert [row["seq"] for row in chat.unfold(folded["n"])] == list(range(folded["from"], folded["to"] + 1))
+    assert [row["seq"] for row in chat.unfold(folded["n"])] == list(
+        range(folded["from"], folded["to"] + 1)
+    )
     assert chat.message(3)["seq"] == 3
     assert [row["seq"] for row in chat.messages(order="desc", limit=2)] == [12, 11]
     assert chat.withdraw(11, wait=20).is_done
@@ -164,18 +200,28 @@ def test_a_context_that_could_not_be_read_within_the_append_is_asked_for_again(
     assert chat.say("Hello").messages[-1]["content"] == "Hello"
 
 
-def test_the_first_turn_is_one_request_and_keeps_the_past_messages_that_it_brought(with_vectors: Served) -> None:
+def test_the_first_turn_is_one_request_and_keeps_the_past_messages_that_it_brought(
+    with_vectors: Served,
+) -> None:
     with Palimpsest(with_vectors.url, KEY) as memory:
         memory.session("before", user="sarah").append("My bike is a red Kettler.")
         with_vectors.seen.clear()
-        turn = memory.session("now", user="sarah", memory={"max_tokens": 5000}).say("Which bike do I have?")
-    assert [(method, path) for method, path, _ in with_vectors.seen] == [("POST", "/v1/sessions/now/messages")]
-    assert [each["content"] for each in turn.context["vector_matches"]] == ["My bike is a red Kettler."]
+        turn = memory.session("now", user="sarah", memory={"max_tokens": 5000}).say(
+            "Which bike do I have?"
+        )
+    assert [(method, path) for method, path, _ in with_vectors.seen] == [
+        ("POST", "/v1/sessions/now/messages")
+    ]
+    assert [each["content"] for each in turn.context["vector_matches"]] == [
+        "My bike is a red Kettler."
+    ]
     assert (turn.context["tokens"]["budget"], len(turn.tools)) == (5000, 1)
     assert "Kettler" in turn.memory
 
 
-def test_a_session_object_without_tools_begins_a_session_without_them(memory: Palimpsest, served: Served) -> None:
+def test_a_session_object_without_tools_begins_a_session_without_them(
+    memory: Palimpsest, served: Served
+) -> None:
     turn = memory.session("s1", user="sarah", tools=False).say("Hello")
     assert (turn.tools, turn.context["tokens"]["tools"], len(served.seen)) == ([], 0, 1)
     assert memory.session("s1").read()["memory"]["auto_recall"] is False

@@ -26,8 +26,13 @@ def test_the_recipe_compiles_strictly_and_remembers(served: Served, tmp_path: Pa
     def run(*command: str | Path) -> str:
         there = {"PALIMPSEST_URL": served.url, "PALIMPSEST_API_KEY": KEY}
         done = subprocess.run(  # noqa: S603 - our own commands
-            [NODE, *command], cwd=tmp_path, env=os.environ | there, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [NODE, *command],
+            cwd=tmp_path,
+            env=os.environ | there,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -37,9 +42,24 @@ def test_the_recipe_compiles_strictly_and_remembers(served: Served, tmp_path: Pa
     (tmp_path / "turn.ts").write_text(PROCESS + program)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "node_modules").symlink_to(npm.NODE_MODULES)
-    run(npm.NODE_MODULES / "openapi-typescript" / "bin" / "cli.js", DESCRIPTION, "--output", "palimpsest.d.ts")
-    run(npm.NODE_MODULES / "typescript" / "bin" / "tsc", "--strict", "--noUncheckedIndexedAccess", "--target", "es2022",
-        "--lib", "es2022,dom", "--module", "nodenext", "turn.ts")  # fmt: skip
+    run(
+        npm.NODE_MODULES / "openapi-typescript" / "bin" / "cli.js",
+        DESCRIPTION,
+        "--output",
+        "palimpsest.d.ts",
+    )
+    run(
+        npm.NODE_MODULES / "typescript" / "bin" / "tsc",
+        "--strict",
+        "--noUncheckedIndexedAccess",
+        "--target",
+        "es2022",
+        "--lib",
+        "es2022,dom",
+        "--module",
+        "nodenext",
+        "turn.ts",
+    )
 
     served.before, served.after = [busy(503, code="contention")], [lost]
     told = run("turn.js").splitlines()

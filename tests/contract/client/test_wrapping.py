@@ -1,4 +1,6 @@
-"""A loop over the real SDKs of OpenAI and Anthropic remembers once its client is wrapped; their servers are fakes."""
+"""A loop over the real SDKs of OpenAI and Anthropic remembers once its client is wrapped; their
+servers are fakes.
+"""
 
 import json
 from collections.abc import Callable
@@ -20,11 +22,13 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 
 
 class Model:
-    """Answers as the SDK's server would. `asked` holds what it was sent, `replies` what it says next, `fails` how often
-    it fails first.
+    """Answers as the SDK's server would. `asked` holds what it was sent, `replies` what it says
+    next, `fails` how often it fails first.
     """
 
-    def __init__(self, written: Callable[[Reply], Any], events: Callable[[Reply], list[Any]]) -> None:
+    def __init__(
+        self, written: Callable[[Reply], Any], events: Callable[[Reply], list[Any]]
+    ) -> None:
         self._written, self._events = written, events
         self.asked: list[dict[str, Any]] = []
         self.replies: list[Reply] = []
@@ -39,8 +43,13 @@ class Model:
         reply = self.replies.pop(0) if self.replies else {"content": f"reply {len(self.asked)}"}
         if not body.get("stream"):
             return httpx2.Response(200, json=self._written(reply))
-        lines = [f"event: {each.get('type', 'x')}\ndata: {json.dumps(each)}\n\n" for each in self._events(reply)]
-        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, text="".join(lines))
+        lines = [
+            f"event: {each.get('type', 'x')}\ndata: {json.dumps(each)}\n\n"
+            for each in self._events(reply)
+        ]
+        return httpx2.Response(
+            200, headers={"content-type": "text/event-stream"}, text="".join(lines)
+        )
 
     async def asynchronous(self, request: httpx2.Request) -> httpx2.Response:
         return self(request)
@@ -48,10 +57,19 @@ class Model:
 
 def of_openai() -> Model:
     def head(kind: str, **choice: Any) -> Any:
-        return {"id": "c", "created": 1, "model": "m", "object": kind, "choices": [{"index": 0, **choice}]}
+        return {
+            "id": "c",
+            "created": 1,
+            "model": "m",
+            "object": kind,
+            "choices": [{"index": 0, **choice}],
+        }
 
     def events(reply: Reply) -> list[Any]:
-        halves = [{"role": "assistant", "content": reply["content"][:3]}, {"content": reply["content"][3:]}]
+        halves = [
+            {"role": "assistant", "content": reply["content"][:3]},
+            {"content": reply["content"][3:]},
+        ]
         return [head("chat.completion.chunk", delta=half, finish_reason=None) for half in halves]
 
     def written(reply: Reply) -> Any:
@@ -67,8 +85,16 @@ def of_anthropic() -> Model:
 
     def head(reply: Reply) -> Any:
         usage = {"input_tokens": 1, "output_tokens": 1}
-        return {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": blocks(reply),
-                "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}  # fmt: skip
+        return {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "content": blocks(reply),
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": usage,
+        }
 
     def events(reply: Reply) -> list[Any]:
         told: list[Any] = [{"type": "message_start", "message": {**head(reply), "content": []}}]
@@ -99,11 +125,15 @@ def claude() -> Model:
 
 
 def openai_client(model: Model) -> openai.OpenAI:
-    return openai.OpenAI(api_key="k", http_client=httpx2.Client(transport=httpx2.MockTransport(model)))
+    return openai.OpenAI(
+        api_key="k", http_client=httpx2.Client(transport=httpx2.MockTransport(model))
+    )
 
 
 def anthropic_client(model: Model) -> anthropic.Anthropic:
-    return anthropic.Anthropic(api_key="k", http_client=httpx2.Client(transport=httpx2.MockTransport(model)))
+    return anthropic.Anthropic(
+        api_key="k", http_client=httpx2.Client(transport=httpx2.MockTransport(model))
+    )
 
 
 def stored(memory: Palimpsest, session: str) -> list[tuple[str, Any]]:
@@ -114,7 +144,9 @@ def user(text: str) -> Any:
     return {"role": "user", "content": text}
 
 
-def test_an_openai_loop_that_sends_its_transcript_remembers_it_once(memory: Palimpsest, model: Model) -> None:
+def test_an_openai_loop_that_sends_its_transcript_remembers_it_once(
+    memory: Palimpsest, model: Model
+) -> None:
     plain = openai_client(model)
     client = wrap_openai(plain, user="sarah", session="monday", memory=memory)
     messages: list[Any] = [{"role": "system", "content": "Be kind."}]
@@ -137,26 +169,47 @@ def test_an_openai_loop_that_sends_its_transcript_remembers_it_once(memory: Pali
     assert model.asked[-1]["messages"][-1] == user("Where do I live?")
 
 
-def test_a_loop_that_sends_only_what_is_new_is_sent_the_whole_context(memory: Palimpsest, model: Model) -> None:
+def test_a_loop_that_sends_only_what_is_new_is_sent_the_whole_context(
+    memory: Palimpsest, model: Model
+) -> None:
     client = wrap_openai(openai_client(model), user="sarah", session="s", memory=memory)
     for text in ("one", "two", "two"):
         client.chat.completions.create(model="m", messages=[user(text)])
-    assert [text for _, text in stored(memory, "s")] == ["one", "reply 1", "two", "reply 2", "two", "reply 3"]
-    assert [each["content"] for each in model.asked[-1]["messages"]][-5:] == ["one", "reply 1", "two", "reply 2", "two"]
+    assert [text for _, text in stored(memory, "s")] == [
+        "one",
+        "reply 1",
+        "two",
+        "reply 2",
+        "two",
+        "reply 3",
+    ]
+    assert [each["content"] for each in model.asked[-1]["messages"]][-5:] == [
+        "one",
+        "reply 1",
+        "two",
+        "reply 2",
+        "two",
+    ]
 
 
-def test_a_loop_that_begins_again_with_its_transcript_stores_nothing_twice(memory: Palimpsest, model: Model) -> None:
+def test_a_loop_that_begins_again_with_its_transcript_stores_nothing_twice(
+    memory: Palimpsest, model: Model
+) -> None:
     told = [user("one"), {"role": "assistant", "content": "reply 1"}]
-    wrap_openai(openai_client(model), user="sarah", session="s", memory=memory).chat.completions.create(
-        model="m", messages=told[:1]
-    )
+    wrap_openai(
+        openai_client(model), user="sarah", session="s", memory=memory
+    ).chat.completions.create(model="m", messages=told[:1])
     again = wrap_openai(openai_client(model), user="sarah", session="s", memory=memory)
     again.chat.completions.create(model="m", messages=[*told, user("two")])
     assert [text for _, text in stored(memory, "s")] == ["one", "reply 1", "two", "reply 2"]
 
 
-def test_a_call_that_fails_and_is_made_again_says_nothing_twice(memory: Palimpsest, model: Model) -> None:
-    client = wrap_openai(openai_client(model).with_options(max_retries=0), user="sarah", session="s", memory=memory)
+def test_a_call_that_fails_and_is_made_again_says_nothing_twice(
+    memory: Palimpsest, model: Model
+) -> None:
+    client = wrap_openai(
+        openai_client(model).with_options(max_retries=0), user="sarah", session="s", memory=memory
+    )
     model.fails = 1
     with pytest.raises(openai.InternalServerError):
         client.chat.completions.create(model="m", messages=[user("one")])
@@ -170,12 +223,19 @@ def test_a_loops_first_call_takes_one_request_to_say_and_is_sent_what_was_said_b
 ) -> None:
     with Palimpsest(with_vectors.url, KEY) as memory:
         memory.session("before", user="sarah").append("My bike is a red Kettler.")
-        client = wrap_openai(openai_client(model).with_options(max_retries=0), user="sarah", session="s", memory=memory)
+        client = wrap_openai(
+            openai_client(model).with_options(max_retries=0),
+            user="sarah",
+            session="s",
+            memory=memory,
+        )
         with_vectors.seen.clear()
         model.fails = 1
         with pytest.raises(openai.InternalServerError):
             client.chat.completions.create(model="m", messages=[user("Which bike do I have?")])
-        assert [method for method, path, _ in with_vectors.seen if "order=desc" not in path] == ["POST"]
+        assert [method for method, path, _ in with_vectors.seen if "order=desc" not in path] == [
+            "POST"
+        ]
         client.chat.completions.create(model="m", messages=[user("Which bike do I have?")])
         assert len(stored(memory, "s")) == 2
     first, again = (json.dumps(each["messages"]) for each in model.asked)
@@ -195,19 +255,26 @@ def test_what_a_loop_says_again_after_a_lost_answer_is_stored_once(
     assert [text for _, text in stored(memory, "s")] == ["one", "reply 1", "two", "reply 2"]
 
 
-def test_calls_of_the_loops_own_tools_are_stored_with_their_results(memory: Palimpsest, model: Model) -> None:
+def test_calls_of_the_loops_own_tools_are_stored_with_their_results(
+    memory: Palimpsest, model: Model
+) -> None:
     client = wrap_openai(openai_client(model), user="sarah", session="s", memory=memory)
     call = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
     model.replies = [{"tool_calls": [call]}]
     messages = [user("Is it raining?")]
     reply = client.chat.completions.create(model="m", messages=messages)
-    messages += [reply.choices[0].message, {"role": "tool", "tool_call_id": "call_1", "content": "Rain."}]
+    messages += [
+        reply.choices[0].message,
+        {"role": "tool", "tool_call_id": "call_1", "content": "Rain."},
+    ]
     client.chat.completions.create(model="m", messages=messages)
     assert [role for role, _ in stored(memory, "s")] == ["user", "assistant", "tool", "assistant"]
     assert [each["role"] for each in model.asked[-1]["messages"]] == ["user", "assistant", "tool"]
 
 
-def test_a_streamed_reply_is_stored_when_it_ends_or_is_left(memory: Palimpsest, model: Model) -> None:
+def test_a_streamed_reply_is_stored_when_it_ends_or_is_left(
+    memory: Palimpsest, model: Model
+) -> None:
     client = wrap_openai(openai_client(model), user="sarah", session="s", memory=memory)
     stream = client.chat.completions.create(model="m", messages=[user("one")], stream=True)
     assert [part.choices[0].delta.content for part in stream] == ["rep", "ly 1"]
@@ -216,11 +283,15 @@ def test_a_streamed_reply_is_stored_when_it_ends_or_is_left(memory: Palimpsest, 
     assert [text for _, text in stored(memory, "s")] == ["one", "reply 1", "two", "rep"]
 
 
-def test_a_call_of_a_tool_that_is_left_half_written_is_not_stored(memory: Palimpsest, claude: Model) -> None:
+def test_a_call_of_a_tool_that_is_left_half_written_is_not_stored(
+    memory: Palimpsest, claude: Model
+) -> None:
     client = wrap_anthropic(anthropic_client(claude), user="sarah", session="s", memory=memory)
     use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Hamburg"}}
     claude.replies = [{"content": [{"type": "text", "text": "One moment."}, use]}]
-    with client.messages.create(model="m", max_tokens=9, messages=[user("Rain?")], stream=True) as stream:
+    with client.messages.create(
+        model="m", max_tokens=9, messages=[user("Rain?")], stream=True
+    ) as stream:
         for event in stream:
             if event.type == "content_block_delta" and event.delta.type == "input_json_delta":
                 event.delta.partial_json = event.delta.partial_json[:-4]
@@ -237,7 +308,9 @@ def test_a_parsed_reply_is_stored_as_the_text_that_it_was(memory: Palimpsest, mo
 
     client = wrap_openai(openai_client(model), user="sarah", session="s", memory=memory)
     model.replies = [{"content": '{"name": "Hamburg"}'}]
-    reply = client.chat.completions.parse(model="m", messages=[user("Where?")], response_format=City)
+    reply = client.chat.completions.parse(
+        model="m", messages=[user("Where?")], response_format=City
+    )
     assert reply.choices[0].message.parsed == City(name="Hamburg")
     (row,) = memory.session("s").messages(order="desc", limit=1)
     assert (row["content"], "parsed" in row) == ('{"name": "Hamburg"}', False)
@@ -251,20 +324,40 @@ def test_an_anthropic_loop_remembers(memory: Palimpsest, claude: Model) -> None:
     use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Hamburg"}}
     claude.replies = [{"content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, use]}]
     reply = client.messages.create(model="m", max_tokens=9, system="Be kind.", messages=messages)
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "Rain."}]}
-    messages += [{"role": "assistant", "content": reply.content}, {"role": "user", "content": [result]}]
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "toolu_1",
+        "content": [{"type": "text", "text": "Rain."}],
+    }
+    messages += [
+        {"role": "assistant", "content": reply.content},
+        {"role": "user", "content": [result]},
+    ]
     client.messages.create(model="m", max_tokens=9, system="Be kind.", messages=messages)
     assert stored(memory, "s") == [
-        ("system", "Be kind."), ("user", "I live in Hamburg."), ("assistant", "reply 1"), ("user", "Is it raining?"),
-        ("assistant", None), ("tool", "Rain."), ("assistant", "reply 3"),
-    ]  # fmt: skip
+        ("system", "Be kind."),
+        ("user", "I live in Hamburg."),
+        ("assistant", "reply 1"),
+        ("user", "Is it raining?"),
+        ("assistant", None),
+        ("tool", "Rain."),
+        ("assistant", "reply 3"),
+    ]
     sent = claude.asked[-1]
     assert sent["system"] == "Be kind."
-    assert [each["role"] for each in sent["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert [each["role"] for each in sent["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
     assert [block["type"] for block in sent["messages"][-2]["content"]] == ["thinking", "tool_use"]
 
 
-def test_what_an_anthropic_loop_streams_and_shows_is_stored(memory: Palimpsest, claude: Model) -> None:
+def test_what_an_anthropic_loop_streams_and_shows_is_stored(
+    memory: Palimpsest, claude: Model
+) -> None:
     client = wrap_anthropic(anthropic_client(claude), user="sarah", session="s", memory=memory)
     use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Hamburg"}}
     claude.replies = [{"content": [{"type": "text", "text": "I look."}, use]}]
@@ -282,17 +375,24 @@ def test_what_an_anthropic_loop_streams_and_shows_is_stored(memory: Palimpsest, 
     assert claude.asked[-1]["messages"] == given
 
 
-def test_asynchronous_clients_remember_too(served: Served, memory: Palimpsest, model: Model, claude: Model) -> None:
+def test_asynchronous_clients_remember_too(
+    served: Served, memory: Palimpsest, model: Model, claude: Model
+) -> None:
     def http(fake: Model) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(transport=httpx2.MockTransport(fake.asynchronous))
 
     async def loops() -> None:
         async with AsyncPalimpsest(served.url, KEY) as there:
             client = wrap_openai(
-                openai.AsyncOpenAI(api_key="k", http_client=http(model)), user="sarah", session="a", memory=there
+                openai.AsyncOpenAI(api_key="k", http_client=http(model)),
+                user="sarah",
+                session="a",
+                memory=there,
             )
             await client.chat.completions.create(model="m", messages=[user("one")])
-            stream = await client.chat.completions.create(model="m", messages=[user("two")], stream=True)
+            stream = await client.chat.completions.create(
+                model="m", messages=[user("two")], stream=True
+            )
             assert len([part async for part in stream]) == 2
             other = wrap_anthropic(
                 anthropic.AsyncAnthropic(api_key="k", http_client=http(claude)),

@@ -16,14 +16,20 @@ from tests.doubles.owned_index import OwnedIndex
 
 SPACE = Space("test-model", 4)
 OTHER_SPACE = Space("another/model", 4)  # as long, so that only the name tells them apart
-EAST, NORTH, UP, NEARLY_EAST = (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.9, 0.1, 0.0, 0.0)
+EAST, NORTH, UP, NEARLY_EAST = (
+    (1.0, 0.0, 0.0, 0.0),
+    (0.0, 1.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, 0.0),
+    (0.9, 0.1, 0.0, 0.0),
+)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the indexes of one family are. `open` makes an index object, as each process has its own; `settle` makes
-    what was written findable at once. `client` and `family` are set on a cluster;
-    with DynamoDB they are the names of the tables of vectors, by dimension, and of the table of words.
+    """Where the indexes of one family are. `open` makes an index object, as each process has its
+    own; `settle` makes what was written findable at once. `client` and `family` are set on a
+    cluster; with DynamoDB they are the names of the tables of vectors, by dimension, and of the
+    table of words.
     """
 
     engine: str

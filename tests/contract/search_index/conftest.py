@@ -1,4 +1,6 @@
-"""The places that the search index's contract runs over: one SQLite file, DynamoDB's tables, a real OpenSearch."""
+"""The places that the search index's contract runs over: one SQLite file, DynamoDB's tables, a real
+OpenSearch.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def on_dynamodb(endpoint: str) -> Place:
 
 
 @pytest.fixture(scope="module", params=[EMBEDDED, DYNAMODB, OPENSEARCH])
-def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def shared(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
     """A place with an index, in which the tests of a module are each other's foreigners."""
     with place_in(request.param, tmp_path_factory.mktemp("index"), request) as place:
         place.open(SPACE).prepare()

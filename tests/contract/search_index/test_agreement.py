@@ -14,9 +14,12 @@ from tests.contract.search_index.conftest import place_in
 from tests.doubles.owned_index import OwnedIndex
 
 WORDS = (
-    "remote work policy approval manager chair allowance dollar week month abroad notice form tenure review rating "
-    "customer project release database migration recipe tomato garden fern water train station ticket hotel knee run "
-    "marathon budget rent salary invoice piano lesson exam grammar battery charger refund Krankenversicherung "
+    "remote work policy approval manager chair allowance dollar week month abroad notice form "
+    "tenure review rating "
+    "customer project release database migration recipe tomato garden fern water train station "
+    "ticket hotel knee run "
+    "marathon budget rent salary invoice piano lesson exam grammar battery charger refund "
+    "Krankenversicherung "
     "Hausschlüssel 北京 地铁上班 猫の名前 東京で働く 고양이는 생일은 القاهرة السيارة كتابها l'équipe entraînement"
 )
 SPACE = Space("agreement", 16)
@@ -33,16 +36,22 @@ def vector(chance: random.Random) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def every(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[list[Part]]]:
+def every(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[list[Part]]]:
     """The same documents in all engines: for each owner, the part in each engine."""
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp("agreement")
         places = [
-            stack.enter_context(place_in(engine, folder, request)) for engine in ("embedded", "dynamodb", "opensearch")
+            stack.enter_context(place_in(engine, folder, request))
+            for engine in ("embedded", "dynamodb", "opensearch")
         ]
         for place in places:
             place.open(SPACE).prepare()
-        parts = [[Part(place, OwnedIndex(place.open(SPACE), owner)) for place in places] for owner in OWNERS]
+        parts = [
+            [Part(place, OwnedIndex(place.open(SPACE), owner)) for place in places]
+            for owner in OWNERS
+        ]
         chance = random.Random(7)
         for owned in parts:
             documents = [
@@ -55,11 +64,15 @@ def every(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def same(one: tuple[Hit, ...], other: tuple[Hit, ...]) -> None:
-    assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], rel=1e-4, abs=1e-5)
+    assert [hit.score for hit in one] == pytest.approx(
+        [hit.score for hit in other], rel=1e-4, abs=1e-5
+    )
     assert keys(one) == keys(other)
 
 
-def test_words_give_the_same_hits_in_the_same_order_with_the_same_scores(every: list[list[Part]]) -> None:
+def test_words_give_the_same_hits_in_the_same_order_with_the_same_scores(
+    every: list[list[Part]],
+) -> None:
     chance = random.Random(8)
     for _ in range(30):
         query = text(chance, (1, 3, 8))
@@ -69,7 +82,9 @@ def test_words_give_the_same_hits_in_the_same_order_with_the_same_scores(every: 
                 same(embedded, other)
 
 
-def test_vectors_give_the_same_hits_in_the_same_order_with_the_same_scores(every: list[list[Part]]) -> None:
+def test_vectors_give_the_same_hits_in_the_same_order_with_the_same_scores(
+    every: list[list[Part]],
+) -> None:
     chance = random.Random(9)
     for _ in range(30):
         query = vector(chance)

@@ -1,4 +1,6 @@
-"""What only the tables' index has: packing, its races and crashes, filters that the vector index lacks, its costs."""
+"""What only the tables' index has: packing, its races and crashes, filters that the vector index
+lacks, its costs.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import Unavailable
 from palimpsest.search.ports import Document, Gone
 
-from tests.contract.search_index.builders import EAST, NORTH, SPACE, Part, Place, document, keys, somebody
+from tests.contract.search_index.builders import (
+    EAST,
+    NORTH,
+    SPACE,
+    Part,
+    Place,
+    document,
+    keys,
+    somebody,
+)
 from tests.contract.search_index.conftest import on_dynamodb
 from tests.contract.search_index.test_agreement import same, text
 from tests.doubles.dynamodb_api import FORWARDED, DynamoDbApi, Step, cancelled
@@ -62,10 +73,14 @@ class Tables:
     def items(self, table: str) -> list[dict[str, Any]]:
         client = boto3.client("dynamodb", endpoint_url=self.endpoint, region_name="us-east-1")
         pages = client.get_paginator("scan").paginate(TableName=table)
-        return [item for page in pages for item in page["Items"] if item["pk"]["S"] == self.partition]
+        return [
+            item for page in pages for item in page["Items"] if item["pk"]["S"] == self.partition
+        ]
 
     def sorts(self, prefix: str) -> list[str]:
-        return [item["sk"]["S"] for item in self.items(self.words) if item["sk"]["S"].startswith(prefix)]
+        return [
+            item["sk"]["S"] for item in self.items(self.words) if item["sk"]["S"].startswith(prefix)
+        ]
 
     def check(self, chance: random.Random) -> None:
         for _ in range(10):
@@ -75,13 +90,25 @@ class Tables:
 
 
 @pytest.fixture
-def tables(dynoxide_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
+def tables(
+    dynoxide_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Tables]:
     monkeypatch.setattr(shelf, "SHORTEST", 16)
     place = on_dynamodb(dynoxide_endpoint)
-    index, file, owner = place.open(SPACE), EmbeddedIndex(tmp_path / "index.sqlite", space=SPACE), somebody()
+    index, file, owner = (
+        place.open(SPACE),
+        EmbeddedIndex(tmp_path / "index.sqlite", space=SPACE),
+        somebody(),
+    )
     index.prepare()
     file.prepare()
-    yield Tables(OwnedIndex(index, owner), OwnedIndex(file, owner), place.family, place.client[4], dynoxide_endpoint)
+    yield Tables(
+        OwnedIndex(index, owner),
+        OwnedIndex(file, owner),
+        place.family,
+        place.client[4],
+        dynoxide_endpoint,
+    )
     file.close()
 
 
@@ -98,7 +125,9 @@ def test_what_is_packed_scores_as_what_is_not(tables: Tables) -> None:
         tables.check(chance)
     assert tables.sorts("s#")
     assert len(tables.sorts("t#")) <= 3 * shelf.SHORTEST
-    assert len({sort.split("#")[1] for sort in tables.sorts("s#")}) == 1, "the segment before is gone"
+    assert len({sort.split("#")[1] for sort in tables.sorts("s#")}) == 1, (
+        "the segment before is gone"
+    )
 
 
 @pytest.mark.parametrize("at", ["BatchGetItem", "BatchWriteItem", "PutItem", "DeleteItem"])
@@ -111,7 +140,10 @@ def test_wherever_the_packing_is_cut_off_every_document_is_found_once(
     tables.put(*(document(f"d{number}", text(chance, (3, 8)), version=5) for number in range(10)))
     monkeypatch.setattr(shelf, "SHORTEST", 5)
     crash = Crash(at)
-    killed = Shelf(Table(tables.words, endpoint=tables.endpoint, region="us-east-1", meter=crash), tables.partition)
+    killed = Shelf(
+        Table(tables.words, endpoint=tables.endpoint, region="us-east-1", meter=crash),
+        tables.partition,
+    )
     with pytest.raises(Unavailable):
         killed.tidy()
     assert at in crash.calls
@@ -131,10 +163,15 @@ def test_of_two_who_pack_at_once_one_does_and_readers_never_miss_a_document(tabl
 
     def pack() -> None:
         for number in range(4):
-            tables.mine.write([document(f"d{each:03}", "apple", version=number + 2) for each in range(30)])
+            tables.mine.write(
+                [document(f"d{each:03}", "apple", version=number + 2) for each in range(30)]
+            )
             tables.shelf().tidy()
 
-    reader, packers = threading.Thread(target=read), [threading.Thread(target=pack) for _ in range(2)]
+    reader, packers = (
+        threading.Thread(target=read),
+        [threading.Thread(target=pack) for _ in range(2)],
+    )
     for thread in (reader, *packers):
         thread.start()
     for thread in packers:
@@ -145,20 +182,28 @@ def test_of_two_who_pack_at_once_one_does_and_readers_never_miss_a_document(tabl
     assert len(tables.mine.by_words("apple", k=200)) == 60
 
 
-def test_a_packing_whose_last_answer_is_lost_has_packed(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0.01)
+def test_a_packing_whose_last_answer_is_lost_has_packed(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0.01
+    )
     tables.put(*(document(f"d{number}", f"apple {number}") for number in range(10)))
     monkeypatch.setattr(shelf, "SHORTEST", 5)
     with DynamoDbApi(tables.endpoint) as api:
         api.script(FORWARDED, FORWARDED, FORWARDED, Step(loses_answer=True))
-        Shelf(Table(tables.words, endpoint=api.endpoint, region="us-east-1"), tables.partition).tidy()
+        Shelf(
+            Table(tables.words, endpoint=api.endpoint, region="us-east-1"), tables.partition
+        ).tidy()
         assert [call.operation for call in api.calls][3:5] == ["PutItem", "PutItem"]
     assert tables.sorts("t#") == []
     tables.check(random.Random(3))
     assert len(tables.mine.by_words("apple", k=50)) == 10
 
 
-def test_a_tail_that_is_too_long_to_be_searched_is_packed(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tail_that_is_too_long_to_be_searched_is_packed(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tables.put(*(document(f"d{number}", f"apple {number}") for number in range(10)))
     monkeypatch.setattr(shelf, "SHORTEST", 5)
     monkeypatch.setattr(shelf, "MOST_TAIL_PAGES", 0)
@@ -172,7 +217,9 @@ def test_a_tail_that_is_too_long_to_be_searched_is_packed(tables: Tables, monkey
 
 def test_of_several_documents_that_alone_is_named_which_met_another_writer(tables: Tables) -> None:
     with DynamoDbApi(tables.endpoint) as api:
-        index = DynamoDbIndex(tables.words, tables.vectors, space=SPACE, endpoint=api.endpoint, region="us-east-1")
+        index = DynamoDbIndex(
+            tables.words, tables.vectors, space=SPACE, endpoint=api.endpoint, region="us-east-1"
+        )
         api.script(FORWARDED, cancelled("None", "TransactionConflict", "None"))
         assert index.write(tables.mine.owner, [document("a", "apple")]) == ("a",)
     tables.put(document("a", "apple"))
@@ -189,7 +236,9 @@ def test_once_all_documents_are_gone_no_word_and_no_vector_is_left(tables: Table
     assert tables.mine.count() == 0
     assert tables.sorts("s#") == []
     assert tables.items(tables.vectors) == []
-    assert not [item for item in tables.items(tables.words) if "body" in item and item["sk"]["S"] != "z"]
+    assert not [
+        item for item in tables.items(tables.words) if "body" in item and item["sk"]["S"] != "z"
+    ]
 
 
 def test_also_of_more_documents_than_are_served_no_word_is_left_once_all_are_gone(
@@ -207,9 +256,14 @@ def test_also_of_more_documents_than_are_served_no_word_is_left_once_all_are_gon
     assert keys(tables.mine.by_words("tomato", k=9)) == ["new"]
 
 
-def test_filters_that_the_vector_index_lacks_hold_beyond_its_hundred_nearest(tables: Tables) -> None:
+def test_filters_that_the_vector_index_lacks_hold_beyond_its_hundred_nearest(
+    tables: Tables,
+) -> None:
     tables.put(*(document(f"near{number}", vector=EAST) for number in range(120)))
-    tables.put(document("late", vector=NORTH, created_at=9_000), document("grave", vector=NORTH, importance=0.9))
+    tables.put(
+        document("late", vector=NORTH, created_at=9_000),
+        document("grave", vector=NORTH, importance=0.9),
+    )
     tables.put(document("red", vector=NORTH, metadata=["team=red"]))
     part = Part(Place("dynamodb", lambda _: tables.mine.index, lambda: None), tables.mine)
     assert part.near(EAST, k=3, created_after=8_000) == ["late"]
@@ -218,9 +272,13 @@ def test_filters_that_the_vector_index_lacks_hold_beyond_its_hundred_nearest(tab
     assert len(part.near(EAST, k=110)) == 110
 
 
-def test_every_vector_names_its_owner_because_one_without_would_not_be_indexed(tables: Tables) -> None:
+def test_every_vector_names_its_owner_because_one_without_would_not_be_indexed(
+    tables: Tables,
+) -> None:
     tables.put(document("a", vector=EAST), document("b"))
-    assert [(item["sk"]["S"], item["owner"]["S"]) for item in tables.items(tables.vectors)] == [("a", tables.partition)]
+    assert [(item["sk"]["S"], item["owner"]["S"]) for item in tables.items(tables.vectors)] == [
+        ("a", tables.partition)
+    ]
 
 
 def test_an_owner_with_more_documents_than_it_serves_is_unavailable_by_words_alone(

@@ -1,4 +1,6 @@
-"""What an engine that is down, slow or sick looks like: never like an empty answer, never for long."""
+"""What an engine that is down, slow or sick looks like: never like an empty answer, never for
+long.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def folder_instead_of_file(folder: Path) -> SearchIndex:
 
 
 def file_of_something_else(folder: Path) -> SearchIndex:
-    (folder / "index.sqlite").write_bytes(b"this is no database, and long enough not to be taken for one " * 20)
+    (folder / "index.sqlite").write_bytes(
+        b"this is no database, and long enough not to be taken for one " * 20
+    )
     return EmbeddedIndex(folder / "index.sqlite", space=SPACE)
 
 
@@ -69,9 +73,14 @@ def test_an_engine_that_is_down_is_unavailable_whatever_is_asked(
 
 
 SICK = [
-    Said(status=500), Said(status=503), Said(status=429), Said(status=403), Said(status=401), Said(delay=30),
+    Said(status=500),
+    Said(status=503),
+    Said(status=429),
+    Said(status=403),
+    Said(status=401),
+    Said(delay=30),
     Said(body=b"<html>a proxy speaks</html>"),
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -82,7 +91,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("said", SICK)
 def test_a_cluster_that_is_sick_or_slow_is_unavailable(said: Said) -> None:
-    with OpenSearchApi(dict.fromkeys(("_alias", "_bulk", "_search", "_count", "_refresh"), said)) as api:
+    with OpenSearchApi(
+        dict.fromkeys(("_alias", "_bulk", "_search", "_count", "_refresh"), said)
+    ) as api:
         for ask in OWNED:
             with pytest.raises(Unavailable):
                 ask(OwnedIndex(cluster(api.endpoint), somebody()))
@@ -120,7 +131,9 @@ def test_only_what_failed_of_a_bulk_request_is_reported() -> None:
             result("index", 5, 503, error={"type": "unavailable_shards_exception"}),
         ]
         api.says = {"_alias": ALIASES, "_bulk": {"errors": True, "items": items}}
-        changes = [Gone(f"k{number}", 1) if number == 3 else document(f"k{number}") for number in range(6)]
+        changes = [
+            Gone(f"k{number}", 1) if number == 3 else document(f"k{number}") for number in range(6)
+        ]
         assert part.write(changes) == ("k1", "k4", "k5")
 
 
@@ -156,11 +169,16 @@ def test_a_write_to_an_index_dropped_meanwhile_does_not_make_it_anew(prepared: P
     seen: dict[str, Any] = {f"{place.family}.gone-4.1": {"aliases": {place.family: {}}}}
     place.client.indices.get_alias = lambda index: seen
     assert prepared.index.write([document("a")]) == ("a",)
-    assert place.client.indices.exists(index=f"{place.family}.*", params={"allow_no_indices": "false"}) is False
+    assert (
+        place.client.indices.exists(index=f"{place.family}.*", params={"allow_no_indices": "false"})
+        is False
+    )
 
 
 def test_a_writer_that_waits_too_long_for_another_is_unavailable(tmp_path: Path) -> None:
-    patient, hasty = (EmbeddedIndex(tmp_path / "i.sqlite", space=None, busy_seconds=wait) for wait in (5, 0.05))
+    patient, hasty = (
+        EmbeddedIndex(tmp_path / "i.sqlite", space=None, busy_seconds=wait) for wait in (5, 0.05)
+    )
     patient.prepare()
     part = OwnedIndex(hasty, somebody())
     assert part.write([document("a", "apple")]) == ()

@@ -10,12 +10,23 @@ from palimpsest.errors import NotFound, Unavailable
 from palimpsest.models.ports import Space
 from palimpsest.search.ports import Gone
 
-from tests.contract.search_index.builders import EAST, NORTH, OTHER_SPACE, SPACE, Part, Place, document, somebody
+from tests.contract.search_index.builders import (
+    EAST,
+    NORTH,
+    OTHER_SPACE,
+    SPACE,
+    Part,
+    Place,
+    document,
+    somebody,
+)
 from tests.contract.search_index.conftest import place_in
 from tests.doubles.owned_index import OwnedIndex
 
 
-def test_before_the_first_index_there_is_nothing_to_find_and_no_write_is_taken(empty: Place) -> None:
+def test_before_the_first_index_there_is_nothing_to_find_and_no_write_is_taken(
+    empty: Place,
+) -> None:
     mine = OwnedIndex(empty.open(SPACE), somebody())
     assert mine.by_words("apple", k=1) == mine.by_words("", k=1) == mine.by_vector(EAST, k=1) == ()
     assert mine.count() == 0
@@ -76,7 +87,11 @@ def test_a_new_model_is_filled_while_writes_go_on_and_then_read(empty: Place) ->
     new.prepare()
     after = Part(empty, OwnedIndex(new, owner))
     before.put(Gone("b", 2), document("c", "apple", version=2, vector=EAST))
-    for key, version in (("a", 3), ("b", 1), ("c", 3)):  # what the back-fill read, some of it too old
+    for key, version in (
+        ("a", 3),
+        ("b", 1),
+        ("c", 3),
+    ):  # what the back-fill read, some of it too old
         after.put(document(key, "apple", version=version, vector=NORTH))
     assert before.words("apple") == ["a", "c"]
 
@@ -155,14 +170,18 @@ def test_a_switch_loses_no_acknowledged_write(empty: Place) -> None:
     assert len(new.indexes()) == 1
 
 
-def test_an_index_of_an_earlier_version_is_written_and_searched(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_an_index_of_an_earlier_version_is_written_and_searched(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     with place_in("opensearch", tmp_path, request) as place:
         index = place.open(None)
         name = f"{place.family}.words.1"
         body = index_body(None, write_alias=f"{name}.in", shards=1)
         for field in ("word_count", "part_count"):
             del body["mappings"]["properties"][field]
-        place.client.indices.create(index=name, body={**body, "aliases": {place.family: {}, f"{name}.in": {}}})
+        place.client.indices.create(
+            index=name, body={**body, "aliases": {place.family: {}, f"{name}.in": {}}}
+        )
         index.prepare()
         part = Part(place, OwnedIndex(index, somebody()))
         part.put(document("a", "apple"))

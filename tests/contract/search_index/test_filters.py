@@ -7,22 +7,48 @@ from tests.contract.memory_builders import record
 from tests.contract.search_index.builders import EAST, Part, document
 
 FULL: dict[str, Any] = {
-    "kind": "event", "importance": 0.7, "created_at": 1_000, "subject": folded("Sarah's \"desk\""), "session": "s:1",
+    "kind": "event",
+    "importance": 0.7,
+    "created_at": 1_000,
+    "subject": folded('Sarah\'s "desk"'),
+    "session": "s:1",
     "agent": "hr",
-    "metadata": record_terms(record(
-        1, importance=0.7, confidence=0.25, topic_key="desk",
-        metadata={"team": "red", "a": "b=c", "q": "it's \"x\"\\", "level": 3, "low": -2, "at": "2026-01-01T22:00:00Z",
-                  "ok": True, "tags": ["b", 1], "place": {"city": "Rome"}},
-    )),
-}  # fmt: skip
+    "metadata": record_terms(
+        record(
+            1,
+            importance=0.7,
+            confidence=0.25,
+            topic_key="desk",
+            metadata={
+                "team": "red",
+                "a": "b=c",
+                "q": 'it\'s "x"\\',
+                "level": 3,
+                "low": -2,
+                "at": "2026-01-01T22:00:00Z",
+                "ok": True,
+                "tags": ["b", 1],
+                "place": {"city": "Rome"},
+            },
+        )
+    ),
+}
 
 SAID = ("Sarah", "Straße", "ΟΔΟΣ", "Ǆ")
-ASKED = (("Sarah", "sarah", "SARAH", "sArAh"), ("straße", "STRASSE", "Strasse"), ("οδος", "Οδοσ"), ("ǆ", "ǅ"))
+ASKED = (
+    ("Sarah", "sarah", "SARAH", "sArAh"),
+    ("straße", "STRASSE", "Strasse"),
+    ("οδος", "Οδοσ"),
+    ("ǆ", "ǅ"),
+)
 
 
 @pytest.fixture
 def filled(part: Part) -> Part:
-    part.put(document("full", "apple", vector=EAST, **FULL), document("bare", "apple", vector=EAST, created_at=5_000))
+    part.put(
+        document("full", "apple", vector=EAST, **FULL),
+        document("bare", "apple", vector=EAST, created_at=5_000),
+    )
     return part
 
 
@@ -53,7 +79,15 @@ def filled(part: Part) -> Part:
         ({"metadata": {"team": "red", "tier": "blue"}}, []),
         ({"metadata": {"team": "*"}}, []),
         ({"types": frozenset({"event"}), "agent": "hr", "created_before": 999}, []),
-        ({"max_importance": 0.7, "min_confidence": 0.25, "max_confidence": 0.25, "topic": "desk"}, ["full"]),
+        (
+            {
+                "max_importance": 0.7,
+                "min_confidence": 0.25,
+                "max_confidence": 0.25,
+                "topic": "desk",
+            },
+            ["full"],
+        ),
         ({"max_importance": 0.69}, []),
         ({"min_confidence": 0.26}, []),
         ({"metadata": {"level": 3, "tags": 1}}, ["full"]),
@@ -76,7 +110,9 @@ def filled(part: Part) -> Part:
         ({"metadata": {"place": {"exists": False}}}, ["bare"]),
     ],
 )
-def test_both_searches_hold_to_the_filter(filled: Part, where: dict[str, Any], found: list[str]) -> None:
+def test_both_searches_hold_to_the_filter(
+    filled: Part, where: dict[str, Any], found: list[str]
+) -> None:
     assert filled.words("apple", **where) == found
     assert filled.near(EAST, **where) == found
 
@@ -84,17 +120,35 @@ def test_both_searches_hold_to_the_filter(filled: Part, where: dict[str, Any], f
 def test_metadata_of_64_terms_and_a_very_long_one_is_kept(part: Part) -> None:
     terms = [f"key{number}=value {number}" for number in range(63)] + ["long=" + "x" * 40_000]
     part.put(document("a", "apple", metadata=terms, subject="y" * 40_000))
-    assert part.words("apple", metadata={f"key{number}": f"value {number}" for number in range(63)}) == ["a"]
+    assert part.words(
+        "apple", metadata={f"key{number}": f"value {number}" for number in range(63)}
+    ) == ["a"]
 
 
 def test_a_subject_is_found_in_any_case_by_both_searches(part: Part) -> None:
-    part.put(*(document(f"d{n}", "apple", vector=EAST, subject=folded(each)) for n, each in enumerate(SAID)))
+    part.put(
+        *(
+            document(f"d{n}", "apple", vector=EAST, subject=folded(each))
+            for n, each in enumerate(SAID)
+        )
+    )
     for number, ways in enumerate(ASKED):
         for way in ways:
-            assert part.words("apple", subject=way) == part.near(EAST, subject=way) == [f"d{number}"], way
+            assert (
+                part.words("apple", subject=way) == part.near(EAST, subject=way) == [f"d{number}"]
+            ), way
 
 
 def test_what_an_earlier_release_has_indexed_is_found_as_it_was_said(part: Part) -> None:
-    part.put(*(document(subject, "apple", vector=EAST, subject=subject) for subject in ("Sarah", "sarah")))
-    assert part.words("apple", subject="Sarah") == part.near(EAST, subject="Sarah") == ["Sarah", "sarah"]
+    part.put(
+        *(
+            document(subject, "apple", vector=EAST, subject=subject)
+            for subject in ("Sarah", "sarah")
+        )
+    )
+    assert (
+        part.words("apple", subject="Sarah")
+        == part.near(EAST, subject="Sarah")
+        == ["Sarah", "sarah"]
+    )
     assert part.words("apple", subject="SARAH") == part.near(EAST, subject="SARAH") == ["sarah"]

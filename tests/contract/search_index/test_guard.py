@@ -1,4 +1,6 @@
-"""The guard before OpenSearch: who lacks the credential, and web pages even with it, reach no route of the server."""
+"""The guard before OpenSearch: who lacks the credential, and web pages even with it, reach no route
+of the server.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,17 @@ from urllib.parse import SplitResult, urlsplit
 import pytest
 
 ROUTES = [
-    ("GET", "/"), ("GET", "/_search"), ("GET", "/_cat/indices"), ("POST", "/_search"), ("POST", "/_bulk"),
-    ("PUT", "/foreign"), ("DELETE", "/_all"), ("HEAD", "/_all"), ("POST", "/_scripts/foreign"), ("GET", "/_nodes"),
-]  # fmt: skip
+    ("GET", "/"),
+    ("GET", "/_search"),
+    ("GET", "/_cat/indices"),
+    ("POST", "/_search"),
+    ("POST", "/_bulk"),
+    ("PUT", "/foreign"),
+    ("DELETE", "/_all"),
+    ("HEAD", "/_all"),
+    ("POST", "/_scripts/foreign"),
+    ("GET", "/_nodes"),
+]
 
 
 @pytest.fixture
@@ -31,7 +41,9 @@ def own(address: SplitResult) -> dict[str, str]:
     return {"Host": f"{address.hostname}:{address.port}", "Authorization": f"Basic {name}"}
 
 
-def asked(address: SplitResult, method: str, path: str, headers: list[tuple[str, str]]) -> tuple[int, str]:
+def asked(
+    address: SplitResult, method: str, path: str, headers: list[tuple[str, str]]
+) -> tuple[int, str]:
     """Status and text of the answer to a raw request."""
     assert address.hostname
     connection = http.client.HTTPConnection(address.hostname, address.port)
@@ -41,22 +53,32 @@ def asked(address: SplitResult, method: str, path: str, headers: list[tuple[str,
             connection.putheader(name, value)
         connection.endheaders()
         answer = connection.getresponse()
-        assert not [name for name, _ in answer.getheaders() if name.lower().startswith("access-control-")]
+        assert not [
+            name for name, _ in answer.getheaders() if name.lower().startswith("access-control-")
+        ]
         return answer.status, answer.read().decode()
     finally:
         connection.close()
 
 
 def indices(address: SplitResult) -> object:
-    status, text = asked(address, "GET", "/_cat/indices?format=json&h=index", list(own(address).items()))
+    status, text = asked(
+        address, "GET", "/_cat/indices?format=json&h=index", list(own(address).items())
+    )
     assert status == 200
     return json.loads(text)
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_without_its_credential_no_route_of_opensearch_answers(server: SplitResult, method: str, path: str) -> None:
+def test_without_its_credential_no_route_of_opensearch_answers(
+    server: SplitResult, method: str, path: str
+) -> None:
     host = ("Host", f"{server.hostname}:{server.port}")
-    for foreign in ([], [("Authorization", "Basic OnB3")], [("Authorization", f"Bearer {server.username}")]):
+    for foreign in (
+        [],
+        [("Authorization", "Basic OnB3")],
+        [("Authorization", f"Bearer {server.username}")],
+    ):
         assert asked(server, method, path, [host, *foreign])[0] == 403
 
 
@@ -72,15 +94,23 @@ def test_a_web_page_is_refused_even_with_the_credential(
     assert asked(server, method, path, [*own(server).items(), added])[0] in (400, 403)
 
 
-@pytest.mark.parametrize("host", ["evil.example:{port}", "127.0.0.1", "localhost:{port}", "127.0.0.1:1", ""])
-def test_a_foreign_name_of_opensearch_is_refused_even_with_the_credential(server: SplitResult, host: str) -> None:
+@pytest.mark.parametrize(
+    "host", ["evil.example:{port}", "127.0.0.1", "localhost:{port}", "127.0.0.1:1", ""]
+)
+def test_a_foreign_name_of_opensearch_is_refused_even_with_the_credential(
+    server: SplitResult, host: str
+) -> None:
     named = own(server) | {"Host": host.format(port=server.port)}
     for method, path in ROUTES:
         assert asked(server, method, path, list(named.items()))[0] == 403
 
 
 def test_the_credential_of_opensearch_is_not_told(server: SplitResult) -> None:
-    for path in ("/_nodes", "/_nodes/settings?flat_settings", "/_cluster/settings?include_defaults"):
+    for path in (
+        "/_nodes",
+        "/_nodes/settings?flat_settings",
+        "/_cluster/settings?include_defaults",
+    ):
         status, text = asked(server, "GET", path, list(own(server).items()))
         assert status == 200
         assert str(server.username) not in text

@@ -1,4 +1,6 @@
-"""Words are found again in languages that neither put spaces between them nor leave them as they are."""
+"""Words are found again in languages that neither put spaces between them nor leave them as they
+are.
+"""
 
 import pytest
 
@@ -7,10 +9,22 @@ from tests.doubles.owned_index import OwnedIndex
 
 FOUND = {
     "German": {
-        "Unsere Krankenversicherung übernimmt die Kosten der Zahnreinigung.": ["Versicherung", "zahnreinigungen"],
-        "Der Hausschlüssel liegt unter dem Blumentopf neben der Treppe.": ["Schlüssel", "Blumentöpfe"],
-        "Lena arbeitet seit drei Jahren als Softwareentwicklerin in Hamburg.": ["Entwicklerin", "Softwareentwicklung"],
-        "Am Wochenende fahren wir mit dem Fahrrad an die Ostsee.": ["Fahrräder", "Wochenendausflug"],
+        "Unsere Krankenversicherung übernimmt die Kosten der Zahnreinigung.": [
+            "Versicherung",
+            "zahnreinigungen",
+        ],
+        "Der Hausschlüssel liegt unter dem Blumentopf neben der Treppe.": [
+            "Schlüssel",
+            "Blumentöpfe",
+        ],
+        "Lena arbeitet seit drei Jahren als Softwareentwicklerin in Hamburg.": [
+            "Entwicklerin",
+            "Softwareentwicklung",
+        ],
+        "Am Wochenende fahren wir mit dem Fahrrad an die Ostsee.": [
+            "Fahrräder",
+            "Wochenendausflug",
+        ],
         "Mein Lieblingsgericht sind Kartoffelpuffer mit Apfelmus.": ["Kartoffeln", "Apfel"],
         "Die Steuererklärung muss bis Ende Juli beim Finanzamt sein.": ["Steuer", "Finanzämter"],
     },
@@ -53,10 +67,18 @@ FOUND = {
 def test_what_was_said_is_found_first(shared: Place, language: str) -> None:
     part = Part(shared, OwnedIndex(shared.open(SPACE), somebody()))
     part.put(*(document(text, text) for text in FOUND[language]))
-    found = {query: part.words(query, k=1) for queries in FOUND[language].values() for query in queries}
-    assert found == {query: [text] for text, queries in FOUND[language].items() for query in queries}
+    found = {
+        query: part.words(query, k=1) for queries in FOUND[language].values() for query in queries
+    }
+    assert found == {
+        query: [text] for text, queries in FOUND[language].items() for query in queries
+    }
 
 
 def test_words_of_one_language_do_not_find_another(shared: Place, part: Part) -> None:
-    part.put(document("en", "The cat is black"), document("zh", "我的猫是黑色的"), document("ar", "القطة سوداء"))
+    part.put(
+        document("en", "The cat is black"),
+        document("zh", "我的猫是黑色的"),
+        document("ar", "القطة سوداء"),
+    )
     assert (part.words("猫"), part.words("cats"), part.words("سوداء")) == (["zh"], ["en"], ["ar"])

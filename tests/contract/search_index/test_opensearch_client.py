@@ -23,10 +23,16 @@ def signature_of(request: Request, host: str) -> str:
     found = re.search(r"SignedHeaders=([^,]+)", authorization)
     assert found
     headers = {name: request.headers[name] for name in found[1].split(";")}
-    received = AWSRequest(request.method, f"http://{host}{request.path}", headers=headers, data=request.body)
+    received = AWSRequest(
+        request.method, f"http://{host}{request.path}", headers=headers, data=request.body
+    )
     received.context["timestamp"] = request.headers["x-amz-date"]
     signer = SigV4Auth(Credentials("test", "test"), "es", "eu-central-1")
-    return str(signer.signature(signer.string_to_sign(received, signer.canonical_request(received)), received))
+    return str(
+        signer.signature(
+            signer.string_to_sign(received, signer.canonical_request(received)), received
+        )
+    )
 
 
 def test_every_request_to_a_domain_is_signed_with_its_body() -> None:
@@ -41,7 +47,9 @@ def test_every_request_to_a_domain_is_signed_with_its_body() -> None:
             authorization = request.headers["authorization"]
             assert authorization.startswith("AWS4-HMAC-SHA256 Credential=test/")
             assert "/eu-central-1/es/aws4_request" in authorization
-            assert authorization.endswith(f"Signature={signature_of(request, request.headers['host'])}")
+            assert authorization.endswith(
+                f"Signature={signature_of(request, request.headers['host'])}"
+            )
 
 
 def test_without_a_region_nothing_is_signed() -> None:
@@ -63,7 +71,14 @@ def test_a_family_is_named_so_that_it_is_no_pattern_and_no_part_of_another(famil
 
 
 def test_models_whose_names_look_alike_have_indexes_of_their_own() -> None:
-    names = ["text-embedding-3-small", "text.embedding.3.small", "Text-Embedding-3-Small", "文", "a" * 100, "a" * 101]
+    names = [
+        "text-embedding-3-small",
+        "text.embedding.3.small",
+        "Text-Embedding-3-Small",
+        "文",
+        "a" * 100,
+        "a" * 101,
+    ]
     labels = [label_of(Space(name, 384)) for name in names]
     assert labels[0] == "text-embedding-3-small-384"
     assert len(set(labels)) == len(names)

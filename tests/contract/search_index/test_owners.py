@@ -24,7 +24,9 @@ def part_of(place: Place, owner: UserScope) -> Part:
 
 
 @pytest.mark.parametrize(("one", "other"), LOOKALIKES)
-def test_owners_share_keys_and_texts_but_nothing_else(shared: Place, one: UserScope, other: UserScope) -> None:
+def test_owners_share_keys_and_texts_but_nothing_else(
+    shared: Place, one: UserScope, other: UserScope
+) -> None:
     mine, theirs = part_of(shared, one), part_of(shared, other)
     same = uuid.uuid4().hex
     theirs.put(document(same, "secret garden", vector=EAST, subject="theirs"))
@@ -59,7 +61,11 @@ def test_keys_are_taken_as_they_are(part: Part) -> None:
 
 
 def test_a_word_that_a_foreigner_writes_moves_no_score_of_mine(part: Part) -> None:
-    part.put(document("a", "the tomato garden"), document("b", "a garden of ferns and a tomato"), document("c", "fern"))
+    part.put(
+        document("a", "the tomato garden"),
+        document("b", "a garden of ferns and a tomato"),
+        document("c", "fern"),
+    )
     before = part.index.by_words("tomato fern gardening", k=10)
     foreign = part_of(part.place, UserScope("another", part.index.owner.user))
     foreign.put(*(document(f"d{number}", "tomato fern " * number) for number in range(1, 40)))

@@ -1,4 +1,6 @@
-"""The index built anew on either engine while writes go on: resumed after a kill, and for another model."""
+"""The index built anew on either engine while writes go on: resumed after a kill, and for another
+model.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def rebuilding(service: RecallService, place: Place, embedder: Meanings) -> Rein
 def run(
     use: Callable[[ReindexPayload], ReindexPayload], *, between: Callable[[], object] = lambda: None
 ) -> ReindexPayload:
-    """Each step is done twice, the first time by a process that was killed before its state was kept."""
+    """Each step is done twice, the first time by a process that was killed before its state was
+    kept.
+    """
     state = ReindexPayload()
     while not state.is_done:
         use(state)
@@ -66,7 +70,9 @@ def words(place: Place, space: Space, *texts: str) -> set[str]:
     return {hit.key for text in texts for hit in part.by_words(text, k=99)}
 
 
-def test_killed_at_every_step_it_ends_with_what_the_old_index_held(service: RecallService, empty: Place) -> None:
+def test_killed_at_every_step_it_ends_with_what_the_old_index_held(
+    service: RecallService, empty: Place
+) -> None:
     before = words(empty, service.embedder.space, "fact", "message", "answer")
     (old,) = service.index.indexes()
     done = run(rebuilding(service, empty, service.embedder))
@@ -75,7 +81,9 @@ def test_killed_at_every_step_it_ends_with_what_the_old_index_held(service: Reca
     assert old not in service.index.indexes()
 
 
-def test_what_is_written_and_deleted_meanwhile_is_there_and_stays_away(service: RecallService, empty: Place) -> None:
+def test_what_is_written_and_deleted_meanwhile_is_there_and_stays_away(
+    service: RecallService, empty: Place
+) -> None:
     facts = list(service.memories.listed(SARAH, limit=50).records)
     kept = {record.id for record in facts}
 
@@ -115,8 +123,12 @@ def test_a_page_that_was_read_before_a_deletion_and_is_written_after_it_brings_n
     assert record.id not in words(empty, service.embedder.space, "fact")
 
 
-def test_another_models_vectors_are_never_compared_with_the_old_ones(service: RecallService, empty: Place) -> None:
-    newer = Meanings("newer-model", service.embedder.space.dimension)  # as long, so that only the name tells them apart
+def test_another_models_vectors_are_never_compared_with_the_old_ones(
+    service: RecallService, empty: Place
+) -> None:
+    newer = Meanings(
+        "newer-model", service.embedder.space.dimension
+    )  # as long, so that only the name tells them apart
     old, new = (OwnedIndex(empty.open(each.space), SARAHS) for each in (service.embedder, newer))
     question = "fact number 3"
     old_vector, new_vector = service.embedder.embed([question])[0], newer.embed([question])[0]

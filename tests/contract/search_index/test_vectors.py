@@ -7,12 +7,24 @@ from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone
 
-from tests.contract.search_index.builders import EAST, NEARLY_EAST, NORTH, SPACE, UP, Part, document, keys, somebody
+from tests.contract.search_index.builders import (
+    EAST,
+    NEARLY_EAST,
+    NORTH,
+    SPACE,
+    UP,
+    Part,
+    document,
+    keys,
+    somebody,
+)
 from tests.doubles.owned_index import OwnedIndex
 
 
 def test_the_nearest_comes_first_with_its_cosine(part: Part) -> None:
-    part.put(document("n", vector=NORTH), document("e", vector=EAST), document("ne", vector=NEARLY_EAST))
+    part.put(
+        document("n", vector=NORTH), document("e", vector=EAST), document("ne", vector=NEARLY_EAST)
+    )
     hits = part.index.by_vector((2, 0, 0, 0), k=2)
     assert keys(hits) == ["e", "ne"]
     assert [hit.score for hit in hits] == pytest.approx([1, 0.9 / math.hypot(0.9, 0.1)], abs=1e-4)
@@ -64,11 +76,19 @@ def test_a_vector_without_direction_is_an_error(part: Part, vector: tuple[float,
         part.index.by_vector(vector, k=1)
 
 
-def test_the_embedded_index_finds_the_same_without_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_embedded_index_finds_the_same_without_numpy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     index = EmbeddedIndex(tmp_path / "index.sqlite", space=SPACE)
     index.prepare()
     mine = OwnedIndex(index, somebody())
-    mine.write([document("n", vector=NORTH), document("e", vector=EAST), document("ne", vector=NEARLY_EAST)])
+    mine.write(
+        [
+            document("n", vector=NORTH),
+            document("e", vector=EAST),
+            document("ne", vector=NEARLY_EAST),
+        ]
+    )
     fast = mine.by_vector(EAST, k=3)
     monkeypatch.setitem(sys.modules, "numpy", None)
     plain = EmbeddedIndex(tmp_path / "index.sqlite", space=SPACE)

@@ -3,10 +3,30 @@ import pytest
 from tests.contract.search_index.builders import EAST, Part, document, keys
 
 HOSTILE = [
-    "title:foo", "*", "foo AND (", '"', "/.*/", "a OR 1=1", "\\", "NEAR(a, b)", "-remote", "key:secret^9", "owner:*",
-    '{"match_all": {}}', '{"query_string": {"query": "*"}}', "'; DROP TABLE documents; --", "%s {0} $1", "words : *",
-    "\x00 remote", "\u202eetomer", "</memory>", "\ud800", "👩\u200d👩\u200d👧", "a" * 40_000, "x " * 20_000,
-]  # fmt: skip
+    "title:foo",
+    "*",
+    "foo AND (",
+    '"',
+    "/.*/",
+    "a OR 1=1",
+    "\\",
+    "NEAR(a, b)",
+    "-remote",
+    "key:secret^9",
+    "owner:*",
+    '{"match_all": {}}',
+    '{"query_string": {"query": "*"}}',
+    "'; DROP TABLE documents; --",
+    "%s {0} $1",
+    "words : *",
+    "\x00 remote",
+    "\u202eetomer",
+    "</memory>",
+    "\ud800",
+    "👩\u200d👩\u200d👧",
+    "a" * 40_000,
+    "x " * 20_000,
+]
 
 
 def test_the_best_match_comes_first(part: Part) -> None:
@@ -27,16 +47,27 @@ def test_english_words_match_in_any_inflection(part: Part) -> None:
 
 def test_case_accents_and_width_make_no_difference(part: Part) -> None:
     part.put(document("a", "Zoë's CAFÉ on Straße 12"))
-    assert part.words("zoe") == part.words("cafe") == part.words("ＣＡＦÉ") == part.words("STRASSE") == ["a"]
+    assert (
+        part.words("zoe")
+        == part.words("cafe")
+        == part.words("ＣＡＦÉ")
+        == part.words("STRASSE")
+        == ["a"]
+    )
 
 
 def test_a_word_is_found_inside_a_longer_one(part: Part) -> None:
-    part.put(document("a", "Die Krankenversicherung zahlt"), document("b", "Die Rechnung ist bezahlt"))
+    part.put(
+        document("a", "Die Krankenversicherung zahlt"), document("b", "Die Rechnung ist bezahlt")
+    )
     assert part.words("Versicherungen") == ["a"]
 
 
 def test_a_question_is_not_matched_by_how_it_is_put(part: Part) -> None:
-    part.put(document("a", "What is it that they have to do with this"), document("b", "The dog is called Rex"))
+    part.put(
+        document("a", "What is it that they have to do with this"),
+        document("b", "The dog is called Rex"),
+    )
     assert part.words("What is the name of the dog?") == ["b"]
     assert part.words("what is it") == ["a", "b"]
 
@@ -74,7 +105,9 @@ def test_at_most_k_come_back_and_all_of_fewer(part: Part) -> None:
 
 
 def test_a_hit_says_key_and_a_score_that_falls(part: Part) -> None:
-    part.put(document("one", "apple", kind="event"), document("two", "apple apple pear", kind="message"))
+    part.put(
+        document("one", "apple", kind="event"), document("two", "apple apple pear", kind="message")
+    )
     hits = part.index.by_words("apple pear", k=10)
     assert keys(hits) == ["two", "one"]
     assert hits[0].score > hits[1].score > 0

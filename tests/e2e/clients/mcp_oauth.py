@@ -1,4 +1,5 @@
-"""Connects the official Python client without a token: it gets one where the answer leads it; prints what it saw.
+"""Connects the official Python client without a token: it gets one where the answer leads it;
+prints what it saw.
 
 python mcp_oauth.py URL '{"https://site": "http://127.0.0.1:port", …}' METADATA
 
@@ -34,8 +35,13 @@ class Network(httpx2.AsyncHTTPTransport):
         if "/.well-known/oauth-protected-resource" in asked:
             return httpx2.Response(200, text=self.metadata)
         site = next(each for each in self.sites if asked.startswith(f"{each}/"))
-        url, given = asked.replace(site, self.sites[site], 1), (request.headers, request.stream, request.extensions)
-        sent = httpx2.Request(request.method, url, headers=given[0], stream=given[1], extensions=given[2])
+        url, given = (
+            asked.replace(site, self.sites[site], 1),
+            (request.headers, request.stream, request.extensions),
+        )
+        sent = httpx2.Request(
+            request.method, url, headers=given[0], stream=given[1], extensions=given[2]
+        )
         return await super().handle_async_request(sent)
 
 
@@ -71,8 +77,12 @@ async def agreed() -> AuthorizationCodeResult:
 
 async def main(url: str, sites: str, metadata: str) -> None:
     told = OAuthClientMetadata(redirect_uris=["http://127.0.0.1/callback"], client_name="test")
-    auth = OAuthClientProvider(url, told, Storage(), redirect_handler=shown, callback_handler=agreed)
-    http = httpx2.AsyncClient(auth=auth, transport=Network(json.loads(sites), metadata), timeout=600)
+    auth = OAuthClientProvider(
+        url, told, Storage(), redirect_handler=shown, callback_handler=agreed
+    )
+    http = httpx2.AsyncClient(
+        auth=auth, transport=Network(json.loads(sites), metadata), timeout=600
+    )
     async with http, Client(streamable_http_client(url, http_client=http)) as client:
         SEEN["tools"] = [tool.name for tool in (await client.list_tools()).tools]
     print(json.dumps(SEEN))

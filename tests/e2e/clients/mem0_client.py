@@ -21,12 +21,25 @@ changed = client.update(added[0]["id"], text="Sarah lives in Kiel.")
 again = client.get(added[0]["id"])
 history = client.history(changed["id"])
 client.search("Where does Sarah live?", **whose)
-recent = {"AND": [{"user_id": "sarah"}, {"NOT": [{"created_at": {"lt": "2020-01-01"}}]}, {"kind": {"icontains": "HO"}}]}
+recent = {
+    "AND": [
+        {"user_id": "sarah"},
+        {"NOT": [{"created_at": {"lt": "2020-01-01"}}]},
+        {"kind": {"icontains": "HO"}},
+    ]
+}
 client.add("Sarah owns a boat.", user_id="sarah", infer=False, metadata={"kind": "thing"})
 client.add("Sarah owns a house.", user_id="sarah", infer=False, metadata={"kind": "house"})
 filtered = client.get_all(filters=recent)
 client.delete(added[0]["id"])
 left = client.get_all(**whose)
 client.delete_all(user_id="sarah")
-saw = {"added": added, "listed": listed, "read": read, "again": again, "history": history, "left": left}
+saw = {
+    "added": added,
+    "listed": listed,
+    "read": read,
+    "again": again,
+    "history": history,
+    "left": left,
+}
 print(json.dumps({**saw, "filtered": filtered}))

@@ -32,14 +32,16 @@ class WorkingClock(FakeClock):
 
 
 class Service(ConversationService):
-    """The functions behind the front door over stores in memory, with the workers behind them. There is a search index
-    if there is a `folder` for it; `embedder` and `answerer` are models, None while there are none. The extractor finds
-    what is said as `fact[topic]: content`.
+    """The functions behind the front door over stores in memory, with the workers behind them.
+    There is a search index if there is a `folder` for it; `embedder` and `answerer` are models,
+    None while there are none. The extractor finds what is said as `fact[topic]: content`.
     """
 
     embedder: Any
 
-    def __init__(self, folder: Path | None = None, *, models: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, folder: Path | None = None, *, models: tuple[str, ...] | None = None
+    ) -> None:
         self.waiting = WorkingClock()
         super().__init__(clock=self.waiting, folder=folder, long_term=True, models=models)
 
@@ -54,7 +56,9 @@ class Service(ConversationService):
     def handler(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """What the front door does: method and path decide which function answers."""
         method, path = event["requestContext"]["http"]["method"], event["rawPath"]
-        is_memory = path.startswith(OF_MEMORIES) or any(serves(each, method, path) for each in MEMORY_OPERATIONS)
+        is_memory = path.startswith(OF_MEMORIES) or any(
+            serves(each, method, path) for each in MEMORY_OPERATIONS
+        )
         return (self.of_memories if is_memory else self.of_sessions)(event, context)
 
     def work_while_waiting(self) -> None:

@@ -43,7 +43,13 @@ def http_event(
         "accountId": "123456789012",
         "apiId": "api",
         "domainName": "api.execute-api.us-east-1.amazonaws.com",
-        "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1", "userAgent": "test"},
+        "http": {
+            "method": method,
+            "path": path,
+            "protocol": "HTTP/1.1",
+            "sourceIp": "127.0.0.1",
+            "userAgent": "test",
+        },
         "requestId": "request-1",
         "routeKey": "ANY /v1/sessions/{proxy+}",
         "stage": "$default",
@@ -62,7 +68,10 @@ def http_event(
         "isBase64Encoded": is_base64,
     }
     if query:
-        joined = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in query.items()}
+        joined = {
+            name: ",".join(value) if isinstance(value, list) else str(value)
+            for name, value in query.items()
+        }
         event["queryStringParameters"] = joined
     if body is not None:
         event["body"] = body
@@ -95,19 +104,32 @@ class Client:
     ) -> Answer:
         text = raw if raw is not None else None if body is None else json.dumps(body)
         event = http_event(
-            method, path, text, query=query, headers=headers, authorizer=self._authorizer, is_base64=is_base64
+            method,
+            path,
+            text,
+            query=query,
+            headers=headers,
+            authorizer=self._authorizer,
+            is_base64=is_base64,
         )
         answer = invoked(self._handler, event)
         assert answer["isBase64Encoded"] is False
         return Answer(answer["statusCode"], answer["headers"], answer["body"])
 
     def append(self, session: str, *texts: str, **more: Any) -> Answer:
-        body = {"user_id": "sarah", "messages": [{"role": "user", "content": text} for text in texts], **more}
+        body = {
+            "user_id": "sarah",
+            "messages": [{"role": "user", "content": text} for text in texts],
+            **more,
+        }
         return self("POST", f"/v1/sessions/{session}/messages", body)
 
     def save(self, *memories: Mapping[str, Any] | str, user: str = "sarah") -> Answer:
         """Save memories; a text is a fact."""
-        told = [{"type": "fact", "content": each} if isinstance(each, str) else each for each in memories]
+        told = [
+            {"type": "fact", "content": each} if isinstance(each, str) else each
+            for each in memories
+        ]
         return self("POST", f"/v1/users/{user}/memories", {"memories": told})
 
 

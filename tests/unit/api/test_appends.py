@@ -13,7 +13,11 @@ KEY = {"idempotency-key": "turn-1"}
 
 
 def body(*texts: str, **more: Any) -> dict[str, Any]:
-    return {"user_id": "sarah", "messages": [{"role": "user", "content": text} for text in texts], **more}
+    return {
+        "user_id": "sarah",
+        "messages": [{"role": "user", "content": text} for text in texts],
+        **more,
+    }
 
 
 def history(call: Client, session: str = "s") -> list[dict[str, Any]]:
@@ -24,17 +28,18 @@ def history(call: Client, session: str = "s") -> list[dict[str, Any]]:
 def test_an_append_that_names_a_user_begins_the_session(call: Client) -> None:
     answer = call("POST", PATH, body("hello", "there", agent_id="hr"))
     assert answer.status == 201
-    assert {name: answer.json[name] for name in ("session_id", "created", "replayed", "overflow")} == {
-        "session_id": "s",
-        "created": True,
-        "replayed": False,
-        "overflow": None,
-    }
+    assert {
+        name: answer.json[name] for name in ("session_id", "created", "replayed", "overflow")
+    } == {"session_id": "s", "created": True, "replayed": False, "overflow": None}
     assert [message["seq"] for message in answer.json["messages"]] == [1, 2]
     assert answer.json["window"]["messages"] == 2
     assert "context" not in answer.json
     session = call("GET", "/v1/sessions/s").json
-    assert (session["user_id"], session["agent_id"], session["totals"]["messages"]) == ("sarah", "hr", 2)
+    assert (session["user_id"], session["agent_id"], session["totals"]["messages"]) == (
+        "sarah",
+        "hr",
+        2,
+    )
 
 
 def test_an_append_to_an_unknown_session_without_a_user_is_404(call: Client) -> None:
@@ -86,7 +91,9 @@ def test_a_key_that_is_no_id_is_refused(call: Client) -> None:
 
 def test_another_users_session_is_409(call: Client) -> None:
     call.append("s", "hello")
-    answer = call("POST", PATH, {"user_id": "tom", "messages": [{"role": "user", "content": "mine"}]})
+    answer = call(
+        "POST", PATH, {"user_id": "tom", "messages": [{"role": "user", "content": "mine"}]}
+    )
     assert (answer.status, answer.json["code"]) == (409, "owner_mismatch")
     assert len(history(call)) == 1
 
@@ -101,13 +108,20 @@ def test_an_append_reopens_an_ended_session(call: Client) -> None:
 def test_the_context_comes_in_the_same_answer_as_get_would_give_it(call: Client) -> None:
     answer = call("POST", PATH, body("hello", context={"max_tokens": 500}))
     assert answer.json["degraded"] == []
-    assert answer.json["context"] == call("GET", "/v1/sessions/s/context", query={"max_tokens": 500}).json
+    assert (
+        answer.json["context"]
+        == call("GET", "/v1/sessions/s/context", query={"max_tokens": 500}).json
+    )
 
 
 def test_the_append_stands_when_its_context_fails(call: Client) -> None:
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "x" * 4000})
     answer = call("POST", PATH, body("hello", context={"max_tokens": 120}))
-    assert (answer.status, answer.json["context"], answer.json["degraded"]) == (201, None, ["context"])
+    assert (answer.status, answer.json["context"], answer.json["degraded"]) == (
+        201,
+        None,
+        ["context"],
+    )
     assert len(history(call)) == 1
 
 
@@ -126,7 +140,9 @@ def test_the_append_stands_when_the_store_fails_after_the_commit(
     assert len(history(call)) == 1
 
 
-def test_an_overflow_is_announced_with_a_job_that_can_be_read(call: Client, service: Service) -> None:
+def test_an_overflow_is_announced_with_a_job_that_can_be_read(
+    call: Client, service: Service
+) -> None:
     memory = {"max_tokens": 200, "keep_recent_turns": 1}
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "memory": memory})
     overflow = None
@@ -165,10 +181,16 @@ def test_what_an_append_configures_stands_over_the_tenants_defaults(call: Client
     call("PUT", "/v1/settings", {"memory": {"strategy": "trim", "max_tokens": 7_000}})
     call("POST", PATH, body("hello", memory={"memory_as": "system"}))
     memory = call("GET", "/v1/sessions/s").json["memory"]
-    assert (memory["strategy"], memory["max_tokens"], memory["memory_as"]) == ("trim", 7_000, "system")
+    assert (memory["strategy"], memory["max_tokens"], memory["memory_as"]) == (
+        "trim",
+        7_000,
+        "system",
+    )
 
 
-def test_an_append_with_a_wrong_configuration_is_refused_by_field_and_begins_nothing(call: Client) -> None:
+def test_an_append_with_a_wrong_configuration_is_refused_by_field_and_begins_nothing(
+    call: Client,
+) -> None:
     answer = call("POST", PATH, body("hello", memory={"max_tokens": "many"}))
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, "memory.max_tokens")
     assert call("GET", "/v1/sessions/s").status == 404

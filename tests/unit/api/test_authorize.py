@@ -1,4 +1,6 @@
-"""The authorizer vouches for keys that are known, unrevoked and unexpired; whatever it refuses has no tenant."""
+"""The authorizer vouches for keys that are known, unrevoked and unexpired; whatever it refuses has
+no tenant.
+"""
 
 import json
 from datetime import timedelta
@@ -32,7 +34,9 @@ class Authorizing:
         self.handler = module.handler
 
     def add(self, **more: Any) -> None:
-        self.tenants.add(ApiKey(id=key_id(KEY), tenant="acme", scopes=frozenset({"write", "read"}), **more))
+        self.tenants.add(
+            ApiKey(id=key_id(KEY), tenant="acme", scopes=frozenset({"write", "read"}), **more)
+        )
 
     def __call__(self, authorization: str | None) -> dict[str, Any]:
         return invoked(self.handler, authorizer_event(authorization))
@@ -77,7 +81,9 @@ def test_clients_of_mem0_send_the_same_key_their_way(service: Authorizing) -> No
         f"Bearer {KEY}\n",
     ],
 )
-def test_anything_else_is_refused_without_a_word(service: Authorizing, authorization: str | None) -> None:
+def test_anything_else_is_refused_without_a_word(
+    service: Authorizing, authorization: str | None
+) -> None:
     service.add()
     assert service(authorization) == (REFUSED if authorization else NOBODY)
 
@@ -105,13 +111,17 @@ def test_a_key_that_was_good_is_refused_at_most_a_minute_after_it_was_revoked(
     assert service(f"Bearer {KEY}") == REFUSED
 
 
-def test_a_key_works_from_when_it_is_made_whatever_was_answered_before(service: Authorizing) -> None:
+def test_a_key_works_from_when_it_is_made_whatever_was_answered_before(
+    service: Authorizing,
+) -> None:
     assert service(f"Bearer {KEY}") == REFUSED
     service.add()
     assert service(f"Bearer {KEY}")["context"]["tenant"] == "acme"
 
 
-def test_keys_that_are_remembered_have_a_limit(service: Authorizing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_that_are_remembered_have_a_limit(
+    service: Authorizing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("palimpsest.tenants.authorize.MOST_KEYS", 2)
     use_case = Authorize(service.tenants, service.clock)
     for letter in "abc":
@@ -130,7 +140,9 @@ def test_a_key_is_refused_once_it_has_expired(service: Authorizing) -> None:
     assert service(f"Bearer {KEY}") == REFUSED
 
 
-def test_a_store_that_cannot_answer_vouches_for_nobody(service: Authorizing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_answer_vouches_for_nobody(
+    service: Authorizing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(_: str) -> None:
         raise Unavailable("The store can't answer.")
 

@@ -1,4 +1,6 @@
-"""What can't be parsed or named is 400, what breaks the schema 422, what is too large 413; nothing of it is written."""
+"""What can't be parsed or named is 400, what breaks the schema 422, what is too large 413; nothing
+of it is written.
+"""
 
 import base64
 import gzip
@@ -81,14 +83,18 @@ def test_bytes_that_are_not_utf_8_are_refused_although_the_gateway_replaced_them
 ) -> None:
     body = b'{"user_id": "u", "messages": [{"role": "user", "content": "a' + sent + b'"}]}'
     arrives = base64.b64encode(body).decode() if is_base64 else body.decode(errors="replace")
-    answer = call("POST", PATH, raw=arrives, headers={"Content-Length": str(len(body))}, is_base64=is_base64)
+    answer = call(
+        "POST", PATH, raw=arrives, headers={"Content-Length": str(len(body))}, is_base64=is_base64
+    )
     assert (answer.status, answer.json["code"]) == (400, "invalid_unicode")
     assert nothing_written(service)
 
 
 @pytest.mark.parametrize("has_length", [True, False])
 def test_the_replacement_character_itself_is_text(call: Client, *, has_length: bool) -> None:
-    raw = json.dumps({"user_id": "u", "messages": [{"role": "user", "content": "\ufffd"}]}, ensure_ascii=False)
+    raw = json.dumps(
+        {"user_id": "u", "messages": [{"role": "user", "content": "\ufffd"}]}, ensure_ascii=False
+    )
     headers = {"Content-Length": str(len(raw.encode()))} if has_length else {}
     assert call("POST", PATH, raw=raw, headers=headers).status == 201
     assert call("GET", PATH).json["messages"][0]["content"] == "\ufffd"
@@ -163,7 +169,9 @@ def test_a_wrong_memory_configuration_is_422_and_named(
 @pytest.mark.parametrize(
     "user_id", ["", "a b", "../x", "a/b", "a#b", "*", "..", "x" * 129, "ｓarah", "sarah\n", "a\x00"]
 )
-def test_an_id_in_the_body_that_is_none_is_400_and_named(service: Service, call: Client, user_id: str) -> None:
+def test_an_id_in_the_body_that_is_none_is_400_and_named(
+    service: Service, call: Client, user_id: str
+) -> None:
     answer = call("POST", PATH, {**HELLO, "user_id": user_id})
     assert (answer.status, answer.json["code"]) == (400, "invalid_id")
     assert answer.json["errors"][0]["field"] == "user_id"
@@ -171,7 +179,11 @@ def test_an_id_in_the_body_that_is_none_is_400_and_named(service: Service, call:
 
 
 def test_a_messages_own_id_is_named_with_its_place(call: Client) -> None:
-    answer = call("POST", PATH, {"user_id": "u", "messages": [{"role": "user", "content": "a", "id": "no#id"}]})
+    answer = call(
+        "POST",
+        PATH,
+        {"user_id": "u", "messages": [{"role": "user", "content": "a", "id": "no#id"}]},
+    )
     assert (answer.status, answer.json["errors"][0]["field"]) == (400, "messages.0.id")
 
 
@@ -202,7 +214,9 @@ def test_a_messages_own_id_is_named_with_its_place(call: Client) -> None:
         "<script>",
     ],
 )
-@pytest.mark.parametrize("path", ["/v1/sessions/{}", "/v1/sessions/{}/messages", "/v1/sessions/{}/context"])
+@pytest.mark.parametrize(
+    "path", ["/v1/sessions/{}", "/v1/sessions/{}/messages", "/v1/sessions/{}/context"]
+)
 def test_a_path_that_names_nothing_is_400(call: Client, path: str, segment: str) -> None:
     answer = call("GET", path.format(segment))
     assert (answer.status, answer.json["code"]) == (400, "invalid_id")
@@ -210,7 +224,10 @@ def test_a_path_that_names_nothing_is_400(call: Client, path: str, segment: str)
 
 
 def test_an_encoded_id_is_the_id_that_it_encodes(call: Client) -> None:
-    assert call("POST", "/v1/sessions/a%3Ab%40c%2Bd%7Ce/messages", HELLO).json["session_id"] == "a:b@c+d|e"
+    assert (
+        call("POST", "/v1/sessions/a%3Ab%40c%2Bd%7Ce/messages", HELLO).json["session_id"]
+        == "a:b@c+d|e"
+    )
     assert call("GET", "/v1/sessions/a:b@c+d|e").json["session_id"] == "a:b@c+d|e"
 
 
@@ -238,7 +255,9 @@ def test_a_path_that_a_gateway_has_cut_or_decoded_too_often_names_nobody(
 ) -> None:
     call.save("Alice plays chess.", user="alice")
     answer = sent_through(service, "DELETE", path, route, parameters)
-    assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (400, "invalid_id"), answer["body"]
+    assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (400, "invalid_id"), (
+        answer["body"]
+    )
     assert call("GET", "/v1/users/alice").json["memories"]["total"] == 1
 
 
@@ -251,15 +270,20 @@ def test_an_id_that_a_gateway_has_decoded_is_itself_however_its_parameters_are_w
     assert json.loads(answer["body"])["memories"]["total"] == 1
 
 
-def sent_through(service: Service, method: str, path: str, route: str, parameters: dict[str, str]) -> dict[str, Any]:
-    """The answer to an event in which a gateway states the route that it has chosen, with its parameters."""
+def sent_through(
+    service: Service, method: str, path: str, route: str, parameters: dict[str, str]
+) -> dict[str, Any]:
+    """The answer to an event in which a gateway states the route that it has chosen, with its
+    parameters.
+    """
     who = {"lambda": {"tenant": "acme", "scopes": "read write admin", "key_id": "k" * 64}}
     event = http_event(method, path, authorizer=who)
     return invoked(service.handler, event | {"routeKey": route, "pathParameters": parameters})
 
 
 @pytest.mark.parametrize(
-    ("path", "field"), [("/v1/jobs/a%23b", "job_id"), ("/v1/sessions//messages", "session_id"), ("/v1//x", "path")]
+    ("path", "field"),
+    [("/v1/jobs/a%23b", "job_id"), ("/v1/sessions//messages", "session_id"), ("/v1//x", "path")],
 )
 def test_any_part_of_a_path_is_checked_and_named(call: Client, path: str, field: str) -> None:
     answer = call("GET", path)
@@ -267,7 +291,9 @@ def test_any_part_of_a_path_is_checked_and_named(call: Client, path: str, field:
 
 
 def test_a_body_over_the_limit_is_413(service: Service, call: Client) -> None:
-    answer = call("POST", PATH, {**HELLO, "messages": [{"role": "user", "content": "x" * 5_000_000}]})
+    answer = call(
+        "POST", PATH, {**HELLO, "messages": [{"role": "user", "content": "x" * 5_000_000}]}
+    )
     assert (answer.status, answer.json["code"]) == (413, "body_too_large")
     wide = json.dumps({"a": "é" * 2_600_000}, ensure_ascii=False)
     assert call("POST", PATH, raw=wide).status == 413
@@ -277,7 +303,9 @@ def test_a_body_over_the_limit_is_413(service: Service, call: Client) -> None:
 
 
 def test_a_system_message_over_the_item_limit_is_413(service: Service, call: Client) -> None:
-    answer = call("POST", PATH, {**HELLO, "messages": [{"role": "system", "content": "x" * 400_000}]})
+    answer = call(
+        "POST", PATH, {**HELLO, "messages": [{"role": "system", "content": "x" * 400_000}]}
+    )
     assert (answer.status, answer.json["code"]) == (413, "message_too_large")
     assert answer.json["errors"][0]["field"] == "messages.0"
     assert nothing_written(service)
@@ -298,7 +326,9 @@ def test_too_many_messages_in_one_call_are_413(service: Service, call: Client, c
         {"memory": {"summary_prompt": "é" * 2_900}, "metadata": {"k": "x" * 15_000}},
     ],
 )
-def test_settings_that_one_item_cannot_hold_are_413(service: Service, call: Client, body: dict[str, Any]) -> None:
+def test_settings_that_one_item_cannot_hold_are_413(
+    service: Service, call: Client, body: dict[str, Any]
+) -> None:
     answer = call("POST", "/v1/sessions", {"user_id": "u", **body})
     assert (answer.status, answer.json["code"]) == (413, "settings_too_large")
     assert nothing_written(service)
@@ -326,7 +356,15 @@ def test_the_body_is_json_whatever_its_content_type_says(call: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", [{"limit": 0}, {"limit": 101}, {"limit": "many"}, {"order": "up"}, {"at": 5}, {"api_key": "pal_x"}]
+    "query",
+    [
+        {"limit": 0},
+        {"limit": 101},
+        {"limit": "many"},
+        {"order": "up"},
+        {"at": 5},
+        {"api_key": "pal_x"},
+    ],
 )
 def test_a_wrong_or_unknown_parameter_is_422_and_named(call: Client, query: dict[str, Any]) -> None:
     call.append("s", "hello")
@@ -404,8 +442,12 @@ AHEAD, BEHIND = "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"
 def test_a_time_that_no_answer_could_show_is_refused(
     service: Service, call: Client, time: str, path: str, body: dict[str, Any]
 ) -> None:
-    answer = call("POST", f"/v1/users/sarah{path}", raw=json.dumps(body).replace('"T"', f'"{time}"'))
-    assert (answer.status, answer.json["errors"][0]["message"][:9]) == (422, "must be a"), answer.text
+    answer = call(
+        "POST", f"/v1/users/sarah{path}", raw=json.dumps(body).replace('"T"', f'"{time}"')
+    )
+    assert (answer.status, answer.json["errors"][0]["message"][:9]) == (422, "must be a"), (
+        answer.text
+    )
     assert call("GET", "/v1/users/sarah/memories").json["memories"] == []
     assert call("GET", "/v1/sessions", query={"created_after": time}).status == 422
     assert nothing_written(service)
@@ -426,7 +468,13 @@ LARGE = 1_450_000  # two bytes each: 2.9 MB
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({"messages": [{"role": "user", "content": "é" * (LARGE // 50)}] * 50, "user_id": "sarah"}, 201),
+        (
+            {
+                "messages": [{"role": "user", "content": "é" * (LARGE // 50)}] * 50,
+                "user_id": "sarah",
+            },
+            201,
+        ),
         ({"messages": ["é" * LARGE], "user_id": "sarah"}, 422),
         ({"messages": [{"role": "é" * LARGE, "content": "x"}], "user_id": "sarah"}, 422),
         ({"é" * LARGE: 1, "messages": [{"role": "user", "content": "x"}], "user_id": "sarah"}, 422),

@@ -25,12 +25,20 @@ def event(authorizer: Any) -> dict[str, Any]:
 
 
 def test_a_key_names_its_tenant_and_scopes() -> None:
-    caller = Caller.of(event({"lambda": {"tenant": "acme", "scopes": "read write", "key_id": "k1"}}))
-    assert (caller.tenant.tenant, set(caller.scopes), caller.key_id) == ("acme", {"read", "write"}, "k1")
+    caller = Caller.of(
+        event({"lambda": {"tenant": "acme", "scopes": "read write", "key_id": "k1"}})
+    )
+    assert (caller.tenant.tenant, set(caller.scopes), caller.key_id) == (
+        "acme",
+        {"read", "write"},
+        "k1",
+    )
 
 
 def test_a_token_has_no_id() -> None:
-    caller = Caller.of(event({"lambda": {"tenant": "acme", "scopes": "read", "issuer": "https://issuer.example"}}))
+    caller = Caller.of(
+        event({"lambda": {"tenant": "acme", "scopes": "read", "issuer": "https://issuer.example"}})
+    )
     assert (caller.tenant.tenant, set(caller.scopes), caller.key_id) == ("acme", {"read"}, None)
 
 
@@ -68,8 +76,12 @@ def test_no_tenant_no_answer(service: Service, authorizer: Any) -> None:
 
 
 @pytest.mark.parametrize("function", ["sessions", "memories"])
-@pytest.mark.parametrize(("why", "status"), [("unauthenticated", 401), ("invalid_key", 401), ("unavailable", 503)])
-def test_who_was_refused_reaches_no_operation_and_no_store(function: Any, why: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("why", "status"), [("unauthenticated", 401), ("invalid_key", 401), ("unavailable", 503)]
+)
+def test_who_was_refused_reaches_no_operation_and_no_store(
+    function: Any, why: str, status: int
+) -> None:
     def nothing() -> Any:
         raise AssertionError("the use cases were asked for")
 
@@ -79,7 +91,9 @@ def test_who_was_refused_reaches_no_operation_and_no_store(function: Any, why: s
         path = operation.path.replace("{", "").replace("}", "")
         for stated in ({}, {"tenant": "acme", "scopes": "read write admin"}):
             who = {"lambda": {"refused": why, **stated}}
-            answer = invoked(handler, http_event(operation.method, path, json.dumps(HELLO), authorizer=who))
+            answer = invoked(
+                handler, http_event(operation.method, path, json.dumps(HELLO), authorizer=who)
+            )
             problem = json.loads(answer["body"])
             assert (answer["statusCode"], problem["code"]) == (status, why), operation.name
             assert (problem["request_id"], problem["retryable"]) == ("request-1", status == 503)
@@ -141,7 +155,9 @@ def test_a_missing_scope_is_403_and_nothing_is_written(
     assert not service.sessions.state.partitions
 
 
-def test_another_tenants_session_answers_as_one_that_never_was(call: Client, service: Service) -> None:
+def test_another_tenants_session_answers_as_one_that_never_was(
+    call: Client, service: Service
+) -> None:
     call.append("s", "secret")
     other = service.client(tenant="other")
     for method, rest, body in (
@@ -151,7 +167,9 @@ def test_another_tenants_session_answers_as_one_that_never_was(call: Client, ser
         ("DELETE", "", None),
         ("POST", "/messages", {"messages": HELLO["messages"]}),
     ):
-        theirs, never = (other(method, f"/v1/sessions/{name}{rest}", body) for name in ("s", "never"))
+        theirs, never = (
+            other(method, f"/v1/sessions/{name}{rest}", body) for name in ("s", "never")
+        )
         assert (theirs.status, theirs.text) == (404, never.text)
     assert other("GET", "/v1/sessions").json["sessions"] == []
     other.append("s", "mine")
@@ -168,7 +186,9 @@ def impatient_threads() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("apps", [1, 8])
-def test_calls_at_once_do_not_mix_in_one_app_or_in_several_of_a_process(apps: int, impatient_threads: None) -> None:
+def test_calls_at_once_do_not_mix_in_one_app_or_in_several_of_a_process(
+    apps: int, impatient_threads: None
+) -> None:
     services = [Service() for _ in range(apps)]
 
     def converse(number: int) -> list[str]:

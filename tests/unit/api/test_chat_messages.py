@@ -1,4 +1,6 @@
-"""Messages go in as the chat API has them and come back the same; what the chat API would refuse is refused."""
+"""Messages go in as the chat API has them and come back the same; what the chat API would refuse is
+refused.
+"""
 
 from typing import Any
 
@@ -56,7 +58,12 @@ def test_a_call_and_its_result_go_in_and_out(call: Client) -> None:
 
 
 def test_unknown_fields_come_back_in_the_history_and_stay_out_of_the_context(call: Client) -> None:
-    odd = {"role": "user", "content": "hi", "reasoning_content": "hm", "x_rating": {"stars": [5, None]}}
+    odd = {
+        "role": "user",
+        "content": "hi",
+        "reasoning_content": "hm",
+        "x_rating": {"stars": [5, None]},
+    }
     row = kept(call, odd)[0]
     assert (row["reasoning_content"], row["x_rating"]) == ("hm", {"stars": [5, None]})
     assert shown(call) == [{"role": "user", "content": "hi"}]
@@ -64,7 +71,9 @@ def test_unknown_fields_come_back_in_the_history_and_stay_out_of_the_context(cal
 
 def test_what_a_stream_added_to_a_call_is_kept_but_not_shown(call: Client) -> None:
     streamed = {**CALL, "index": 0, "function": {**CALL["function"], "parsed": None}}
-    row = kept(call, {"role": "user", "content": "Which?"}, {"role": "assistant", "tool_calls": [streamed]})[1]
+    row = kept(
+        call, {"role": "user", "content": "Which?"}, {"role": "assistant", "tool_calls": [streamed]}
+    )[1]
     assert row["tool_calls"] == [streamed]
     assert shown(call)[1]["tool_calls"] == [CALL]
 
@@ -72,7 +81,12 @@ def test_what_a_stream_added_to_a_call_is_kept_but_not_shown(call: Client) -> No
 def test_custom_tool_calls_are_calls_too(call: Client) -> None:
     custom = {"id": "c", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
     result = {"role": "tool", "tool_call_id": "c", "content": "README.md"}
-    kept(call, {"role": "user", "content": "List"}, {"role": "assistant", "tool_calls": [custom]}, result)
+    kept(
+        call,
+        {"role": "user", "content": "List"},
+        {"role": "assistant", "tool_calls": [custom]},
+        result,
+    )
     assert shown(call)[1]["tool_calls"] == [custom]
 
 
@@ -94,7 +108,11 @@ def test_our_own_fields_are_split_off(call: Client) -> None:
         "metadata": {"k": 1},
     }
     row = kept(call, said)[0]
-    assert (row["client_id"], row["timestamp"], row["metadata"]) == ("m-1", said["timestamp"], {"k": 1})
+    assert (row["client_id"], row["timestamp"], row["metadata"]) == (
+        "m-1",
+        said["timestamp"],
+        {"k": 1},
+    )
     assert shown(call) == [{"role": "user", "content": "hi"}]
 
 
@@ -119,7 +137,10 @@ def test_a_system_message_becomes_the_sessions(call: Client) -> None:
     ],
 )
 def test_any_text_comes_back_byte_for_byte(call: Client, text: str) -> None:
-    assert kept(call, {"role": "user", "content": text, "metadata": {text: text}})[0]["content"] == text
+    assert (
+        kept(call, {"role": "user", "content": text, "metadata": {text: text}})[0]["content"]
+        == text
+    )
     assert shown(call)[0]["content"] == text
 
 
@@ -147,20 +168,31 @@ def test_any_text_comes_back_byte_for_byte(call: Client, text: str) -> None:
         ({"role": "assistant", "content": None, "tool_calls": []}, "messages.0"),
         ({"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}}, "messages.0"),
         ({"role": "assistant", "tool_calls": [{**CALL, "id": None}]}, "messages.0.tool_calls.0.id"),
-        ({"role": "assistant", "tool_calls": [{**CALL, "type": "retrieval"}]}, "messages.0.tool_calls.0.type"),
         (
-            {"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": {}}}]},
+            {"role": "assistant", "tool_calls": [{**CALL, "type": "retrieval"}]},
+            "messages.0.tool_calls.0.type",
+        ),
+        (
+            {
+                "role": "assistant",
+                "tool_calls": [{**CALL, "function": {"name": "f", "arguments": {}}}],
+            },
             "messages.0.tool_calls.0.function.arguments",
         ),
         ({"role": "assistant", "tool_calls": [CALL, CALL]}, "messages.0"),
-        ({"role": "assistant", "tool_calls": [{**CALL, "id": f"c{n}"} for n in range(129)]}, "messages.0.tool_calls"),
+        (
+            {"role": "assistant", "tool_calls": [{**CALL, "id": f"c{n}"} for n in range(129)]},
+            "messages.0.tool_calls",
+        ),
         ({"role": "tool", "content": "x"}, "messages.0.tool_call_id"),
         ({"role": "tool", "tool_call_id": "call_1"}, "messages.0.content"),
         ("hi", "messages.0"),
         (None, "messages.0"),
     ],
 )
-def test_a_message_that_the_chat_api_would_refuse_is_422_and_named(call: Client, message: Any, field: str) -> None:
+def test_a_message_that_the_chat_api_would_refuse_is_422_and_named(
+    call: Client, message: Any, field: str
+) -> None:
     answer = send(call, message)
     assert answer.status == 422, answer.text
     assert answer.json["errors"][0]["field"].startswith(field)
@@ -168,7 +200,11 @@ def test_a_message_that_the_chat_api_would_refuse_is_422_and_named(call: Client,
 
 
 def test_a_result_without_its_call_is_422_and_named(call: Client) -> None:
-    answer = send(call, {"role": "user", "content": "a"}, {"role": "tool", "content": "x", "tool_call_id": "nobody"})
+    answer = send(
+        call,
+        {"role": "user", "content": "a"},
+        {"role": "tool", "content": "x", "tool_call_id": "nobody"},
+    )
     assert (answer.status, answer.json["code"]) == (422, "tool_message_without_call")
     assert answer.json["errors"][0]["field"] == "messages.1.tool_call_id"
     assert call("GET", "/v1/sessions/s").status == 404

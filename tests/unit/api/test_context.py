@@ -28,7 +28,11 @@ def test_the_context_is_what_the_model_shall_see(call: Client) -> None:
     assert len(context["messages"]) == 2
     assert context["tokens"]["context"] == context["tokens"]["window"] > 0
     assert context["tokens"]["budget"] == 100_000
-    assert (context["compaction"], context["degraded"], context["memory_prompt"]) == ("none", [], "")
+    assert (context["compaction"], context["degraded"], context["memory_prompt"]) == (
+        "none",
+        [],
+        "",
+    )
     assert context["static_facts"] == context["extracted_facts"] == context["vector_matches"] == []
 
 
@@ -46,7 +50,9 @@ def test_a_models_name_gives_its_budget(call: Client) -> None:
     assert call("POST", PATH, {"model": "gpt-4"}).json["tokens"]["budget"] == 8_192 - 4_000
 
 
-@pytest.mark.parametrize("message", ["and now?", {"role": "user", "content": "and now?", "name": None, "x": 1}])
+@pytest.mark.parametrize(
+    "message", ["and now?", {"role": "user", "content": "and now?", "name": None, "x": 1}]
+)
 def test_a_given_message_is_weighed_and_not_stored(call: Client, message: object) -> None:
     fill(call, 1)
     context = call("POST", PATH, {"message": message}).json
@@ -57,7 +63,11 @@ def test_a_given_message_is_weighed_and_not_stored(call: Client, message: object
 
 @pytest.mark.parametrize(
     ("message", "field"),
-    [(5, "message"), ({"role": "assistant", "content": "hi"}, "message.role"), ({"role": "user"}, "message.content")],
+    [
+        (5, "message"),
+        ({"role": "assistant", "content": "hi"}, "message.role"),
+        ({"role": "user"}, "message.content"),
+    ],
 )
 def test_a_given_message_is_the_users(call: Client, message: object, field: str) -> None:
     fill(call, 1)
@@ -81,7 +91,10 @@ def test_compacting_in_step_waits_for_the_summary(call: Client, service: Service
     fill(call, 12, memory=SMALL)
     assert call("GET", PATH).json["compaction"] == "pending"
     service.work_while_waiting()
-    for context in (call("GET", PATH, query={"compact": "sync"}).json, call("POST", PATH, {"compact": "sync"}).json):
+    for context in (
+        call("GET", PATH, query={"compact": "sync"}).json,
+        call("POST", PATH, {"compact": "sync"}).json,
+    ):
         assert (context["compaction"], context["omitted"]) == ("none", None)
         assert contents(context)[0].startswith("CONVERSATION SUMMARY: ")
         assert context["tokens"]["summary"] > 0
@@ -101,7 +114,11 @@ def test_what_is_left_out_and_why_no_room_was_made_is_said(call: Client) -> None
     assert asked["omitted"] == {"from": 1, "to": 4 - len(asked["messages"])}
     assert call("GET", PATH).json["omitted"] is None
     pruned = call("POST", PRUNE, {"strategy": "summarize"}).json
-    assert (pruned["state"], pruned["job_id"], pruned["why_not"]) == ("done", None, "only_recent_turns")
+    assert (pruned["state"], pruned["job_id"], pruned["why_not"]) == (
+        "done",
+        None,
+        "only_recent_turns",
+    )
 
 
 def test_an_append_can_ask_for_a_compacted_context(call: Client, service: Service) -> None:
@@ -164,7 +181,9 @@ def test_a_wrong_way_to_prune_is_422(call: Client, body: dict[str, Any], field: 
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
 
 
-def test_a_context_comes_in_the_form_that_was_asked_for_and_says_which_messages_it_shows(call: Client) -> None:
+def test_a_context_comes_in_the_form_that_was_asked_for_and_says_which_messages_it_shows(
+    call: Client,
+) -> None:
     body = {"user_id": "sarah", "memory": {"auto_recall": True}, "system": "Be brief."}
     call("POST", "/v1/sessions", {**body, "session_id": "s"})
     first = call.append("s", "Hello!").json["messages"][0]
@@ -175,12 +194,17 @@ def test_a_context_comes_in_the_form_that_was_asked_for_and_says_which_messages_
     assert "system" not in plain
     anthropic = call("GET", path, query={"format": "anthropic"}).json
     assert (anthropic["system"], anthropic["refs"]) == ("Be brief.", [ref])
-    assert anthropic["messages"] == [{"role": "user", "content": [{"type": "text", "text": "Hello!"}]}]
+    assert anthropic["messages"] == [
+        {"role": "user", "content": [{"type": "text", "text": "Hello!"}]}
+    ]
     assert anthropic["tools"][0]["input_schema"]["required"] == ["query"]
     responses = call("POST", path, {"message": "And you?", "format": "responses"}).json
     assert responses["refs"] == [None, ref, None]
     more = call.append("s", "More.", context={"format": "converse"}).json["context"]
-    assert [block["text"] for message in more["messages"] for block in message["content"]] == ["Hello!", "More."]
+    assert [block["text"] for message in more["messages"] for block in message["content"]] == [
+        "Hello!",
+        "More.",
+    ]
     assert more["refs"] == [ref]
     refused = call("GET", path, query={"format": "cohere"})
     assert (refused.status, refused.json["errors"][0]["field"]) == (422, "format")

@@ -1,4 +1,6 @@
-"""Erasing a user: nothing is there from the answer on, a job removes it, and what comes afterwards is another life."""
+"""Erasing a user: nothing is there from the answer on, a job removes it, and what comes afterwards
+is another life.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +23,9 @@ GONE = "/v1/sessions/old"
 
 @pytest.fixture
 def known(call: Client, service: Service) -> Client:
-    """Of Sarah there is something of every kind: said, extracted, saved, superseded, indexed, and still pending."""
+    """Of Sarah there is something of every kind: said, extracted, saved, superseded, indexed, and
+    still pending.
+    """
     call.append("old", "fact[city]: lives in Rome", "fact: likes tea")
     call.append("older", "fact: plays chess", agent_id="hr")
     call("POST", "/v1/sessions/old/extract", {})
@@ -39,22 +43,36 @@ def everything(call: Client) -> dict[str, Any]:
     return {
         "sessions": call("GET", "/v1/sessions").json["sessions"],
         "of user": call("GET", "/v1/sessions", query={"user_id": "sarah"}).json["sessions"],
-        "by words": call("GET", "/v1/sessions", query={"user_id": "sarah", "q": "tea chess"}).json["sessions"],
+        "by words": call("GET", "/v1/sessions", query={"user_id": "sarah", "q": "tea chess"}).json[
+            "sessions"
+        ],
         "memories": call("GET", f"{USER}/memories").json["memories"],
         "counts": call("GET", USER).json["memories"]["total"],
         "users": call("GET", "/v1/users").json["users"],
         "recall": call("POST", f"{USER}/recall", query).json["memories"],
-        "keyword": call("POST", f"{USER}/memories/search", {**query, "mode": "keyword"}).json["memories"],
-        "vector": call("POST", f"{USER}/memories/search", {**query, "mode": "vector"}).json["memories"],
+        "keyword": call("POST", f"{USER}/memories/search", {**query, "mode": "keyword"}).json[
+            "memories"
+        ],
+        "vector": call("POST", f"{USER}/memories/search", {**query, "mode": "vector"}).json[
+            "memories"
+        ],
     }
 
 
 SESSION_CALLS = [
-    ("GET", "", None), ("GET", "/messages", None), ("GET", "/context", None), ("GET", "/compactions", None),
-    ("POST", "/context", {"message": "tea?"}), ("PATCH", "", {"system": "x"}), ("PUT", "", {"system": "x"}),
-    ("POST", "/end", None), ("POST", "/extract", {}), ("POST", "/prune", {"strategy": "fifo"}),
-    ("DELETE", "/messages", None), ("DELETE", "", None),
-]  # fmt: skip
+    ("GET", "", None),
+    ("GET", "/messages", None),
+    ("GET", "/context", None),
+    ("GET", "/compactions", None),
+    ("POST", "/context", {"message": "tea?"}),
+    ("PATCH", "", {"system": "x"}),
+    ("PUT", "", {"system": "x"}),
+    ("POST", "/end", None),
+    ("POST", "/extract", {}),
+    ("POST", "/prune", {"strategy": "fifo"}),
+    ("DELETE", "/messages", None),
+    ("DELETE", "", None),
+]
 
 
 def test_everything_is_there_before(known: Client) -> None:
@@ -62,7 +80,9 @@ def test_everything_is_there_before(known: Client) -> None:
 
 
 @pytest.mark.parametrize("is_done", [False, True])
-def test_nothing_is_there_from_the_answer_on(known: Client, service: Service, *, is_done: bool) -> None:
+def test_nothing_is_there_from_the_answer_on(
+    known: Client, service: Service, *, is_done: bool
+) -> None:
     assert known("DELETE", USER).status == 202
     if is_done:
         service.drain()
@@ -70,14 +90,20 @@ def test_nothing_is_there_from_the_answer_on(known: Client, service: Service, *,
     for method, rest, body in SESSION_CALLS:
         assert known(method, f"{GONE}{rest}", body).status == 404, (method, rest)
     append = {"messages": [{"role": "user", "content": "hm"}]}
-    assert known("POST", f"{GONE}/messages", append).status == 404  # and nobody is named to begin it again
+    assert (
+        known("POST", f"{GONE}/messages", append).status == 404
+    )  # and nobody is named to begin it again
 
 
 def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) -> None:
     answer = known("DELETE", USER)
     pending = known("GET", answer.headers["Location"]).json
     assert (pending["kind"], pending["state"], pending["user_id"]) == ("erase", "pending", "sarah")
-    assert pending["receipt"]["sessions"] == pending["receipt"]["memories"] == {"state": "pending", "count": 0}
+    assert (
+        pending["receipt"]["sessions"]
+        == pending["receipt"]["memories"]
+        == {"state": "pending", "count": 0}
+    )
     service.drain()
     waiting = known("GET", answer.headers["Location"]).json
     assert (waiting["state"], waiting["receipt"]["index"]) == ("running", {"state": "pending"})
@@ -95,9 +121,12 @@ def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) 
     assert done["receipt"]["index"] == {"state": "done"}
     assert done["receipt"]["exports"] == {"state": "done", "count": 0}
     remains = {
-        "jobs": "2026-01-31", "tombstones": "2026-02-01", "queues": "2026-01-15", "logs": "2026-04-01",
+        "jobs": "2026-01-31",
+        "tombstones": "2026-02-01",
+        "queues": "2026-01-15",
+        "logs": "2026-04-01",
         "backups": "2026-02-05",
-    }  # fmt: skip
+    }
     for store, day in remains.items():
         assert done["receipt"][store] == {"state": "expires", "until": f"{day}T00:00:00.000Z"}
     assert done["receipt"]["keys"] == {"state": "expires", "until": "2026-01-02T01:00:00.000Z"}
@@ -140,7 +169,9 @@ def test_the_index_loses_what_the_tables_lost_and_a_late_write_does_not_bring_it
     service.time.advance(1)
     known("DELETE", USER)
     service.drain()
-    embed = Embed(service.memories, service.sessions, service.index, service.embedder, service.clock)
+    embed = Embed(
+        service.memories, service.sessions, service.index, service.embedder, service.clock
+    )
     assert embed(before) == ()
     assert part.count() == 0
     part.write(late)
@@ -201,11 +232,15 @@ def test_who_comes_back_finds_nothing_old_and_loses_nothing_new(
     assert [each["session_id"] for each in known("GET", "/v1/sessions").json["sessions"]] == ["old"]
 
 
-def test_an_id_of_the_first_life_may_be_used_by_somebody_else(known: Client, service: Service) -> None:
+def test_an_id_of_the_first_life_may_be_used_by_somebody_else(
+    known: Client, service: Service
+) -> None:
     known("DELETE", USER)
     assert known.append("old", "hello", user_id="bob").json["created"]
     service.drain()
-    assert [row["content"] for row in known("GET", f"{GONE}/messages").json["messages"]] == ["hello"]
+    assert [row["content"] for row in known("GET", f"{GONE}/messages").json["messages"]] == [
+        "hello"
+    ]
 
 
 def test_nobody_else_loses_anything(known: Client, service: Service) -> None:
@@ -223,7 +258,9 @@ def test_nobody_else_loses_anything(known: Client, service: Service) -> None:
     assert other("GET", GONE).status == 200
 
 
-def test_erasing_who_is_not_known_is_done_at_once_and_leaves_no_trace_of_them(call: Client, service: Service) -> None:
+def test_erasing_who_is_not_known_is_done_at_once_and_leaves_no_trace_of_them(
+    call: Client, service: Service
+) -> None:
     answer = call("DELETE", "/v1/users/nobody")
     service.drain()
     assert call("GET", answer.headers["Location"]).json["result"] == {"sessions": 0, "memories": 0}

@@ -1,4 +1,6 @@
-"""Extraction through the front door: asked for, by itself after enough turns, and told by its job."""
+"""Extraction through the front door: asked for, by itself after enough turns, and told by its
+job.
+"""
 
 from typing import Any
 
@@ -13,7 +15,9 @@ EXTRACT = "/v1/sessions/s/extract"
 
 
 def remembered(call: Client, user: str = "sarah") -> list[str]:
-    return sorted(row["content"] for row in call("GET", f"/v1/users/{user}/memories").json["memories"])
+    return sorted(
+        row["content"] for row in call("GET", f"/v1/users/{user}/memories").json["memories"]
+    )
 
 
 def turns(call: Client, count: int, *, begin: int = 0, session: str = "s") -> None:
@@ -32,9 +36,19 @@ def test_what_was_said_is_remembered_with_its_source(call: Client, service: Serv
     answer = call("POST", EXTRACT, {"wait": 5})
     assert answer.status == 200
     job = answer.json
-    assert (job["kind"], job["state"], job["session_id"], job["armed"]) == ("extract", "done", "s", True)
+    assert (job["kind"], job["state"], job["session_id"], job["armed"]) == (
+        "extract",
+        "done",
+        "s",
+        True,
+    )
     ledger = job["ledger"]
-    assert (ledger["received"], ledger["extracted"], ledger["skipped"], ledger["parked"]) == (2, 2, 0, 0)
+    assert (ledger["received"], ledger["extracted"], ledger["skipped"], ledger["parked"]) == (
+        2,
+        2,
+        0,
+        0,
+    )
     assert (job["usage"]["model_calls"], job["usage"]["tokens_in"]) == (1, 1000)
     assert job["usage"]["cost_usd"] > 0
     (row,) = call("GET", "/v1/users/sarah/memories", query={"types": "fact"}).json["memories"]
@@ -45,7 +59,9 @@ def test_what_was_said_is_remembered_with_its_source(call: Client, service: Serv
     assert (row["method"], row["topic_key"]) == ("model", "employer")
 
 
-def test_a_session_shows_the_last_message_that_was_extracted(call: Client, service: Service) -> None:
+def test_a_session_shows_the_last_message_that_was_extracted(
+    call: Client, service: Service
+) -> None:
     def shown() -> Any:
         return call("GET", "/v1/sessions/s").json["last_extracted"]
 
@@ -101,7 +117,11 @@ def test_a_session_that_said_nothing_has_nothing_to_extract(call: Client) -> Non
 
 
 def test_if_needed_waits_for_enough_turns(call: Client, service: Service) -> None:
-    call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "memory": {"extract": "manual"}})
+    call(
+        "POST",
+        "/v1/sessions",
+        {"session_id": "s", "user_id": "sarah", "memory": {"extract": "manual"}},
+    )
     turns(call, 4)
     assert call("POST", EXTRACT, {"if_needed": True}).json["armed"] is False
     assert call("POST", EXTRACT, {"if_needed": True, "max_buffer_turns": 4}).json["armed"] is True
@@ -110,7 +130,9 @@ def test_if_needed_waits_for_enough_turns(call: Client, service: Service) -> Non
     assert call("POST", EXTRACT, {"if_needed": True}).json["armed"] is True
 
 
-def test_a_session_is_extracted_by_itself_every_few_turns_and_when_it_ends(call: Client, service: Service) -> None:
+def test_a_session_is_extracted_by_itself_every_few_turns_and_when_it_ends(
+    call: Client, service: Service
+) -> None:
     turns(call, 4)
     assert service.outbox == []
     turns(call, 3, begin=4)
@@ -121,7 +143,9 @@ def test_a_session_is_extracted_by_itself_every_few_turns_and_when_it_ends(call:
     assert len(remembered(call)) == 7
 
 
-@pytest.mark.parametrize(("memory", "expected"), [({"extract": "manual"}, 0), ({"max_buffer_turns": 2}, 2)])
+@pytest.mark.parametrize(
+    ("memory", "expected"), [({"extract": "manual"}, 0), ({"max_buffer_turns": 2}, 2)]
+)
 def test_how_a_session_is_extracted_is_its_configuration(
     call: Client, service: Service, memory: dict[str, Any], expected: int
 ) -> None:
@@ -141,9 +165,13 @@ def test_a_changed_configuration_counts_from_then_on(call: Client, service: Serv
     assert len(remembered(call)) == 3
 
 
-def test_a_configured_session_of_a_user_who_was_erased_is_extracted(call: Client, service: Service) -> None:
+def test_a_configured_session_of_a_user_who_was_erased_is_extracted(
+    call: Client, service: Service
+) -> None:
     scope = service.session().owner.user("sarah")
-    service.memories.erase(scope, epoch=0, job=on_user(scope, kind="forget", epoch=0, payload=ForgetPayload(), now=0))
+    service.memories.erase(
+        scope, epoch=0, job=on_user(scope, kind="forget", epoch=0, payload=ForgetPayload(), now=0)
+    )
     service.delivered = len(service.outbox)
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "Be brief."})
     call.append("s", "fact: likes tea")
@@ -168,7 +196,10 @@ def test_what_breaks_the_schema_is_422_and_named(
 
 def test_an_unknown_session_and_another_tenants_are_404(call: Client, service: Service) -> None:
     call.append("s", "fact: likes tea")
-    for who, path in ((call, "/v1/sessions/nobody/extract"), (service.client(tenant="other"), EXTRACT)):
+    for who, path in (
+        (call, "/v1/sessions/nobody/extract"),
+        (service.client(tenant="other"), EXTRACT),
+    ):
         answer = who("POST", path, {})
         assert (answer.status, answer.json["code"]) == (404, "session_not_found")
 

@@ -57,7 +57,11 @@ def test_what_nobody_expected_is_a_problem_without_a_trace(
 
     monkeypatch.setattr(service.sessions, "open", breaks)
     answer = call("GET", "/v1/sessions/s")
-    assert (answer.status, answer.json["code"], answer.json["retryable"]) == (500, "internal_error", False)
+    assert (answer.status, answer.json["code"], answer.json["retryable"]) == (
+        500,
+        "internal_error",
+        False,
+    )
     assert "Zero" not in answer.text
     logged = log.getvalue()
     assert "ZeroDivisionError" in logged
@@ -75,7 +79,10 @@ def test_a_failure_outside_the_routes_is_a_problem_too(service: Service, log: Lo
 def test_a_request_is_one_line_of_ids_and_sizes(call: Client, log: Log) -> None:
     answer = call.append("s", "hello")
     [line] = log.lines
-    assert {name: line[name] for name in ("message", "method", "route", "status", "tenant", "correlation_id")} == {
+    assert {
+        name: line[name]
+        for name in ("message", "method", "route", "status", "tenant", "correlation_id")
+    } == {
         "message": "request",
         "method": "POST",
         "route": "/v1/sessions/{session_id}/messages",
@@ -87,7 +94,9 @@ def test_a_request_is_one_line_of_ids_and_sizes(call: Client, log: Log) -> None:
     assert line["bytes_in"] > 0
 
 
-def test_logs_name_a_user_by_a_hash_that_only_the_tenants_key_can_make(service: Service, log: Log) -> None:
+def test_logs_name_a_user_by_a_hash_that_only_the_tenants_key_can_make(
+    service: Service, log: Log
+) -> None:
     user = f"sarah-{SECRET.replace(' ', '-')}"
     for tenant in ("acme", "acme", "other"):
         call = service.client(tenant=tenant)
@@ -102,7 +111,9 @@ def test_logs_name_a_user_by_a_hash_that_only_the_tenants_key_can_make(service: 
     assert hashlib.sha256(user.encode()).hexdigest()[:16] not in log.getvalue()
 
 
-def test_a_log_line_is_written_although_the_tenants_key_cannot_be_read(service: Service, log: Log) -> None:
+def test_a_log_line_is_written_although_the_tenants_key_cannot_be_read(
+    service: Service, log: Log
+) -> None:
     def broken(_: Scope) -> bytes:
         raise Unavailable("The store did not answer.")
 
@@ -112,7 +123,11 @@ def test_a_log_line_is_written_although_the_tenants_key_cannot_be_read(service: 
 
 
 def test_every_answer_says_that_it_is_no_page_and_is_not_kept(call: Client) -> None:
-    for answer in (call.append("s", "hello"), call("GET", "/v1/sessions/none"), call("GET", "/v1/sessions//")):
+    for answer in (
+        call.append("s", "hello"),
+        call("GET", "/v1/sessions/none"),
+        call("GET", "/v1/sessions//"),
+    ):
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Cache-Control"] == "no-store"
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
@@ -124,7 +139,11 @@ def test_an_error_that_no_status_belongs_to_is_a_problem_too(service: Service) -
 
     service.sessions.state.faults = refuse
     answer = service.client().append("s", "hello")
-    assert (answer.status, answer.json["code"], answer.json["request_id"]) == (500, "internal_error", "request-1")
+    assert (answer.status, answer.json["code"], answer.json["request_id"]) == (
+        500,
+        "internal_error",
+        "request-1",
+    )
 
 
 def test_no_log_holds_what_was_said_or_the_key(call: Client, log: Log) -> None:
@@ -143,7 +162,10 @@ def test_no_log_holds_what_was_said_or_the_key(call: Client, log: Log) -> None:
 
 
 def test_a_problem_does_not_repeat_what_was_sent(call: Client) -> None:
-    sent = {"user_id": "u", "messages": [{"role": SECRET, "content": 5}, {"role": "user", "content": {"a": SECRET}}]}
+    sent = {
+        "user_id": "u",
+        "messages": [{"role": SECRET, "content": 5}, {"role": "user", "content": {"a": SECRET}}],
+    }
     assert SECRET not in call("POST", PATH, sent).text
 
 
@@ -153,15 +175,26 @@ def test_long_lists_of_errors_are_cut(call: Client) -> None:
     assert len(answer.text) < 10_000
 
 
-@pytest.mark.parametrize("text", ["$where: 1", "' OR 1=1 --", "*:*", "MATCH (n) RETURN n", '{"PartiQL": "SELECT *"}'])
+@pytest.mark.parametrize(
+    "text", ["$where: 1", "' OR 1=1 --", "*:*", "MATCH (n) RETURN n", '{"PartiQL": "SELECT *"}']
+)
 def test_what_looks_like_a_query_is_text(call: Client, text: str) -> None:
     call.append("s", text)
     assert call("GET", PATH).json["messages"][0]["content"] == text
     assert call("GET", "/v1/sessions", query={"user_id": text}).status == 400
 
 
-def test_metadata_that_claims_to_be_somebody_is_only_metadata(call: Client, service: Service) -> None:
-    claims = {"tenant": "other", "user_id": "tom", "session_id": "t", "delete": True, "seq": 99, "tokens": -1}
+def test_metadata_that_claims_to_be_somebody_is_only_metadata(
+    call: Client, service: Service
+) -> None:
+    claims = {
+        "tenant": "other",
+        "user_id": "tom",
+        "session_id": "t",
+        "delete": True,
+        "seq": 99,
+        "tokens": -1,
+    }
     said = {"role": "user", "content": "hi", "metadata": claims, "seq": 99, "tenant": "other"}
     call("POST", PATH, {"user_id": "sarah", "messages": [said]})
     row = call("GET", PATH).json["messages"][0]
@@ -172,5 +205,10 @@ def test_metadata_that_claims_to_be_somebody_is_only_metadata(call: Client, serv
 
 def test_a_problem_has_the_standards_title_on_every_python(call: Client) -> None:
     refused = call("POST", "/v1/sessions", {})
-    too_large = call("POST", "/v1/sessions/s/messages", {"messages": [{"role": "user", "content": "hm"}] * 51})
-    assert [answer.json["title"] for answer in (refused, too_large)] == ["Unprocessable Content", "Content Too Large"]
+    too_large = call(
+        "POST", "/v1/sessions/s/messages", {"messages": [{"role": "user", "content": "hm"}] * 51}
+    )
+    assert [answer.json["title"] for answer in (refused, too_large)] == [
+        "Unprocessable Content",
+        "Content Too Large",
+    ]

@@ -1,4 +1,6 @@
-"""Forgetting by filter: said first if asked for, done by a job, never more than what matched when it was asked."""
+"""Forgetting by filter: said first if asked for, done by a job, never more than what matched when
+it was asked.
+"""
 
 from typing import Any
 
@@ -23,7 +25,9 @@ MEMORY: dict[str, Any] = {
 
 
 def contents(call: Client, user: str = "sarah") -> list[str]:
-    return sorted(row["content"] for row in call("GET", f"/v1/users/{user}/memories").json["memories"])
+    return sorted(
+        row["content"] for row in call("GET", f"/v1/users/{user}/memories").json["memories"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,11 @@ def test_what_a_dry_run_names_is_what_the_job_forgets(
     assert contents(call) == before
     service.work_while_waiting()
     job = call("POST", FORGET, {"filter": told, "wait": 5}).json
-    assert (job["kind"], job["state"], job["result"]) == ("forget", "done", {"forgotten": forgotten})
+    assert (job["kind"], job["state"], job["result"]) == (
+        "forget",
+        "done",
+        {"forgotten": forgotten},
+    )
     assert (job["user_id"], job["session_id"], job["range"]) == ("sarah", None, None)
     assert len(contents(call)) == 2 - forgotten
     for name in named["ids"]:
@@ -85,7 +93,9 @@ def test_every_version_of_what_is_forgotten_goes_with_it(call: Client, service: 
     assert contents(call) == []
 
 
-def test_a_superseded_version_that_matches_alone_is_not_forgotten(call: Client, service: Service) -> None:
+def test_a_superseded_version_that_matches_alone_is_not_forgotten(
+    call: Client, service: Service
+) -> None:
     call.save({**MEMORY, "importance": 0.9})
     service.time.advance(60)
     call.save({**MEMORY, "content": "works at B", "importance": 0.1})
@@ -110,7 +120,11 @@ def test_nobody_elses_memories_are_forgotten(call: Client, service: Service) -> 
         who.save(MEMORY, user=user)
     call("POST", FORGET, {"filter": {"types": ["fact"]}})
     service.drain()
-    assert (contents(call), contents(call, "bob"), contents(other)) == ([], ["works at A"], ["works at A"])
+    assert (contents(call), contents(call, "bob"), contents(other)) == (
+        [],
+        ["works at A"],
+        ["works at A"],
+    )
 
 
 def test_the_job_holds_no_text(call: Client, service: Service) -> None:
@@ -154,5 +168,7 @@ def test_what_is_no_filter_is_422_and_nothing_begins(
 
 
 def test_forgetting_needs_the_scope_write(service: Service) -> None:
-    answer = service.client(scopes="read")("POST", FORGET, {"filter": {"types": ["fact"]}, "dry_run": True})
+    answer = service.client(scopes="read")(
+        "POST", FORGET, {"filter": {"types": ["fact"]}, "dry_run": True}
+    )
     assert (answer.status, answer.json["code"]) == (403, "missing_scope")

@@ -1,4 +1,6 @@
-"""Deleting sessions by filter: said first if asked for, done by a job, each as if it had been deleted alone."""
+"""Deleting sessions by filter: said first if asked for, done by a job, each as if it had been
+deleted alone.
+"""
 
 from typing import Any
 
@@ -43,7 +45,11 @@ def test_what_a_dry_run_names_is_what_the_job_deletes(
     assert left(talks) == ["a", "b", "c"]
     service.work_while_waiting()
     job = talks("POST", FORGET, {**told, "wait": 5}).json
-    assert (job["kind"], job["state"], job["result"]) == ("forget_sessions", "done", {"forgotten": len(gone)})
+    assert (job["kind"], job["state"], job["result"]) == (
+        "forget_sessions",
+        "done",
+        {"forgotten": len(gone)},
+    )
     assert (job["user_id"], job["session_id"]) == (told.get("user_id"), None)
     assert left(talks) == [name for name in "abc" if name not in gone]
     service.drain()
@@ -61,14 +67,18 @@ def test_their_memories_go_with_them_unless_they_shall_stay(
     assert talks("GET", "/v1/users/sarah").json["memories"]["total"] == kept
 
 
-def test_the_job_is_done_once_nothing_of_the_sessions_is_left_to_be_seen(talks: Client, service: Service) -> None:
+def test_the_job_is_done_once_nothing_of_the_sessions_is_left_to_be_seen(
+    talks: Client, service: Service
+) -> None:
     talks.save({"type": "fact", "content": "likes tea", "source": {"session_id": "a"}})
     job_id = talks("POST", FORGET, {"user_id": "sarah"}).json["job_id"]
     seen = []
     while service.delivered < len(service.outbox):
         service.delivered += 1
         service.handle_to_the_end(service.outbox[service.delivered - 1])
-        seen.append((service.job(job_id).state, talks("GET", "/v1/users/sarah").json["memories"]["total"]))
+        seen.append(
+            (service.job(job_id).state, talks("GET", "/v1/users/sarah").json["memories"]["total"])
+        )
     assert ("running", 1) in seen
     assert ("done", 1) not in seen
     assert seen[-1] == ("done", 0)
@@ -139,13 +149,19 @@ def test_forgetting_sessions_needs_the_scope_write(service: Service) -> None:
     assert (answer.status, answer.json["code"]) == (403, "missing_scope")
 
 
-def test_sessions_without_activity_for_so_long_are_forgotten(talks: Client, service: Service) -> None:
+def test_sessions_without_activity_for_so_long_are_forgotten(
+    talks: Client, service: Service
+) -> None:
     service.time.advance(15 * 24 * 3600)
-    talks("POST", "/v1/sessions/a/messages", {"messages": [{"role": "user", "content": "Still here"}]})
+    talks(
+        "POST", "/v1/sessions/a/messages", {"messages": [{"role": "user", "content": "Still here"}]}
+    )
     for session in ("b", "c"):
         talks("PATCH", f"/v1/sessions/{session}", {"metadata": {"x": 1}})
     service.time.advance(8 * 24 * 3600)
-    talks("POST", "/v1/sessions/a/messages", {"messages": [{"role": "user", "content": "And still"}]})
+    talks(
+        "POST", "/v1/sessions/a/messages", {"messages": [{"role": "user", "content": "And still"}]}
+    )
     would = talks("POST", FORGET, {"older_than": "7d", "dry_run": True}).json["ids"]
     assert sorted(would) == ["b", "c"]
     assert talks("POST", FORGET, {"older_than": "30d", "dry_run": True}).json["ids"] == []
@@ -160,18 +176,26 @@ def test_sessions_without_activity_for_so_long_are_forgotten(talks: Client, serv
         assert talks("POST", FORGET, {"older_than": wrong}).status == 422
 
 
-@pytest.mark.parametrize("moment", ["2026-01-16", "2026-01-16T00:00:00Z", "2026-01-16T02:00:00+02:00"])
-def test_sessions_without_activity_since_a_date_are_forgotten(talks: Client, service: Service, moment: str) -> None:
+@pytest.mark.parametrize(
+    "moment", ["2026-01-16", "2026-01-16T00:00:00Z", "2026-01-16T02:00:00+02:00"]
+)
+def test_sessions_without_activity_since_a_date_are_forgotten(
+    talks: Client, service: Service, moment: str
+) -> None:
     service.time.advance(15 * 24 * 3600)  # to the 16th, as `talks` begins on the 1st
     talks.append("a", "Still here", agent_id="hr")
-    assert sorted(talks("POST", FORGET, {"older_than": moment, "dry_run": True}).json["ids"]) == ["b", "c"]
+    assert sorted(talks("POST", FORGET, {"older_than": moment, "dry_run": True}).json["ids"]) == [
+        "b",
+        "c",
+    ]
     talks("POST", FORGET, {"older_than": moment})
     service.drain()
     assert left(talks) == ["a"]
 
 
 @pytest.mark.parametrize(
-    "wrong", ["2026-13-01", "2026-01-02T00:00:00", "2026-1-2", "20260102", "2026-01-02", "9999-01-01"]
+    "wrong",
+    ["2026-13-01", "2026-01-02T00:00:00", "2026-1-2", "20260102", "2026-01-02", "9999-01-01"],
 )
 def test_what_is_no_past_date_forgets_no_session(talks: Client, wrong: str) -> None:
     answer = talks("POST", FORGET, {"older_than": wrong})

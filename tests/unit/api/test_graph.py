@@ -1,4 +1,6 @@
-"""The knowledge graph through the front door: entities and relationships stored, versioned, walked through, deleted."""
+"""The knowledge graph through the front door: entities and relationships stored, versioned, walked
+through, deleted.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,18 +40,37 @@ def names(call: Client, of: str = "sarah", **query: object) -> list[tuple[str, i
 @pytest.fixture
 def whole(call: Client) -> Client:
     """Sarah works at Acme, which is in Berlin, which is in Germany."""
-    assert entities(call, ACME, BERLIN, {"id": "de", "type": "Country", "name": "Germany"}).status == 201
-    for start, kind, end in (("sarah", "WORKS_AT", "acme"), ("acme", "IS_IN", "berlin"), ("berlin", "IS_IN", "de")):
+    assert (
+        entities(call, ACME, BERLIN, {"id": "de", "type": "Country", "name": "Germany"}).status
+        == 201
+    )
+    for start, kind, end in (
+        ("sarah", "WORKS_AT", "acme"),
+        ("acme", "IS_IN", "berlin"),
+        ("berlin", "IS_IN", "de"),
+    ):
         assert relate(call, start, kind, end).status == 201
     return call
 
 
 def test_an_entity_comes_back_as_it_was_stored(call: Client) -> None:
-    source = {"session_id": "s", "message_ids": ["m1"], "seqs": [1], "quote": "I work at Acme", "text": None}
-    (made,) = entities(call, ACME | {"source": source, "valid_from": "2025-01-01T00:00:00Z"}).json["entities"]
+    source = {
+        "session_id": "s",
+        "message_ids": ["m1"],
+        "seqs": [1],
+        "quote": "I work at Acme",
+        "text": None,
+    }
+    (made,) = entities(call, ACME | {"source": source, "valid_from": "2025-01-01T00:00:00Z"}).json[
+        "entities"
+    ]
     assert made.pop("outcome") == "created"
     assert made == call("GET", f"{GRAPH}/entities/acme").json == rows(call, "entities")[0]
-    assert (made["properties"], made["source"], made["valid_to"]) == ({"employees": 120}, source, None)
+    assert (made["properties"], made["source"], made["valid_to"]) == (
+        {"employees": 120},
+        source,
+        None,
+    )
 
 
 def test_without_an_id_the_same_name_and_type_are_the_same_entity(call: Client) -> None:
@@ -59,7 +80,9 @@ def test_without_an_id_the_same_name_and_type_are_the_same_entity(call: Client) 
     assert first["id"] == again["id"] != other["id"]
 
 
-def test_a_change_is_a_new_version_and_the_older_one_stays_in_the_history(call: Client, service: Service) -> None:
+def test_a_change_is_a_new_version_and_the_older_one_stays_in_the_history(
+    call: Client, service: Service
+) -> None:
     entities(call, ACME | {"properties": {"employees": 120, "sector": "tools"}})
     service.time.advance(60)
     change = {"name": "Acme AG", "properties": {"employees": 130, "sector": None}}
@@ -70,7 +93,9 @@ def test_a_change_is_a_new_version_and_the_older_one_stays_in_the_history(call: 
     assert [row["name"] for row in rows(call, "entities")] == ["Acme AG"]
 
 
-def test_of_a_single_relationship_the_newer_one_replaces_the_older(call: Client, service: Service) -> None:
+def test_of_a_single_relationship_the_newer_one_replaces_the_older(
+    call: Client, service: Service
+) -> None:
     entities(call, BERLIN, {"id": "rome", "type": "City", "name": "Rome"})
     for place in ("berlin", "rome"):
         service.time.advance(1)
@@ -88,7 +113,10 @@ def test_neighbors_are_found_step_by_step_in_the_direction_asked_for(whole: Clie
     assert names(whole, of="berlin", direction="in", depth=4) == [("Acme", 1), ("sarah", 2)]
     assert names(whole, of="acme", types="IS_IN", depth=2) == [("Berlin", 1), ("Germany", 2)]
     cut = whole("GET", f"{GRAPH}/entities/sarah/neighbors", query={"depth": 4, "limit": 2}).json
-    assert ([row["name"] for row in cut["entities"]], cut["is_whole"]) == (["Acme", "Berlin"], False)
+    assert ([row["name"] for row in cut["entities"]], cut["is_whole"]) == (
+        ["Acme", "Berlin"],
+        False,
+    )
 
 
 def test_preferences_are_neighbors_of_the_user(call: Client) -> None:
@@ -102,12 +130,16 @@ def test_preferences_are_neighbors_of_the_user(call: Client) -> None:
 
 def test_what_has_ended_is_listed_and_no_neighbor(whole: Client, service: Service) -> None:
     (job,) = rows(whole, "relationships", type="WORKS_AT")
-    ended = whole("PATCH", f"{GRAPH}/relationships/{job['id']}", {"valid_to": "2026-01-01T01:00:00Z"})
+    ended = whole(
+        "PATCH", f"{GRAPH}/relationships/{job['id']}", {"valid_to": "2026-01-01T01:00:00Z"}
+    )
     assert ended.status == 200
     assert names(whole) == [("Acme", 1)]
     service.time.advance(3_600)
     assert names(whole) == []
-    assert [row["valid_to"] for row in rows(whole, "relationships", type="WORKS_AT")] == ["2026-01-01T01:00:00.000Z"]
+    assert [row["valid_to"] for row in rows(whole, "relationships", type="WORKS_AT")] == [
+        "2026-01-01T01:00:00.000Z"
+    ]
 
 
 def test_an_entity_goes_with_its_versions_and_relationships(whole: Client) -> None:
@@ -118,11 +150,18 @@ def test_an_entity_goes_with_its_versions_and_relationships(whole: Client) -> No
     assert whole("DELETE", f"{GRAPH}/entities/acme").json["code"] == "entity_not_found"
     (left,) = rows(whole, "relationships")
     assert whole("DELETE", f"{GRAPH}/relationships/{left['id']}").status == 200
-    assert whole("DELETE", f"{GRAPH}/relationships/{left['id']}").json["code"] == "relationship_not_found"
+    assert (
+        whole("DELETE", f"{GRAPH}/relationships/{left['id']}").json["code"]
+        == "relationship_not_found"
+    )
 
 
 def test_pages_join_to_the_whole_list_and_filters_choose(call: Client) -> None:
-    entities(call, *({"id": f"e{number}", "type": "City", "name": f"Place {number}"} for number in range(7)), ACME)
+    entities(
+        call,
+        *({"id": f"e{number}", "type": "City", "name": f"Place {number}"} for number in range(7)),
+        ACME,
+    )
     found, query = [], {"limit": 3, "type": "City"}
     while True:
         page = call("GET", f"{GRAPH}/entities", query=query).json
@@ -132,7 +171,10 @@ def test_pages_join_to_the_whole_list_and_filters_choose(call: Client) -> None:
         query = {**query, "cursor": page["next_cursor"]}
     assert found == [f"e{number}" for number in range(7)]
     assert [row["id"] for row in rows(call, "entities", name="PLACE 6")] == ["e6"]
-    assert call("GET", f"{GRAPH}/entities", query={"cursor": query["cursor"]}).json["code"] == "invalid_cursor"
+    assert (
+        call("GET", f"{GRAPH}/entities", query={"cursor": query["cursor"]}).json["code"]
+        == "invalid_cursor"
+    )
 
 
 def test_the_graph_is_the_users_and_the_tenants_own(whole: Client, service: Service) -> None:
@@ -166,7 +208,9 @@ def test_what_came_from_a_session_goes_with_it(call: Client, service: Service) -
     assert rows(call, "relationships") == []
 
 
-def test_forgetting_reaches_the_graph_and_lists_of_memories_do_not(whole: Client, service: Service) -> None:
+def test_forgetting_reaches_the_graph_and_lists_of_memories_do_not(
+    whole: Client, service: Service
+) -> None:
     service.work_while_waiting()
     assert whole("GET", "/v1/users/sarah/memories").json["memories"] == []
     body = {"filter": {"subject": "Acme"}}
@@ -191,7 +235,11 @@ def test_it_expires_with_facts(whole: Client, service: Service) -> None:
         ({"type": "Company", "name": " "}, "entities.0.name", None),
         ({"type": "Company", "name": "x", "properties": {"id": 1}}, "entities.0.properties", None),
         ({"type": "Company", "name": "x", "properties": {"a b": 1}}, "entities.0.properties", None),
-        ({"type": "Company", "name": "x", "properties": {"a": "x" * 17_000}}, "entities.0.properties.a", None),
+        (
+            {"type": "Company", "name": "x", "properties": {"a": "x" * 17_000}},
+            "entities.0.properties.a",
+            None,
+        ),
         ({"type": "Preference", "name": "x"}, "entities.0.type", "reserved_type"),
         ({"type": "User", "name": "x"}, "entities.0.type", "reserved_type"),
         ({"type": "Company", "name": "x", "id": "sarah"}, "entities.0.type", "reserved_type"),
@@ -227,7 +275,9 @@ def test_a_relationship_needs_ends_that_are_there_and_times_in_order(whole: Clie
         {"valid_from": "2025-02-01T00:00:00Z", "valid_to": "2025-01-31T00:00:00Z"},
     ],
 )
-def test_nothing_begins_before_1970_or_ends_before_it_begins(whole: Client, times: dict[str, str]) -> None:
+def test_nothing_begins_before_1970_or_ends_before_it_begins(
+    whole: Client, times: dict[str, str]
+) -> None:
     for refused in (
         entities(whole, {"type": "City", "name": "Rome", **times}),
         relate(whole, "acme", "AT", "de", **times),
@@ -241,13 +291,19 @@ def test_nothing_begins_before_1970_or_ends_before_it_begins(whole: Client, time
 def test_a_change_can_t_end_it_before_it_began_and_may_end_it_in_the_past(
     whole: Client, service: Service, what: str
 ) -> None:
-    row = {"type": "AT", "from": "acme", "to": "de"} if what == "relationships" else {"type": "City", "name": "Rome"}
+    row = (
+        {"type": "AT", "from": "acme", "to": "de"}
+        if what == "relationships"
+        else {"type": "City", "name": "Rome"}
+    )
     since = "2020-01-01T00:00:00.000Z"
     whole("POST", f"{GRAPH}/{what}", {what: [row | {"id": "x", "valid_from": since}]})
     for changes in ({"properties": {"seen": True}}, {"valid_to": None, "properties": {"seen": 2}}):
         service.time.advance(60)
         changed = whole("PATCH", f"{GRAPH}/{what}/x", changes)
-        assert (changed.status, changed.json["valid_from"]) == (200, since), "what it is like changes, not since when"
+        assert (changed.status, changed.json["valid_from"]) == (200, since), (
+            "what it is like changes, not since when"
+        )
     early = whole("PATCH", f"{GRAPH}/{what}/x", {"valid_to": "2019-12-31T00:00:00Z"})
     assert (early.status, early.json["errors"][0]["field"]) == (422, "valid_to")
     ended = whole("PATCH", f"{GRAPH}/{what}/x", {"valid_to": "2024-05-01T00:00:00Z"}).json
@@ -258,10 +314,17 @@ def test_a_change_can_t_end_it_before_it_began_and_may_end_it_in_the_past(
 def test_a_change_that_changes_nothing_makes_no_version(whole: Client, service: Service) -> None:
     before = whole("GET", f"{GRAPH}/entities/acme").json
     service.time.advance(60)
-    assert whole("PATCH", f"{GRAPH}/entities/acme", {"name": "Acme", "properties": {"employees": 120}}).json == before
+    assert (
+        whole(
+            "PATCH", f"{GRAPH}/entities/acme", {"name": "Acme", "properties": {"employees": 120}}
+        ).json
+        == before
+    )
 
 
-def test_past_the_limit_new_ones_are_refused_and_stored_ones_may_change(whole: Client, service: Service) -> None:
+def test_past_the_limit_new_ones_are_refused_and_stored_ones_may_change(
+    whole: Client, service: Service
+) -> None:
     object.__setattr__(service.memories_app.graph.limit, "most", 3)
     refused = entities(whole, {"type": "City", "name": "Rome"})
     assert (refused.status, refused.json["code"]) == (409, "too_many_entities")
@@ -281,15 +344,28 @@ ASKED = "MATCH (u:User {id: $userId})-[:PREFERS]->(p) RETURN p.name, p.value"
 
 
 def query(call: Client, cypher: str, user: str = "sarah", **parameters: object) -> Answer:
-    return call("POST", f"/v1/users/{user}/graph/query", {"cypher": cypher, "parameters": parameters})
+    return call(
+        "POST", f"/v1/users/{user}/graph/query", {"cypher": cypher, "parameters": parameters}
+    )
 
 
 def test_the_graph_is_queried_in_cypher(whole: Client) -> None:
-    assert query(whole, ASKED).json == {"columns": ["p.name", "p.value"], "rows": [], "is_whole": True}
-    whole("PUT", "/v1/users/sarah/preferences", {"preferences": {"language": "German", "short": True}})
-    assert query(whole, ASKED + " ORDER BY p.name").json["rows"] == [["language", "German"], ["short", "true"]]
+    assert query(whole, ASKED).json == {
+        "columns": ["p.name", "p.value"],
+        "rows": [],
+        "is_whole": True,
+    }
+    whole(
+        "PUT", "/v1/users/sarah/preferences", {"preferences": {"language": "German", "short": True}}
+    )
+    assert query(whole, ASKED + " ORDER BY p.name").json["rows"] == [
+        ["language", "German"],
+        ["short", "true"],
+    ]
     found = query(
-        whole, "MATCH (:User)-[:WORKS_AT]->(c)-[:IS_IN*]->(p {name: $name}) RETURN c.employees", name="Germany"
+        whole,
+        "MATCH (:User)-[:WORKS_AT]->(c)-[:IS_IN*]->(p {name: $name}) RETURN c.employees",
+        name="Germany",
     )
     assert found.json["rows"] == [[120]]
 
@@ -318,7 +394,9 @@ def test_a_query_reads_and_says_why_it_is_refused(whole: Client) -> None:
     assert len(rows(whole, "entities")) == 3
 
 
-def test_a_query_finds_the_users_own_graph_whoever_it_names(whole: Client, service: Service) -> None:
+def test_a_query_finds_the_users_own_graph_whoever_it_names(
+    whole: Client, service: Service
+) -> None:
     whole("PUT", "/v1/users/sarah/preferences/language", {"value": "German"})
     assert query(whole, ASKED, user="david").json["rows"] == []
     assert query(whole, ASKED, user="david", userId="sarah").json["rows"] == []
@@ -339,8 +417,15 @@ def test_only_a_new_entity_lists_those_that_are_there(
 
     monkeypatch.setattr(service.memories, "topics", counting)
     assert entities(whole, {"type": "City", "name": "Rome"}).status == 201
-    assert sorted(listed) == ["entity:", "entity:", "preference:", "relationship:"]  # what is there, and how much
-    assert entities(whole, {"type": "City", "name": "Rome", "properties": {"hills": 7}}).status == 201
+    assert sorted(listed) == [
+        "entity:",
+        "entity:",
+        "preference:",
+        "relationship:",
+    ]  # what is there, and how much
+    assert (
+        entities(whole, {"type": "City", "name": "Rome", "properties": {"hills": 7}}).status == 201
+    )
     assert entities(whole, ACME | {"name": "Acme AG"}).status == 201
     assert len(listed) == 4
 
@@ -353,14 +438,18 @@ def test_a_graph_over_the_limit_is_not_queried(
     assert (refused.status, refused.json["code"]) == (409, "too_many_entities")
 
 
-def test_what_a_message_said_of_the_graph_is_taken_back_with_it(call: Client, service: Service) -> None:
+def test_what_a_message_said_of_the_graph_is_taken_back_with_it(
+    call: Client, service: Service
+) -> None:
     service.work_while_waiting()
     service.extractor = PatternExtractor()
     service.wire_workers()
     call.append("s", "I work at Acme.")
     assert call("POST", "/v1/sessions/s/extract", {"wait": 5}).status == 200
     assert names(call) == [("Acme", 1)]
-    assert call("PATCH", "/v1/sessions/s/messages/1", {"content": "I work.", "wait": 5}).status == 200
+    assert (
+        call("PATCH", "/v1/sessions/s/messages/1", {"content": "I work.", "wait": 5}).status == 200
+    )
     assert rows(call, "entities") == rows(call, "relationships") == []
 
 
@@ -384,18 +473,24 @@ def memory(call: Client) -> str:
 
 FORGET = "/v1/users/sarah/memories/forget"
 CORRECTIONS: dict[str, Callable[[Client], Answer]] = {
-    "saved": lambda call: call.save({"type": "fact", "content": "Lives in Bremen", "topic_key": "residence"}),
+    "saved": lambda call: call.save(
+        {"type": "fact", "content": "Lives in Bremen", "topic_key": "residence"}
+    ),
     "changed": lambda call: call("PATCH", memory(call), {"content": "Lives in Bremen"}),
     "deleted": lambda call: call("DELETE", memory(call)),
     "forgotten": lambda call: call("POST", FORGET, {"filter": {"types": ["fact"]}, "wait": 5}),
     "changed as mem0 does": lambda call: call(
-        "PUT", f"/compat/mem0/memories/{memory(call).rpartition('/')[2]}@sarah", {"text": "Lives in Bremen"}
+        "PUT",
+        f"/compat/mem0/memories/{memory(call).rpartition('/')[2]}@sarah",
+        {"text": "Lives in Bremen"},
     ),
 }
 
 
 @pytest.mark.parametrize("how", CORRECTIONS)
-def test_a_corrected_fact_takes_the_graph_with_it(at_home: Client, service: Service, how: str) -> None:
+def test_a_corrected_fact_takes_the_graph_with_it(
+    at_home: Client, service: Service, how: str
+) -> None:
     assert CORRECTIONS[how](at_home).status in (200, 201)
     assert names(at_home) == []
     (edge,) = rows(at_home, "relationships")
@@ -416,16 +511,24 @@ def test_what_has_ended_goes_with_its_session_too(at_home: Client) -> None:
 
 
 def test_entities_are_one_by_type_and_name_whatever_their_ids(whole: Client) -> None:
-    (made,) = entities(whole, {"type": "Company", "name": "ACME", "properties": {"listed": True}}).json["entities"]
-    assert (made["id"], made["properties"]) == ("acme", {"listed": True}), "without an id it is the one that is there"
-    (other,) = entities(whole, {"id": "a1", "type": "Company", "name": "acme", "properties": {"of": 1}}).json[
-        "entities"
-    ]
+    (made,) = entities(
+        whole, {"type": "Company", "name": "ACME", "properties": {"listed": True}}
+    ).json["entities"]
+    assert (made["id"], made["properties"]) == ("acme", {"listed": True}), (
+        "without an id it is the one that is there"
+    )
+    (other,) = entities(
+        whole, {"id": "a1", "type": "Company", "name": "acme", "properties": {"of": 1}}
+    ).json["entities"]
     assert (other["id"], other["outcome"]) == ("a1", "created")
     found = whole("GET", f"{GRAPH}/entities/acme").json
     assert (found["id"], found["properties"]) == ("a1", {"listed": True, "of": 1})
     assert [row["id"] for row in rows(whole, "entities", type="Company")] == ["a1"]
-    assert names(whole, of="acme", direction="out") == names(whole, of="a1", direction="out") == [("Berlin", 1)]
+    assert (
+        names(whole, of="acme", direction="out")
+        == names(whole, of="a1", direction="out")
+        == [("Berlin", 1)]
+    )
     (job,) = rows(whole, "relationships", to="acme")
     assert (job["to"], rows(whole, "relationships", to="a1")) == ("a1", [job])
     again = relate(whole, "sarah", "WORKS_AT", "a1").json["relationships"][0]

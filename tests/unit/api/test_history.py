@@ -127,10 +127,16 @@ def test_emptying_the_window_keeps_the_history(call: Client) -> None:
     assert [message["content"] for message in shown] == ["three"]
 
 
-def test_withdrawn_messages_are_gone_at_once_and_a_job_removes_them(call: Client, service: Service) -> None:
+def test_withdrawn_messages_are_gone_at_once_and_a_job_removes_them(
+    call: Client, service: Service
+) -> None:
     call.append("s", "one", "two", "three")
     answer = call("DELETE", PATH, query={"from": 2})
-    assert (answer.status, answer.json["state"], answer.json["window"]["messages"]) == (202, "pending", 1)
+    assert (answer.status, answer.json["state"], answer.json["window"]["messages"]) == (
+        202,
+        "pending",
+        1,
+    )
     assert answer.headers["Location"].endswith(answer.json["job_id"])
     assert seqs(call) == [1]
     service.drain()
@@ -138,7 +144,9 @@ def test_withdrawn_messages_are_gone_at_once_and_a_job_removes_them(call: Client
     assert call.append("s", "four").json["messages"][0]["seq"] == 4
 
 
-def test_whoever_waits_for_a_withdrawal_gets_its_job_and_the_window(call: Client, service: Service) -> None:
+def test_whoever_waits_for_a_withdrawal_gets_its_job_and_the_window(
+    call: Client, service: Service
+) -> None:
     call.append("s", "one", "two")
     service.work_while_waiting()
     answer = call("DELETE", PATH, query={"from": 2, "wait": 5})
@@ -157,14 +165,21 @@ def test_one_message_is_read_by_its_number(call: Client) -> None:
     call.append("s", "hello", "there")
     assert call("GET", f"{PATH}/2").json == call("GET", PATH).json["messages"][1]
     call("DELETE", PATH, query={"from": 2})
-    for number, status, field in ((2, 404, "seq"), (3, 404, "seq"), ("x", 422, "seq"), (0, 422, "seq")):
+    for number, status, field in (
+        (2, 404, "seq"),
+        (3, 404, "seq"),
+        ("x", 422, "seq"),
+        (0, 422, "seq"),
+    ):
         answer = call("GET", f"{PATH}/{number}")
         assert (answer.status, answer.json["errors"][0]["field"]) == (status, field)
     assert call("GET", "/v1/sessions/other/messages/1").json["code"] == "session_not_found"
 
 
 @pytest.mark.parametrize("query", [{}, {"from": 1}])
-def test_removing_messages_of_an_empty_session_changes_nothing(call: Client, query: dict[str, object]) -> None:
+def test_removing_messages_of_an_empty_session_changes_nothing(
+    call: Client, query: dict[str, object]
+) -> None:
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah"})
     for _ in range(2):
         answer = call("DELETE", PATH, query=query)

@@ -1,4 +1,6 @@
-"""`Idempotency-Key`: every operation that makes something makes it once, and names it again when it is asked again."""
+"""`Idempotency-Key`: every operation that makes something makes it once, and names it again when it
+is asked again.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -21,16 +23,32 @@ JOB = "{job}"
 LINES = '{"format":"palimpsest","kind":"export","version":1}\n{"kind":"user","user_id":"u"}\n{"kind":"end","lines":3}\n'
 MAKING: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "create_session": ("POST /v1/sessions", {"user_id": "sarah"}, {"user_id": "bob"}),
-    "append_messages": ("POST /v1/sessions/s/messages", {"messages": MESSAGES}, {"messages": [*MESSAGES, *MESSAGES]}),
+    "append_messages": (
+        "POST /v1/sessions/s/messages",
+        {"messages": MESSAGES},
+        {"messages": [*MESSAGES, *MESSAGES]},
+    ),
     "prune_window": ("POST /v1/sessions/s/prune", {"strategy": "fifo"}, {"strategy": "summarize"}),
     "extract_session": ("POST /v1/sessions/s/extract", {}, {"if_needed": True}),
     "end_session": ("POST /v1/sessions/s/end", {}, {"wait": 1}),
     "forget_sessions": ("POST /v1/sessions/forget", {"user_id": "bob"}, {"user_id": "sarah"}),
     "retry_job": (f"POST /v1/jobs/{JOB}/retry", {}, {"wait": 1}),
-    "ingest_transcript": ("POST /v1/users/sarah/ingest", {"messages": MESSAGES}, {"messages": MESSAGES * 2}),
-    "save_memories": (f"POST {SAVE}", EVENT, {"memories": [{"type": "fact", "content": "likes tea"}]}),
+    "ingest_transcript": (
+        "POST /v1/users/sarah/ingest",
+        {"messages": MESSAGES},
+        {"messages": MESSAGES * 2},
+    ),
+    "save_memories": (
+        f"POST {SAVE}",
+        EVENT,
+        {"memories": [{"type": "fact", "content": "likes tea"}]},
+    ),
     "revert_memory": (f"POST {SAVE}/{OLD}/revert", {}, {"wait": 1}),
-    "forget_memories": (f"POST {SAVE}/forget", {"filter": {"types": ["fact"]}}, {"filter": {"types": ["event"]}}),
+    "forget_memories": (
+        f"POST {SAVE}/forget",
+        {"filter": {"types": ["fact"]}},
+        {"filter": {"types": ["event"]}},
+    ),
     "export_user": ("POST /v1/users/sarah/export", {}, {"wait": 1}),
     "export_tenant": ("POST /v1/export", {}, {"wait": 1}),
     "import_user": ("POST /v1/users/bob/import", {"data": LINES}, {"format": "mem0", "data": []}),
@@ -50,7 +68,11 @@ MAKING: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"relationships": [{"type": "KNOWS", "from": "sarah", "to": "sarah"}]},
         {"relationships": [{"type": "LIKES", "from": "sarah", "to": "sarah"}]},
     ),
-    "put_static_fact": ("PUT /v1/static-facts/chair", {"content": "A chair"}, {"content": "No chair"}),
+    "put_static_fact": (
+        "PUT /v1/static-facts/chair",
+        {"content": "A chair"},
+        {"content": "No chair"},
+    ),
 }
 
 
@@ -59,7 +81,9 @@ class Died(Exception):
 
 
 class Made:
-    """A service in which there is something to prune, to revert and to retry; and what there is in it."""
+    """A service in which there is something to prune, to revert and to retry; and what there is in
+    it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.service = service = Service(folder)
@@ -81,8 +105,11 @@ class Made:
     def things(self) -> dict[str, Any]:
         """Everything that calls make, without times."""
         state = self.service.sessions.state
-        sessions = {name: (len(found.messages._records), found.compactions._numbers, found.head.status)
-                    for (_, name), found in state.partitions.items() if found.head}  # fmt: skip
+        sessions = {
+            name: (len(found.messages._records), found.compactions._numbers, found.head.status)
+            for (_, name), found in state.partitions.items()
+            if found.head
+        }
         return {
             "sessions": sorted(sessions.values()),
             "records": sorted(record.content for record in self.service.records()),
@@ -103,11 +130,17 @@ def test_every_operation_that_makes_something_is_tried() -> None:
         "mem0_search",
         "mem0_list_by",
     }
-    assert posts - MAKING.keys() == reading | {"call_tool", "call_mcp", "mem0_add"}  # protocols without a key
+    assert posts - MAKING.keys() == reading | {
+        "call_tool",
+        "call_mcp",
+        "mem0_add",
+    }  # protocols without a key
 
 
 @pytest.mark.parametrize("name", MAKING)
-def test_the_same_call_again_makes_nothing_and_another_body_is_409(name: str, tmp_path: Path) -> None:
+def test_the_same_call_again_makes_nothing_and_another_body_is_409(
+    name: str, tmp_path: Path
+) -> None:
     made = Made(tmp_path)
     place, body, other = MAKING[name]
     first = made(place, body)
@@ -154,24 +187,34 @@ def test_a_call_cut_off_after_any_of_its_writes_makes_everything_once_when_it_is
     assert stop_at > 2
 
 
-def test_an_event_sent_three_times_with_its_key_is_one_record(service: Service, call: Client) -> None:
+def test_an_event_sent_three_times_with_its_key_is_one_record(
+    service: Service, call: Client
+) -> None:
     answers = []
     for _ in range(3):
         answers.append(call("POST", SAVE, EVENT, headers={KEY: "race-1"}))
         service.time.advance(3600)
     assert [answer.status for answer in answers] == [201, 201, 201]
-    first, *others = ([{**each, "decay": None} for each in answer.json["memories"]] for answer in answers)
+    first, *others = (
+        [{**each, "decay": None} for each in answer.json["memories"]] for answer in answers
+    )
     assert others == [first, first]  # but for how far it has faded, which is told as of now
     assert service.contents() == ["ran a race"]
     call("POST", SAVE, EVENT, headers={KEY: "race-2"})
     assert service.contents() == ["ran a race", "ran a race"]
 
 
-def test_statements_that_take_several_transactions_go_on_where_a_call_was_cut_off(tmp_path: Path) -> None:
+def test_statements_that_take_several_transactions_go_on_where_a_call_was_cut_off(
+    tmp_path: Path,
+) -> None:
     made = Made(tmp_path)
 
     def topics(place: str) -> dict[str, Any]:
-        return {"memories": [{"type": "fact", "content": f"{place} {n}", "topic_key": f"t{n}"} for n in range(30)]}
+        return {
+            "memories": [
+                {"type": "fact", "content": f"{place} {n}", "topic_key": f"t{n}"} for n in range(30)
+            ]
+        }
 
     made(f"POST {SAVE}", topics("was in"), None)
     made.service.time.advance(1)
@@ -197,14 +240,22 @@ def test_statements_that_take_several_transactions_go_on_where_a_call_was_cut_of
 def test_a_call_that_was_refused_leaves_its_key_free(call: Client) -> None:
     assert call("POST", "/v1/sessions/s/extract", {}, headers={KEY: "k"}).status == 404
     call.append("s", "hello")
-    assert call("POST", "/v1/sessions/s/extract", {"if_needed": True}, headers={KEY: "k"}).status == 200
+    assert (
+        call("POST", "/v1/sessions/s/extract", {"if_needed": True}, headers={KEY: "k"}).status
+        == 200
+    )
 
 
 def test_a_key_belongs_to_its_route_its_user_and_its_tenant(service: Service, call: Client) -> None:
     for path in (SAVE, "/v1/users/bob/memories"):
-        assert call("POST", path, EVENT, headers={KEY: "k"}).json["memories"][0]["outcome"] == "created"
+        assert (
+            call("POST", path, EVENT, headers={KEY: "k"}).json["memories"][0]["outcome"]
+            == "created"
+        )
     other = service.client(tenant="other")
-    assert other("POST", SAVE, EVENT, headers={KEY: "k"}).json["memories"][0]["outcome"] == "created"
+    assert (
+        other("POST", SAVE, EVENT, headers={KEY: "k"}).json["memories"][0]["outcome"] == "created"
+    )
 
 
 def test_a_key_is_forgotten_after_more_than_a_day(service: Service, call: Client) -> None:
@@ -233,8 +284,13 @@ def test_no_text_is_stored_under_a_key(service: Service, call: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "body"), [(SAVE, EVENT), ("/v1/sessions/forget", {"user_id": "sarah", "dry_run": True})]
+    ("path", "body"),
+    [(SAVE, EVENT), ("/v1/sessions/forget", {"user_id": "sarah", "dry_run": True})],
 )
 def test_a_key_that_is_no_id_is_refused(call: Client, path: str, body: object) -> None:
     answer = call("POST", path, body, headers={KEY: "a b"})
-    assert (answer.status, answer.json["code"], answer.json["errors"][0]["field"]) == (400, "invalid_id", KEY)
+    assert (answer.status, answer.json["code"], answer.json["errors"][0]["field"]) == (
+        400,
+        "invalid_id",
+        KEY,
+    )

@@ -20,7 +20,9 @@ print(json.dumps([*sys.modules]))
 """
 
 
-OF_SESSIONS, OF_MEMORIES = ({f"palimpsest.api.{name}" for name in MODULES[each]} for each in ("sessions", "memories"))
+OF_SESSIONS, OF_MEMORIES = (
+    {f"palimpsest.api.{name}" for name in MODULES[each]} for each in ("sessions", "memories")
+)
 JOBS = {"palimpsest.api.resources.jobs"}  # whose documents other operations answer, too
 
 
@@ -35,7 +37,11 @@ JOBS = {"palimpsest.api.resources.jobs"}  # whose documents other operations ans
 )
 def test_a_function_loads_nothing_that_it_does_not_need(function: str, more: set[str]) -> None:
     ran = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", LOADED, function], cwd=ROOT, capture_output=True, check=True, text=True
+        [sys.executable, "-c", LOADED, function],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
     )
     assert (HEAVY | more) & set(json.loads(ran.stdout)) == set()
 
@@ -43,5 +49,8 @@ def test_a_function_loads_nothing_that_it_does_not_need(function: str, more: set
 def test_a_function_lists_the_modules_of_its_own_operations_and_no_others() -> None:
     functions: tuple[Function, ...] = get_args(Function)
     for function in functions:
-        own = {each.handler.__module__.removeprefix("palimpsest.api.") for each in operations_of(function)}
+        own = {
+            each.handler.__module__.removeprefix("palimpsest.api.")
+            for each in operations_of(function)
+        }
         assert own == set(MODULES[function])

@@ -12,7 +12,10 @@ INGEST = "/v1/users/sarah/ingest"
 
 def transcript(*texts: str) -> list[dict[str, Any]]:
     """A question and its answer in turn."""
-    return [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(texts)]
+    return [
+        {"role": ("user", "assistant")[number % 2], "content": text}
+        for number, text in enumerate(texts)
+    ]
 
 
 def ingest(call: Client, *texts: str, user: str = "sarah", **more: Any) -> Answer:
@@ -20,12 +23,22 @@ def ingest(call: Client, *texts: str, user: str = "sarah", **more: Any) -> Answe
 
 
 def history(call: Client, session: str) -> list[str]:
-    return [row["content"] for row in call("GET", f"/v1/sessions/{session}/messages").json["messages"]]
+    return [
+        row["content"] for row in call("GET", f"/v1/sessions/{session}/messages").json["messages"]
+    ]
 
 
 def test_a_transcript_is_stored_as_it_is_and_extracted(call: Client, service: Service) -> None:
     service.work_while_waiting()
-    answer = ingest(call, "fact: likes tea", "noted", "fact: works at A", session_id="talk", agent_id="hr", wait=5)
+    answer = ingest(
+        call,
+        "fact: likes tea",
+        "noted",
+        "fact: works at A",
+        session_id="talk",
+        agent_id="hr",
+        wait=5,
+    )
     assert answer.status == 200
     job = answer.json
     assert (job["session_id"], job["created"], job["appended"]) == ("talk", True, 3)
@@ -63,8 +76,12 @@ def test_a_transcript_is_sent_in_parts_each_behind_the_one_before(call: Client) 
     assert history(call, "talk") == ["one", "two", "three", "four"]
 
 
-@pytest.mark.parametrize(("after", "texts"), [(2, ["3", "four"]), (1, ["three"]), (9, ["three"]), (4, ["three"])])
-def test_a_part_that_does_not_follow_what_is_stored_is_refused(call: Client, after: int, texts: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("after", "texts"), [(2, ["3", "four"]), (1, ["three"]), (9, ["three"]), (4, ["three"])]
+)
+def test_a_part_that_does_not_follow_what_is_stored_is_refused(
+    call: Client, after: int, texts: list[str]
+) -> None:
     ingest(call, "one", "two", "three", "four", session_id="talk")
     call("DELETE", "/v1/sessions/talk/messages", query={"from": "4"})
     refused = ingest(call, *texts, session_id="talk", after=after)
@@ -77,7 +94,10 @@ def test_a_part_that_does_not_follow_what_is_stored_is_refused(call: Client, aft
 def test_without_a_session_the_beginning_of_the_transcript_names_it(call: Client) -> None:
     first = ingest(call, "fact: likes tea", "noted").json
     assert ingest(call, "fact: likes tea", "noted").json["session_id"] == first["session_id"]
-    assert ingest(call, "fact: likes tea", "noted", user="bob").json["session_id"] != first["session_id"]
+    assert (
+        ingest(call, "fact: likes tea", "noted", user="bob").json["session_id"]
+        != first["session_id"]
+    )
     assert ingest(call, "fact: likes tea").json["session_id"] == first["session_id"]
     assert ingest(call, "fact: likes jazz", "noted").json["session_id"] != first["session_id"]
 
@@ -89,11 +109,15 @@ def test_a_transcript_of_another_history_is_409(call: Client) -> None:
     assert history(call, "talk") == ["fact: likes tea"]
 
 
-def test_another_users_session_is_409_and_another_tenants_is_none(call: Client, service: Service) -> None:
+def test_another_users_session_is_409_and_another_tenants_is_none(
+    call: Client, service: Service
+) -> None:
     ingest(call, "fact: likes tea", session_id="talk")
     answer = ingest(call, "fact: likes tea", session_id="talk", user="bob")
     assert (answer.status, answer.json["code"]) == (409, "owner_mismatch")
-    assert ingest(service.client(tenant="other"), "hello", session_id="talk").json["created"] is True
+    assert (
+        ingest(service.client(tenant="other"), "hello", session_id="talk").json["created"] is True
+    )
 
 
 def test_a_thousand_messages_are_taken_in_and_one_more_is_not(call: Client) -> None:

@@ -35,7 +35,11 @@ def several(call: Client, service: Service) -> None:
 
 def test_jobs_of_a_user_are_listed_newest_first(call: Client, service: Service) -> None:
     several(call, service)
-    assert listed(call, user_id="sarah") == [("delete", "pending"), ("extract", "pending"), ("forget", "pending")]
+    assert listed(call, user_id="sarah") == [
+        ("delete", "pending"),
+        ("extract", "pending"),
+        ("forget", "pending"),
+    ]
     assert listed(call, user_id="sarah", order="asc")[0] == ("forget", "pending")
     assert listed(call, user_id="bob") == [("delete", "pending")]
     assert listed(call, user_id="nobody") == []
@@ -103,7 +107,9 @@ def test_all_failed_jobs_of_the_tenant_are_listed(call: Client, service: Service
         ("forget", "sarah", "unavailable"),
     ]
     page = call("GET", JOBS, query={"state": "failed", "limit": 1}).json
-    rest = call("GET", JOBS, query={"state": "failed", "limit": 1, "cursor": page["next_cursor"]}).json
+    rest = call(
+        "GET", JOBS, query={"state": "failed", "limit": 1, "cursor": page["next_cursor"]}
+    ).json
     assert [*page["jobs"], *rest["jobs"]] == failed
     assert service.client(tenant="other")("GET", JOBS, query={"state": "failed"}).json["jobs"] == []
 
@@ -135,7 +141,9 @@ def test_the_list_says_of_a_job_what_the_job_says(call: Client, service: Service
         ({"user_id": "sarah", "cursor": "nonsense"}, 400, "cursor"),
     ],
 )
-def test_what_names_no_list_is_refused(call: Client, query: dict[str, object], status: int, field: str) -> None:
+def test_what_names_no_list_is_refused(
+    call: Client, query: dict[str, object], status: int, field: str
+) -> None:
     answer = call("GET", JOBS, query=query)
     assert (answer.status, answer.json["errors"][0]["field"]) == (status, field)
 
@@ -146,13 +154,20 @@ def test_another_tenants_jobs_are_not_there(call: Client, service: Service) -> N
     assert listed(other, user_id="sarah") == []
     assert listed(other, session_id="s") == []
     cursor = call("GET", JOBS, query={"user_id": "sarah", "limit": 1}).json["next_cursor"]
-    assert other("GET", JOBS, query={"user_id": "sarah", "limit": 1, "cursor": cursor}).json["code"] == "invalid_cursor"
+    assert (
+        other("GET", JOBS, query={"user_id": "sarah", "limit": 1, "cursor": cursor}).json["code"]
+        == "invalid_cursor"
+    )
 
 
 def failed(call: Client, service: Service, kind: str) -> str:
     """The id of a job of that kind that has failed."""
     if kind == "summarize":
-        call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "memory": {"max_tokens": 100}})
+        call(
+            "POST",
+            "/v1/sessions",
+            {"session_id": "s", "user_id": "sarah", "memory": {"max_tokens": 100}},
+        )
         for turn in range(12):
             call.append("s", f"{turn} " + "word " * 20)
     else:
@@ -172,7 +187,9 @@ def failed(call: Client, service: Service, kind: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["summarize", "delete", "withdraw", "extract", "forget"])
-def test_a_failed_job_is_tried_again_as_a_new_one(call: Client, service: Service, kind: str) -> None:
+def test_a_failed_job_is_tried_again_as_a_new_one(
+    call: Client, service: Service, kind: str
+) -> None:
     job = failed(call, service, kind)
     assert call("GET", f"{JOBS}/{job}").json["state"] == "failed"
     answer = call("POST", f"{JOBS}/{job}/retry")

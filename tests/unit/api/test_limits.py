@@ -1,4 +1,6 @@
-"""Limits that a tenant sets for itself: 429 says which, and until when; work that a model would do loses nothing."""
+"""Limits that a tenant sets for itself: 429 says which, and until when; work that a model would do
+loses nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ from tests.unit.api.gateway import Client
 from tests.unit.api.test_usage import LONG, REPLY, Billed
 
 SETTINGS, MEMORIES = "/v1/settings", "/v1/users/sarah/memories"
-SMALL = {"strategy": "summarize", "max_tokens": 900, "keep_recent_turns": 1, "extract": "manual", "blocks": []}
+SMALL = {
+    "strategy": "summarize",
+    "max_tokens": 900,
+    "keep_recent_turns": 1,
+    "extract": "manual",
+    "blocks": [],
+}
 
 
 class HasKey:
@@ -30,7 +38,10 @@ class HasKey:
 
 def limited(call: Client, *, memory: Any = None, **limits: Any) -> None:
     answer = call("PUT", SETTINGS, {"memory": memory or {}, "limits": limits})
-    assert (answer.status, {k: v for k, v in answer.json["limits"].items() if v is not None}) == (200, limits)
+    assert (answer.status, {k: v for k, v in answer.json["limits"].items() if v is not None}) == (
+        200,
+        limits,
+    )
 
 
 def refused(answer: Any) -> tuple[int, str, Any]:
@@ -52,7 +63,10 @@ def test_a_tenant_has_no_limits_until_it_sets_some(call: Client) -> None:
 )  # fmt: skip
 def test_what_is_no_limit_is_422_and_changes_nothing(call: Client, limits: dict[str, Any]) -> None:
     answer = call("PUT", SETTINGS, {"limits": limits})
-    assert (answer.status, answer.json["errors"][0]["field"]) == (422, f"limits.{next(iter(limits))}")
+    assert (answer.status, answer.json["errors"][0]["field"]) == (
+        422,
+        f"limits.{next(iter(limits))}",
+    )
     assert set(call("GET", SETTINGS).json["limits"].values()) == {None}
 
 
@@ -84,10 +98,16 @@ def test_so_many_sessions_exist_at_a_time(call: Client, service: Service) -> Non
         call.append("c", "hello"),
         call("POST", "/v1/sessions", {"session_id": "c", "user_id": "sarah"}),
         call("PUT", "/v1/sessions/c", {"user_id": "sarah"}),
-        call("POST", "/v1/users/sarah/ingest", {"session_id": "c", "messages": [{"role": "user", "content": "hello"}]}),
+        call(
+            "POST",
+            "/v1/users/sarah/ingest",
+            {"session_id": "c", "messages": [{"role": "user", "content": "hello"}]},
+        ),
     ]
     assert [refused(answer) for answer in begun] == [(429, "session_limit", limit)] * 4
-    assert all(not answer.json["retryable"] and "Retry-After" not in answer.headers for answer in begun)
+    assert all(
+        not answer.json["retryable"] and "Retry-After" not in answer.headers for answer in begun
+    )
     assert call("GET", "/v1/sessions/c").status == 404
     assert call.append("a", "hello again").status == 201
     call("DELETE", "/v1/sessions/b")
@@ -100,7 +120,10 @@ def test_so_many_memories_of_a_user_exist_at_a_time(call: Client, service: Servi
     assert call.save("Sarah likes tea.", "Sarah likes cake.").status == 201
     limit = {"name": "memories", "most": 2, "retry_after": None}
     assert refused(call.save("Sarah likes rum.")) == (429, "memory_limit", limit)
-    assert refused(call("PUT", "/v1/users/sarah/preferences/theme", {"value": "dark"}))[1] == "memory_limit"
+    assert (
+        refused(call("PUT", "/v1/users/sarah/preferences/theme", {"value": "dark"}))[1]
+        == "memory_limit"
+    )
     assert call.save("Sarah likes tea.").status == 201, "it is known: nothing more is stored"
     assert call.save("David likes rum.", user="david").status == 201
     saved = call("GET", MEMORIES).json["memories"]
@@ -110,11 +133,16 @@ def test_so_many_memories_of_a_user_exist_at_a_time(call: Client, service: Servi
     assert call.save("Sarah likes rum.").status == 201
 
 
-def test_versions_of_a_memory_do_not_count_and_one_that_comes_back_does(call: Client, service: Service) -> None:
+def test_versions_of_a_memory_do_not_count_and_one_that_comes_back_does(
+    call: Client, service: Service
+) -> None:
     limited(call, memories=2)
     for city in ("Rome", "Paris", "Lisbon"):
         service.time.advance(60)
-        assert call.save({"type": "fact", "content": f"lives in {city}", "topic_key": "city"}).status == 201
+        assert (
+            call.save({"type": "fact", "content": f"lives in {city}", "topic_key": "city"}).status
+            == 201
+        )
     call.save("Sarah likes tea.")
     tea, lisbon = (each["id"] for each in call("GET", MEMORIES).json["memories"])
     assert call("PATCH", f"{MEMORIES}/{tea}", {"content": "Sarah likes mint tea."}).status == 200
@@ -126,7 +154,9 @@ def test_versions_of_a_memory_do_not_count_and_one_that_comes_back_does(call: Cl
     assert len(call("GET", MEMORIES).json["memories"]) == 2
 
 
-def test_what_a_process_knows_of_limits_is_bounded(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_process_knows_of_limits_is_bounded(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("palimpsest.api.app.MOST_KNOWN", 2)
     app = HttpApp(lambda: service.app, operations_of("sessions"))
     for number in range(5):
@@ -137,11 +167,18 @@ def test_what_a_process_knows_of_limits_is_bounded(service: Service, monkeypatch
 def test_extraction_waits_for_room_and_then_remembers(call: Client, service: Service) -> None:
     limited(call, memories=1)
     call.save("Sarah likes tea.")
-    told = {"session_id": "s", "messages": [{"role": "user", "content": "fact[home]: lives in Lisbon"}]}
+    told = {
+        "session_id": "s",
+        "messages": [{"role": "user", "content": "fact[home]: lives in Lisbon"}],
+    }
     job = call("POST", "/v1/users/sarah/ingest", told).json["job_id"]
     service.drain()
     waiting = call("GET", f"/v1/jobs/{job}").json
-    assert (waiting["state"], waiting["error"], waiting["ledger"]["parked"]) == ("failed", "memory_limit", 1)
+    assert (waiting["state"], waiting["error"], waiting["ledger"]["parked"]) == (
+        "failed",
+        "memory_limit",
+        1,
+    )
     assert [record.content for record in service.records()] == ["Sarah likes tea."]
     limited(call)
     service.time.advance(600)
@@ -151,18 +188,26 @@ def test_extraction_waits_for_room_and_then_remembers(call: Client, service: Ser
 
 
 def paid(service: Service, model: Billed) -> LanguageModel:
-    return metered(model, Meter(service.usages, service.clock, lambda *_, **__: None), tenants=service.tenants)
+    return metered(
+        model, Meter(service.usages, service.clock, lambda *_, **__: None), tenants=service.tenants
+    )
 
 
 def folded(call: Client) -> str:
     """How the next overflow is summarised: its job's id."""
-    body = {"user_id": "sarah", "messages": [{"role": "user", "content": LONG}, REPLY], "allow_repeat": True}
+    body = {
+        "user_id": "sarah",
+        "messages": [{"role": "user", "content": LONG}, REPLY],
+        "allow_repeat": True,
+    }
     while (armed := call("POST", "/v1/sessions/s/messages", body).json["overflow"]) is None:
         pass
     return str(armed["job_id"])
 
 
-def test_over_the_months_cost_summaries_are_made_without_a_model(call: Client, service: Service) -> None:
+def test_over_the_months_cost_summaries_are_made_without_a_model(
+    call: Client, service: Service
+) -> None:
     model, tokens = Billed(), LetterCounter()
     offline = ExtractiveSummarizer(tokens)
     service.summarizer = Summaries(  # type: ignore[assignment]
@@ -180,10 +225,15 @@ def test_over_the_months_cost_summaries_are_made_without_a_model(call: Client, s
     call.append("s", "hello")
     folded(call)
     service.drain()
-    assert (call("GET", "/v1/sessions/s/compactions").json["compactions"][-1]["method"], model.calls) == ("model", 2)
+    assert (
+        call("GET", "/v1/sessions/s/compactions").json["compactions"][-1]["method"],
+        model.calls,
+    ) == ("model", 2)
 
 
-def test_over_the_months_cost_extraction_waits_and_loses_nothing(call: Client, service: Service) -> None:
+def test_over_the_months_cost_extraction_waits_and_loses_nothing(
+    call: Client, service: Service
+) -> None:
     model = Billed()
     service.extractor = ModelExtractor(paid(service, model), LetterCounter())
     service.wire_workers()
@@ -192,7 +242,11 @@ def test_over_the_months_cost_extraction_waits_and_loses_nothing(call: Client, s
     job = call("POST", "/v1/users/sarah/ingest", told).json["job_id"]
     service.drain()
     waiting = call("GET", f"/v1/jobs/{job}").json
-    assert (waiting["state"], waiting["error"], waiting["ledger"]["parked"]) == ("failed", "model_cost_limit", 1)
+    assert (waiting["state"], waiting["error"], waiting["ledger"]["parked"]) == (
+        "failed",
+        "model_cost_limit",
+        1,
+    )
     assert (model.calls, waiting["usage"]["model_calls"]) == (0, 0)
     assert call("GET", "/v1/usage").json["usage"][0]["model_calls"] == 0
     limited(call)
@@ -209,6 +263,12 @@ def test_over_the_months_cost_an_answer_quotes_and_says_so(call: Client, service
     limited(call, model_cost_usd=0)
     call.save("Sarah lives in Lisbon.")
     service.brought_up_to_date()
-    found = call("POST", "/v1/users/sarah/recall", {"query": "Where does Sarah live?", "answer": True}).json
-    assert ("answer" in found["degraded"], found["usage"]["model_calls"], model.calls) == (True, 0, 0)
+    found = call(
+        "POST", "/v1/users/sarah/recall", {"query": "Where does Sarah live?", "answer": True}
+    ).json
+    assert ("answer" in found["degraded"], found["usage"]["model_calls"], model.calls) == (
+        True,
+        0,
+        0,
+    )
     assert "Lisbon" in found["answer"]

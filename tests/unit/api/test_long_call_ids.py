@@ -1,4 +1,6 @@
-"""A call whose id is longer than OpenAI's chat API takes has a short one in contexts; the history keeps its own."""
+"""A call whose id is longer than OpenAI's chat API takes has a short one in contexts; the history
+keeps its own.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ FORMATS = ("openai", "anthropic", "converse", "responses")
 
 
 def calling(*ids: str) -> dict[str, Any]:
-    calls = [{"id": each, "type": "function", "function": {"name": "look", "arguments": "{}"}} for each in ids]
+    calls = [
+        {"id": each, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for each in ids
+    ]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
@@ -45,13 +50,22 @@ def values(name: str, within: Any) -> Iterator[Any]:
 
 
 CALLS = {"openai": "id", "anthropic": "id", "converse": "toolUseId", "responses": "call_id"}
-RESULTS = {"openai": "tool_call_id", "anthropic": "tool_use_id", "converse": "toolUseId", "responses": "call_id"}
+RESULTS = {
+    "openai": "tool_call_id",
+    "anthropic": "tool_use_id",
+    "converse": "toolUseId",
+    "responses": "call_id",
+}
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_call_and_result_have_the_same_short_id_in_every_format(call: Client, form: str) -> None:
     append(
-        call, {"role": "user", "content": "Look twice."}, calling(LONG, OTHER), result(OTHER, "b"), result(LONG, "a")
+        call,
+        {"role": "user", "content": "Look twice."},
+        calling(LONG, OTHER),
+        result(OTHER, "b"),
+        result(LONG, "a"),
     )
     messages = call("GET", "/v1/sessions/s/context", query={"format": form}).json["messages"]
     named = [*dict.fromkeys([*values(CALLS[form], messages), *values(RESULTS[form], messages)])]
@@ -84,7 +98,11 @@ def test_a_result_may_name_its_call_by_either_id(call: Client, given: str) -> No
     append(call, {"role": "user", "content": "Look."}, calling(LONG))
     assert append(call, result(given, "what was found")).status == 201
     messages = call("GET", "/v1/sessions/s/context").json["messages"]
-    assert messages[-1] == {"role": "tool", "tool_call_id": short_call_id(LONG), "content": "what was found"}
+    assert messages[-1] == {
+        "role": "tool",
+        "tool_call_id": short_call_id(LONG),
+        "content": "what was found",
+    }
 
 
 @pytest.mark.parametrize("given", [short_call_id(LONG), LONG])
@@ -92,7 +110,11 @@ def test_a_result_answers_a_call_that_was_sent_with_its_short_id(call: Client, g
     sent = (calling(short_call_id(LONG)), result(given, "what was found"))
     assert append(call, {"role": "user", "content": "Look."}, *sent).status == 201
     messages = call("GET", "/v1/sessions/s/context").json["messages"]
-    assert messages[-1] == {"role": "tool", "tool_call_id": short_call_id(LONG), "content": "what was found"}
+    assert messages[-1] == {
+        "role": "tool",
+        "tool_call_id": short_call_id(LONG),
+        "content": "what was found",
+    }
 
 
 def test_a_result_may_name_a_call_as_another_format_showed_it(call: Client) -> None:

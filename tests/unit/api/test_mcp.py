@@ -1,4 +1,6 @@
-"""MCP through the front door: both eras of the protocol, tools by scope, and refusals that a model can read."""
+"""MCP through the front door: both eras of the protocol, tools by scope, and refusals that a model
+can read.
+"""
 
 import json
 from collections.abc import Mapping
@@ -21,14 +23,22 @@ READING = ["recall", "list_memories", "memory_history", "search_conversations"]
 HAMBURG = "Sarah lives in Hamburg."
 
 
-def asked(call: Client, method: str, params: Mapping[str, Any] | None = None, *, user: str = "sarah") -> Answer:
+def asked(
+    call: Client, method: str, params: Mapping[str, Any] | None = None, *, user: str = "sarah"
+) -> Answer:
     """A request as clients of 2025-11-25 make it."""
     body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": dict(params or {})}
-    return call("POST", f"/v1/users/{user}/mcp", body, headers={"mcp-protocol-version": "2025-11-25"})
+    return call(
+        "POST", f"/v1/users/{user}/mcp", body, headers={"mcp-protocol-version": "2025-11-25"}
+    )
 
 
-def asked_now(call: Client, method: str, *, headers: Mapping[str, str] | None = None, **params: Any) -> Answer:
-    """A request as clients of 2026-07-28 make it; `headers` are laid over those that belong to it."""
+def asked_now(
+    call: Client, method: str, *, headers: Mapping[str, str] | None = None, **params: Any
+) -> Answer:
+    """A request as clients of 2026-07-28 make it; `headers` are laid over those that belong to
+    it.
+    """
     own = {"mcp-protocol-version": mcp.MODERN, "mcp-method": method}
     if "name" in params:
         own["mcp-name"] = params["name"]
@@ -60,10 +70,20 @@ def refused(result: Mapping[str, Any]) -> str:
 
 
 def test_the_handshake_settles_on_a_version_that_both_speak(call: Client) -> None:
-    for wanted, agreed in (("2025-06-18", "2025-06-18"), ("2025-11-25", "2025-11-25"), ("1999-01-01", "2025-11-25")):
-        answer = asked(call, "initialize", {"protocolVersion": wanted, "capabilities": {}, "clientInfo": {}})
+    for wanted, agreed in (
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ):
+        answer = asked(
+            call, "initialize", {"protocolVersion": wanted, "capabilities": {}, "clientInfo": {}}
+        )
         result = answer.json["result"]
-        assert (answer.status, result["protocolVersion"], result["capabilities"]) == (200, agreed, {"tools": {}})
+        assert (answer.status, result["protocolVersion"], result["capabilities"]) == (
+            200,
+            agreed,
+            {"tools": {}},
+        )
         assert result["serverInfo"]["name"] == "palimpsest"
     done = call("POST", PATH, {"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert (done.status, done.text) == (202, "")
@@ -100,7 +120,11 @@ def test_headers_that_say_something_else_than_the_request_are_refused(
 
 def test_a_name_may_stand_in_base64(call: Client) -> None:
     answer = asked_now(
-        call, "tools/call", headers={"mcp-name": "=?base64?cmVjYWxs?="}, name="recall", arguments={"query": "x"}
+        call,
+        "tools/call",
+        headers={"mcp-name": "=?base64?cmVjYWxs?="},
+        name="recall",
+        arguments={"query": "x"},
     )
     assert answer.json["result"]["isError"] is False
 
@@ -110,7 +134,12 @@ def test_an_unknown_version_is_refused_with_those_that_are_spoken(call: Client) 
         "jsonrpc": "2.0", "id": 1, "method": "tools/list",
         "params": {"_meta": {**ENVELOPE, f"{mcp.ENVELOPE}protocolVersion": "2031-01-01"}},
     }  # fmt: skip
-    answer = call("POST", PATH, body, headers={"mcp-protocol-version": "2031-01-01", "mcp-method": "tools/list"})
+    answer = call(
+        "POST",
+        PATH,
+        body,
+        headers={"mcp-protocol-version": "2031-01-01", "mcp-method": "tools/list"},
+    )
     assert (answer.status, answer.json["error"]["code"]) == (400, mcp.UNSUPPORTED_VERSION)
     assert answer.json["error"]["data"] == {"supported": [mcp.MODERN], "requested": "2031-01-01"}
 
@@ -146,7 +175,9 @@ def test_an_unknown_method_or_tool_is_an_error_of_the_protocol(call: Client) -> 
         assert (answer.status, answer.json["error"]["code"]) == (status, mcp.INVALID_PARAMS)
 
 
-def test_what_was_remembered_is_recalled_listed_and_forgotten(call: Client, service: Service) -> None:
+def test_what_was_remembered_is_recalled_listed_and_forgotten(
+    call: Client, service: Service
+) -> None:
     first = remembered(call, "Sarah lives in Bremen.", topic_key="residence")
     second = remembered(call, HAMBURG, topic_key="residence", importance=0.9)
     assert second["supersedes"] == first["id"]
@@ -156,12 +187,21 @@ def test_what_was_remembered_is_recalled_listed_and_forgotten(call: Client, serv
     assert f"id {second['id']}" in recalled["content"][0]["text"]
     history = used(call, "memory_history", memory_id=second["id"])["structuredContent"]["versions"]
     assert [each["id"] for each in history] == [second["id"], first["id"]]
-    assert used(call, "forget", filter={"types": ["fact"]}, dry_run=True)["structuredContent"]["count"] == 1
-    assert used(call, "forget", memory_ids=[second["id"]], dry_run=True)["structuredContent"]["ids"] == [second["id"]]
+    assert (
+        used(call, "forget", filter={"types": ["fact"]}, dry_run=True)["structuredContent"]["count"]
+        == 1
+    )
+    assert used(call, "forget", memory_ids=[second["id"]], dry_run=True)["structuredContent"][
+        "ids"
+    ] == [second["id"]]
     assert used(call, "list_memories")["structuredContent"]["memories"] != []
-    assert "memory_not_found" in refused(used(call, "forget", memory_ids=[second["id"], "mem_none"]))
+    assert "memory_not_found" in refused(
+        used(call, "forget", memory_ids=[second["id"], "mem_none"])
+    )
     twice = [second["id"], second["id"]]
-    assert used(call, "forget", memory_ids=twice)["structuredContent"] == {"deleted": [second["id"]]}
+    assert used(call, "forget", memory_ids=twice)["structuredContent"] == {
+        "deleted": [second["id"]]
+    }
     assert used(call, "list_memories")["content"][0]["text"] == "Nothing is known of that."
 
 
@@ -171,8 +211,13 @@ def test_conversations_are_searched_apart_from_memories(call: Client, service: S
     remembered(call, "Sarah has a bicycle.")
     service.brought_up_to_date()
     found = used(call, "search_conversations", query="bicycle")["structuredContent"]["memories"]
-    assert {(each["type"], each["source"]["session_id"]) for each in found} == {("message", "s1"), ("message", "s2")}
-    one = used(call, "search_conversations", query="bicycle", filter={"session_id": "s2"})["structuredContent"]
+    assert {(each["type"], each["source"]["session_id"]) for each in found} == {
+        ("message", "s1"),
+        ("message", "s2"),
+    }
+    one = used(call, "search_conversations", query="bicycle", filter={"session_id": "s2"})[
+        "structuredContent"
+    ]
     assert [each["source"]["session_id"] for each in one["memories"]] == ["s2"]
 
 
@@ -187,11 +232,17 @@ def test_bad_arguments_are_a_result_that_says_what_is_wrong(call: Client) -> Non
 
 def test_the_user_comes_from_the_path_never_from_the_arguments(call: Client) -> None:
     remembered(call, HAMBURG)
-    assert "user_id: is not known" in refused(used(call, "list_memories", user="david", user_id="sarah"))
-    assert "user_id: is not known" in refused(used(call, "recall", user="david", query="Hamburg", user_id="sarah"))
+    assert "user_id: is not known" in refused(
+        used(call, "list_memories", user="david", user_id="sarah")
+    )
+    assert "user_id: is not known" in refused(
+        used(call, "recall", user="david", query="Hamburg", user_id="sarah")
+    )
     assert used(call, "list_memories", user="david")["structuredContent"]["memories"] == []
     (mine,) = used(call, "list_memories")["structuredContent"]["memories"]
-    assert "memory_not_found" in refused(used(call, "forget", user="david", memory_ids=[mine["id"]]))
+    assert "memory_not_found" in refused(
+        used(call, "forget", user="david", memory_ids=[mine["id"]])
+    )
 
 
 def test_a_key_has_the_tools_of_its_scopes(service: Service) -> None:
@@ -226,10 +277,23 @@ def test_nothing_but_a_post_is_taken(call: Client) -> None:
 def test_a_tool_describes_what_its_operation_takes() -> None:
     """Every property of a schema is accepted, and nothing that is required is left out."""
     examples: Mapping[str, Any] = {
-        "query": "x", "k": 3, "content": "x", "type": "fact", "topic_key": "t", "subject": "s", "importance": 0.5,
-        "types": ["fact"], "limit": 3, "cursor": "c", "memory_id": "m", "memory_ids": ["m"], "dry_run": True,
-        "created_after": "2026-01-01T00:00:00Z", "created_before": "2026-01-01T00:00:00Z", "session_id": "s",
-    }  # fmt: skip
+        "query": "x",
+        "k": 3,
+        "content": "x",
+        "type": "fact",
+        "topic_key": "t",
+        "subject": "s",
+        "importance": 0.5,
+        "types": ["fact"],
+        "limit": 3,
+        "cursor": "c",
+        "memory_id": "m",
+        "memory_ids": ["m"],
+        "dry_run": True,
+        "created_after": "2026-01-01T00:00:00Z",
+        "created_before": "2026-01-01T00:00:00Z",
+        "session_id": "s",
+    }
     models: dict[str, type[BaseModel]] = {
         "recall": RecallBody, "remember": NewMemory, "list_memories": mcp_tools.ListArguments,
         "memory_history": mcp_tools.HistoryArguments, "forget": mcp_tools.ForgetArguments,

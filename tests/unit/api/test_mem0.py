@@ -1,4 +1,6 @@
-"""mem0's REST API: its paths and shapes over our memories, for its server's clients and for its platform's."""
+"""mem0's REST API: its paths and shapes over our memories, for its server's clients and for its
+platform's.
+"""
 
 from typing import Any
 
@@ -18,7 +20,11 @@ def working(service: Service) -> Client:
 
 
 def added(call: Client, *texts: str, **more: Any) -> list[dict[str, Any]]:
-    body = {"messages": [{"role": "user", "content": text} for text in texts], "user_id": "sarah", **more}
+    body = {
+        "messages": [{"role": "user", "content": text} for text in texts],
+        "user_id": "sarah",
+        **more,
+    }
     answer = call("POST", f"{ROOT}/memories", body)
     assert answer.status == 200, answer.text
     results: list[dict[str, Any]] = answer.json["results"]
@@ -26,7 +32,10 @@ def added(call: Client, *texts: str, **more: Any) -> list[dict[str, Any]]:
 
 
 def listed(call: Client, user: str = "sarah") -> list[str]:
-    return [each["memory"] for each in call("GET", f"{ROOT}/memories", query={"user_id": user}).json["results"]]
+    return [
+        each["memory"]
+        for each in call("GET", f"{ROOT}/memories", query={"user_id": user}).json["results"]
+    ]
 
 
 def refused(answer: Answer, status: int, field: str) -> None:
@@ -36,11 +45,15 @@ def refused(answer: Answer, status: int, field: str) -> None:
 def test_messages_are_extracted_and_what_was_found_is_the_answer(working: Client) -> None:
     (memory,) = added(working, f"fact[residence]: {HAMBURG}", run_id="s1")
     assert (memory["memory"], memory["event"], memory["user_id"]) == (HAMBURG, "ADD", "sarah")
-    assert [row["role"] for row in working("GET", "/v1/sessions/s1/messages").json["messages"]] == ["user"]
+    assert [row["role"] for row in working("GET", "/v1/sessions/s1/messages").json["messages"]] == [
+        "user"
+    ]
 
 
 def test_without_inference_each_message_is_a_memory(call: Client) -> None:
-    first = added(call, HAMBURG, "Sarah plays chess.", infer=False, metadata={"place": {"x": 1}, "n": 2})
+    first = added(
+        call, HAMBURG, "Sarah plays chess.", infer=False, metadata={"place": {"x": 1}, "n": 2}
+    )
     assert [each["event"] for each in first] == ["ADD", "ADD"]
     assert first[0]["metadata"] == {"place": '{"x": 1}', "n": 2}
     assert [each["event"] for each in added(call, HAMBURG, infer=False)] == ["NONE"]
@@ -51,10 +64,15 @@ def test_without_inference_only_what_somebody_said_is_a_memory(call: Client) -> 
     said = [
         {"role": "system", "content": "You know HR."},
         {"role": "assistant", "content": None},
-        {"role": "user", "content": [{"type": "text", "text": HAMBURG}, {"type": "image_url", "image_url": {}}]},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": HAMBURG}, {"type": "image_url", "image_url": {}}],
+        },
     ]
     body = {"messages": said, "user_id": "sarah", "infer": False}
-    assert [each["memory"] for each in call("POST", f"{ROOT}/memories", body).json["results"]] == [HAMBURG]
+    assert [each["memory"] for each in call("POST", f"{ROOT}/memories", body).json["results"]] == [
+        HAMBURG
+    ]
     nothing = call("POST", f"{ROOT}/memories", {**body, "messages": said[:2]})
     assert (nothing.status, nothing.json, listed(call)) == (200, {"results": []}, [HAMBURG])
 
@@ -62,10 +80,14 @@ def test_without_inference_only_what_somebody_said_is_a_memory(call: Client) -> 
 def test_a_memory_is_found_read_changed_and_deleted(call: Client, service: Service) -> None:
     (memory,) = added(call, HAMBURG, infer=False)
     service.brought_up_to_date()
-    found = call("POST", f"{ROOT}/search", {"query": "Where does Sarah live?", "user_id": "sarah"}).json["results"]
+    found = call(
+        "POST", f"{ROOT}/search", {"query": "Where does Sarah live?", "user_id": "sarah"}
+    ).json["results"]
     assert [(each["id"], each["memory"]) for each in found] == [(memory["id"], HAMBURG)]
     assert found[0]["score"] > 0
-    assert call("POST", f"{ROOT}/search", {"query": "Hamburg", "user_id": "david"}).json == {"results": []}
+    assert call("POST", f"{ROOT}/search", {"query": "Hamburg", "user_id": "david"}).json == {
+        "results": []
+    }
     path = f"{ROOT}/memories/{memory['id']}"
     assert call("GET", path).json["memory"] == HAMBURG
     changed = call("PUT", path, {"text": "Sarah lives in Kiel."}).json
@@ -87,14 +109,18 @@ def test_an_id_names_a_memory_through_all_its_versions(call: Client) -> None:
     assert call("PUT", path, {"metadata": {"by": "hand"}}).json["metadata"] == {"by": "hand"}
     (shown,) = call("GET", f"{ROOT}/memories", query={"user_id": "sarah"}).json["results"]
     newest = f"{ROOT}/memories/{shown['id']}"
-    assert [call("GET", each).json["memory"] for each in (path, newest)] == ["Sarah lives in Bremen."] * 2
+    assert [call("GET", each).json["memory"] for each in (path, newest)] == [
+        "Sarah lives in Bremen."
+    ] * 2
     assert [each["new_memory"] for each in call("GET", f"{path}/history").json] == [
         HAMBURG, KIEL, "Sarah lives in Bremen.",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("by", ["old", "new"])
-def test_a_memory_is_deleted_in_all_its_versions_by_whichever_id(call: Client, service: Service, by: str) -> None:
+def test_a_memory_is_deleted_in_all_its_versions_by_whichever_id(
+    call: Client, service: Service, by: str
+) -> None:
     (memory,) = added(call, HAMBURG, infer=False)
     old = f"{ROOT}/memories/{memory['id']}"
     call("PUT", old, {"text": KIEL})
@@ -114,7 +140,9 @@ def test_a_memory_whose_version_that_holds_was_deleted_elsewhere_is_no_more(call
     call("PUT", path, {"text": KIEL})
     (shown,) = call("GET", "/v1/users/sarah/memories").json["memories"]
     assert call("DELETE", f"/v1/users/sarah/memories/{shown['id']}").status == 200
-    assert [call(method, path, body).status for method, body in (("GET", None), ("PUT", {"text": "x"}))] == [404, 404]
+    assert [
+        call(method, path, body).status for method, body in (("GET", None), ("PUT", {"text": "x"}))
+    ] == [404, 404]
     assert call("DELETE", path).status == 200
     assert call("GET", f"/v1/users/sarah/memories/{memory['id'].partition('@')[0]}").status == 404
 
@@ -187,7 +215,10 @@ def test_filters_are_honoured_by_lists_and_by_searches(
 def test_what_stands_beside_the_filters_is_honoured_too(filtered: Client) -> None:
     def page(**more: Any) -> list[str]:
         body = {"filters": {"user_id": "sarah"}, **more}
-        return [each["memory"] for each in filtered("POST", f"{ROOT}/v3/memories/", body).json["results"]]
+        return [
+            each["memory"]
+            for each in filtered("POST", f"{ROOT}/v3/memories/", body).json["results"]
+        ]
 
     assert page(start_date="2026-01-02", end_date="2026-01-03") == [CHESS, GREEN]
     assert page(categories=["food"]) == []
@@ -200,9 +231,10 @@ def test_what_stands_beside_the_filters_is_honoured_too(filtered: Client) -> Non
     ids = [each["id"] for each in pages[0]]
     assert page(filters={"AND": [{"user_id": "sarah"}, {"memory_ids": ids[:2]}]}) == [BOAT, CHESS]
     asked = {"query": "tea", "filters": {"user_id": "sarah"}, "metadata": {"stars": 5}}
-    assert [each["memory"] for each in filtered("POST", f"{ROOT}/v3/memories/search/", asked).json["results"]] == [
-        GREEN
-    ]
+    assert [
+        each["memory"]
+        for each in filtered("POST", f"{ROOT}/v3/memories/search/", asked).json["results"]
+    ] == [GREEN]
 
 
 @pytest.mark.parametrize(
@@ -247,14 +279,22 @@ def test_two_users_in_one_call_are_refused_wherever_they_stand(filtered: Client)
     both = {"query": "tea", "user_id": "david", "filters": {"user_id": "sarah"}}
     assert filtered("POST", f"{ROOT}/search", both).status == 422
     said = [{"role": "user", "content": "x"}]
-    for filters in ({"user_id": "sarah"}, {"OR": [{"user_id": "david"}, {"user_id": "sarah"}]}, {"stars": 5}):
+    for filters in (
+        {"user_id": "sarah"},
+        {"OR": [{"user_id": "david"}, {"user_id": "sarah"}]},
+        {"stars": 5},
+    ):
         body = {"messages": said, "user_id": "david", "filters": filters, "infer": False}
         assert filtered("POST", f"{ROOT}/memories", body).status == 422
     assert len(listed(filtered, "david")) == 1
 
 
-@pytest.mark.parametrize("more", [{"app_id": "x"}, {"metadata": "{}"}, {"filters": "{}"}, {"agent_id": "*"}])
-def test_deleting_all_never_deletes_more_than_was_asked(filtered: Client, more: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "more", [{"app_id": "x"}, {"metadata": "{}"}, {"filters": "{}"}, {"agent_id": "*"}]
+)
+def test_deleting_all_never_deletes_more_than_was_asked(
+    filtered: Client, more: dict[str, str]
+) -> None:
     answer = filtered("DELETE", f"{ROOT}/v1/memories/", query={"user_id": "sarah", **more})
     assert answer.status == 422, answer.text
     assert len(listed(filtered)) == 4
@@ -269,14 +309,20 @@ def test_all_memories_of_a_user_go_and_nobody_elses(working: Client) -> None:
 
 def test_the_paths_of_the_platform_are_the_same_operations(call: Client, service: Service) -> None:
     assert call("GET", f"{ROOT}/v1/ping/").json["org_id"] == "acme"
-    body = {"messages": [{"role": "user", "content": HAMBURG}], "filters": {"user_id": "sarah"}, "infer": False}
+    body = {
+        "messages": [{"role": "user", "content": HAMBURG}],
+        "filters": {"user_id": "sarah"},
+        "infer": False,
+    }
     (memory,) = call("POST", f"{ROOT}/v3/memories/add/", body).json["results"]
     service.brought_up_to_date()
     filters = {"filters": {"AND": [{"user_id": "sarah"}]}}
     page = call("POST", f"{ROOT}/v3/memories/", filters, query={"page": 1, "page_size": 5}).json
     assert (page["count"], page["results"][0]["id"]) == (1, memory["id"])
     assert call("POST", f"{ROOT}/v3/memories/", filters, query={"page": 2}).json["results"] == []
-    found = call("POST", f"{ROOT}/v3/memories/search/", {"query": "Where does Sarah live?", **filters}).json["results"]
+    found = call(
+        "POST", f"{ROOT}/v3/memories/search/", {"query": "Where does Sarah live?", **filters}
+    ).json["results"]
     assert [each["id"] for each in found] == [memory["id"]]
     assert call("GET", f"{ROOT}/v1/memories/{memory['id']}/").json["memory"] == HAMBURG
 
@@ -286,9 +332,17 @@ def test_bad_input_is_a_problem_that_names_the_field(call: Client) -> None:
     refused(call("POST", f"{ROOT}/memories", {"messages": said}), 422, "user_id")
     refused(call("POST", f"{ROOT}/memories", {"messages": said, "user_id": "a/b"}), 400, "user_id")
     refused(call("POST", f"{ROOT}/memories", {"messages": [], "user_id": "sarah"}), 422, "messages")
-    refused(call("POST", f"{ROOT}/memories", {"messages": [{"role": "x"}], "user_id": "sarah"}), 422, "messages.0.role")
+    refused(
+        call("POST", f"{ROOT}/memories", {"messages": [{"role": "x"}], "user_id": "sarah"}),
+        422,
+        "messages.0.role",
+    )
     for joined in (5, None, "x", [5], []):
-        refused(call("POST", f"{ROOT}/search", {"query": "x", "filters": {"AND": joined}}), 422, "filters.AND")
+        refused(
+            call("POST", f"{ROOT}/search", {"query": "x", "filters": {"AND": joined}}),
+            422,
+            "filters.AND",
+        )
     refused(call("GET", f"{ROOT}/memories/mem_1"), 400, "memory_id")
     assert call("GET", f"{ROOT}/memories/mem_1@sarah").status == 404
     assert call("GET", f"{ROOT}/memories").status == 422

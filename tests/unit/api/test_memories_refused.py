@@ -66,7 +66,9 @@ def test_a_memory_that_breaks_the_schema_is_422_and_named(
 
 
 @pytest.mark.parametrize("name", ["", "a=b", "x" * 65])
-def test_a_metadata_name_that_no_filter_could_name_is_422(service: Service, call: Client, name: str) -> None:
+def test_a_metadata_name_that_no_filter_could_name_is_422(
+    service: Service, call: Client, name: str
+) -> None:
     answer = call.save({**FACT, "metadata": {name: 1}})
     assert answer.status == 422
     assert answer.json["errors"][0]["field"].startswith("memories.0.metadata")
@@ -110,7 +112,12 @@ def test_limits_are_the_last_values_that_pass(call: Client) -> None:
         "metadata": {"n" * 60 + str(n): "v" * 256 for n in range(10, 74)},
     }
     assert call.save(told).status == 201
-    assert call("POST", MEMORIES, {"memories": [{**FACT, "content": str(n)} for n in range(30)]}).status == 201
+    assert (
+        call(
+            "POST", MEMORIES, {"memories": [{**FACT, "content": str(n)} for n in range(30)]}
+        ).status
+        == 201
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +136,9 @@ def test_limits_are_the_last_values_that_pass(call: Client) -> None:
         ({"status": "superseded"}, "status"),
     ],
 )
-def test_a_change_that_breaks_the_schema_is_422_and_named(call: Client, body: dict[str, Any], field: str) -> None:
+def test_a_change_that_breaks_the_schema_is_422_and_named(
+    call: Client, body: dict[str, Any], field: str
+) -> None:
     (row,) = call.save(FACT).json["memories"]
     answer = call("PATCH", f"{MEMORIES}/{row['id']}", body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
@@ -164,7 +173,9 @@ def test_a_filter_that_is_none_is_422_and_named(call: Client, query: dict[str, o
     assert answer.json["errors"][0]["field"].split(".")[0] == next(iter(query))
 
 
-@pytest.mark.parametrize("query", [{"session_id": "a b"}, {"agent_id": "a#b"}, {"cursor": "nonsense"}])
+@pytest.mark.parametrize(
+    "query", [{"session_id": "a b"}, {"agent_id": "a#b"}, {"cursor": "nonsense"}]
+)
 def test_a_filter_that_names_nothing_is_400(call: Client, query: dict[str, object]) -> None:
     answer = call("GET", MEMORIES, query=query)
     assert (answer.status, answer.json["errors"][0]["field"]) == (400, next(iter(query)))
@@ -172,14 +183,24 @@ def test_a_filter_that_names_nothing_is_400(call: Client, query: dict[str, objec
 
 @pytest.mark.parametrize("user", ["..", "a%23b", "a%2Fb", "%00", "*", "x" * 129, "ｓarah"])
 def test_a_user_that_is_none_is_400(call: Client, user: str) -> None:
-    for path in (f"/v1/users/{user}", f"/v1/users/{user}/memories", f"/v1/users/{user}/memories/mem_1"):
+    for path in (
+        f"/v1/users/{user}",
+        f"/v1/users/{user}/memories",
+        f"/v1/users/{user}/memories/mem_1",
+    ):
         answer = call("GET", path)
-        assert (answer.status, answer.json["code"], answer.json["errors"][0]["field"]) == (400, "invalid_id", "user_id")
+        assert (answer.status, answer.json["code"], answer.json["errors"][0]["field"]) == (
+            400,
+            "invalid_id",
+            "user_id",
+        )
     answer = call("GET", f"/v1/users/sarah/memories/{user}")
     assert (answer.status, answer.json["errors"][0]["field"]) == (400, "memory_id")
 
 
-def test_another_users_or_tenants_memory_is_as_unknown_as_any(call: Client, service: Service) -> None:
+def test_another_users_or_tenants_memory_is_as_unknown_as_any(
+    call: Client, service: Service
+) -> None:
     (row,) = call.save(FACT).json["memories"]
     other = service.client(tenant="other")
     for who, path in ((call, "/v1/users/bob/memories"), (other, MEMORIES)):
@@ -191,7 +212,11 @@ def test_another_users_or_tenants_memory_is_as_unknown_as_any(call: Client, serv
             ("POST", "/revert", None),
         ):
             answer = who(method, f"{path}/{row['id']}{rest}", body)
-            assert (answer.status, answer.json["code"]) == (404, "memory_not_found"), (path, method, rest)
+            assert (answer.status, answer.json["code"]) == (404, "memory_not_found"), (
+                path,
+                method,
+                rest,
+            )
         assert who("GET", path).json["memories"] == []
     assert other("GET", "/v1/users").json["users"] == []
     assert call("GET", f"{MEMORIES}/{row['id']}").json["content"] == "likes tea"
@@ -219,11 +244,23 @@ def test_a_cursor_is_good_for_its_own_list_alone(call: Client, service: Service)
 def test_reading_needs_the_scope_read_and_the_rest_write(service: Service, call: Client) -> None:
     (row,) = call.save(FACT).json["memories"]
     memory = f"{MEMORIES}/{row['id']}"
-    reads = [("GET", MEMORIES), ("GET", memory), ("GET", f"{memory}/history"), ("GET", "/v1/users/sarah")]
-    writes = [("POST", MEMORIES), ("PATCH", memory), ("DELETE", memory), ("POST", f"{memory}/revert")]
+    reads = [
+        ("GET", MEMORIES),
+        ("GET", memory),
+        ("GET", f"{memory}/history"),
+        ("GET", "/v1/users/sarah"),
+    ]
+    writes = [
+        ("POST", MEMORIES),
+        ("PATCH", memory),
+        ("DELETE", memory),
+        ("POST", f"{memory}/revert"),
+    ]
     for scopes, refused in (("read", writes), ("write", reads)):
         for method, path in refused:
-            answer = service.client(scopes=scopes)(method, path, {} if method in {"POST", "PATCH"} else None)
+            answer = service.client(scopes=scopes)(
+                method, path, {} if method in {"POST", "PATCH"} else None
+            )
             assert (answer.status, answer.json["code"]) == (403, "missing_scope"), (method, path)
 
 
@@ -245,4 +282,9 @@ def test_text_that_looks_like_a_query_or_an_order_is_text(call: Client) -> None:
 def test_a_time_before_1970_is_refused_not_moved(call: Client) -> None:
     saved = call.save({"type": "fact", "content": "was born", "valid_from": "1969-12-31T23:59:59Z"})
     assert (saved.status, saved.json["errors"][0]["field"]) == (422, "memories.0.valid_from")
-    assert call.save({"type": "fact", "content": "was born", "valid_from": "1970-01-01T00:00:00Z"}).status == 201
+    assert (
+        call.save(
+            {"type": "fact", "content": "was born", "valid_from": "1970-01-01T00:00:00Z"}
+        ).status
+        == 201
+    )

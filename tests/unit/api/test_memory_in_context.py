@@ -1,4 +1,6 @@
-"""What long-term memory brings into a context, by GET from the tables alone, by POST with what resembles a message."""
+"""What long-term memory brings into a context, by GET from the tables alone, by POST with what
+resembles a message.
+"""
 
 import pytest
 
@@ -11,7 +13,9 @@ BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 
 @pytest.fixture
 def sarah(call: Client, service: Service) -> Client:
-    """Sarah told of herself weeks ago; today she begins a session whose context has all three blocks."""
+    """Sarah told of herself weeks ago; today she begins a session whose context has all three
+    blocks.
+    """
     call("PUT", "/v1/static-facts/remote-work", {"content": "Work from home <two> days a week."})
     call("PUT", "/v1/static-facts/sales-only", {"content": "Sales travels.", "agent_id": "sales"})
     call.append("old", "fact: works in Marketing", "My dentist is called Molar.")
@@ -19,21 +23,34 @@ def sarah(call: Client, service: Service) -> Client:
     service.drain()
     service.brought_up_to_date()
     memory = {"blocks": BLOCKS, "max_tokens": 4000}
-    call("POST", "/v1/sessions", {"session_id": "new", "user_id": "sarah", "agent_id": "hr", "memory": memory})
+    call(
+        "POST",
+        "/v1/sessions",
+        {"session_id": "new", "user_id": "sarah", "agent_id": "hr", "memory": memory},
+    )
     call.append("new", "Who am I?")
     return call
 
 
 def test_get_brings_what_the_tables_hold(sarah: Client) -> None:
     context = sarah("GET", CONTEXT).json
-    assert [fact["content"] for fact in context["static_facts"]] == ["Work from home <two> days a week."]
+    assert [fact["content"] for fact in context["static_facts"]] == [
+        "Work from home <two> days a week."
+    ]
     (fact,) = context["extracted_facts"]
-    assert (fact["type"], fact["content"], fact["source"]["session_id"]) == ("fact", "works in Marketing", "old")
+    assert (fact["type"], fact["content"], fact["source"]["session_id"]) == (
+        "fact",
+        "works in Marketing",
+        "old",
+    )
     assert context["vector_matches"] == []
     assert context["memory_prompt"].startswith("<memory>")
     assert "works in Marketing" in context["memory_prompt"]
     assert "&lt;two&gt;" in context["memory_prompt"]
-    assert [message["content"] for message in context["messages"]] == [context["memory_prompt"], "Who am I?"]
+    assert [message["content"] for message in context["messages"]] == [
+        context["memory_prompt"],
+        "Who am I?",
+    ]
     assert [tool["function"]["name"] for tool in context["tools"]] == ["search_memory_tool"]
 
 
@@ -52,7 +69,11 @@ def test_messages_and_memory_keep_within_the_budget_together(sarah: Client, budg
 def test_post_brings_what_resembles_the_message_too(sarah: Client, service: Service) -> None:
     context = sarah("POST", CONTEXT, {"message": "When do I see my dentist Molar?"}).json
     (match,) = [each for each in context["vector_matches"] if "Molar" in each["content"]]
-    assert (match["role"], match["source"]["session_id"], match["source"]["seqs"]) == ("user", "old", [2])
+    assert (match["role"], match["source"]["session_id"], match["source"]["seqs"]) == (
+        "user",
+        "old",
+        [2],
+    )
     assert context["messages"][-1]["content"] == "When do I see my dentist Molar?"
     assert context["degraded"] == []
     assert sarah("GET", "/v1/sessions/new").json["totals"]["messages"] == 1
@@ -72,8 +93,13 @@ def test_an_append_that_asks_for_the_context_gets_it_as_get_gives_it_with_what_r
     sarah: Client,
 ) -> None:
     appended = sarah.append("new", "When do I see my dentist Molar?", context={}).json
-    matches, prompt = appended["context"].pop("vector_matches"), appended["context"].pop("memory_prompt")
-    assert [match["content"] for match in matches if "Molar" in match["content"]] == ["My dentist is called Molar."]
+    matches, prompt = (
+        appended["context"].pop("vector_matches"),
+        appended["context"].pop("memory_prompt"),
+    )
+    assert [match["content"] for match in matches if "Molar" in match["content"]] == [
+        "My dentist is called Molar."
+    ]
     assert "- Sarah, 2026-01-01: My dentist is called Molar." in prompt
     assert appended["context"]["messages"][0] == {"role": "user", "content": prompt}
     got = sarah("GET", CONTEXT).json
@@ -90,7 +116,10 @@ def test_what_a_model_says_is_appended_without_a_search(sarah: Client, service: 
 
 
 def test_an_explanation_says_why_each_part_is_there(sarah: Client) -> None:
-    for context in (sarah("GET", CONTEXT, query={"explain": "true"}), sarah("POST", CONTEXT, {"explain": True})):
+    for context in (
+        sarah("GET", CONTEXT, query={"explain": "true"}),
+        sarah("POST", CONTEXT, {"explain": True}),
+    ):
         trace = context.json["trace"]
         assert {"strategy", "window", "parts", "cuts", "left_out", "failures"} <= set(trace)
     assert "trace" not in sarah("GET", CONTEXT).json
@@ -125,7 +154,9 @@ def test_where_memory_is_on_the_context_carries_the_tool_and_counts_it(
 ) -> None:
     sarah("PATCH", "/v1/sessions/new", {"memory": memory})
     context = sarah("GET", CONTEXT).json
-    assert [tool["function"]["name"] for tool in context.get("tools", ())] == ["search_memory_tool"] * has_tool
+    assert [tool["function"]["name"] for tool in context.get("tools", ())] == [
+        "search_memory_tool"
+    ] * has_tool
     assert (context["tokens"]["tools"] > 0) == has_tool
 
 
@@ -154,7 +185,11 @@ def test_max_records_limits_what_blocks_and_the_tool_bring(sarah: Client, servic
 
 
 def test_memory_stands_in_the_system_prompt_only_if_so_configured(sarah: Client) -> None:
-    sarah("PATCH", "/v1/sessions/new", {"memory": {"insert_into_system_prompt": True}, "system": "Be brief."})
+    sarah(
+        "PATCH",
+        "/v1/sessions/new",
+        {"memory": {"insert_into_system_prompt": True}, "system": "Be brief."},
+    )
     system = sarah("GET", CONTEXT).json["messages"][0]
     assert system["role"] == "system"
     assert system["content"].startswith("Be brief.")
@@ -165,7 +200,9 @@ def test_another_users_session_brings_nothing_of_sarahs(sarah: Client) -> None:
     memory = {"blocks": BLOCKS, "max_tokens": 4000}
     sarah("POST", "/v1/sessions", {"session_id": "his", "user_id": "bob", "memory": memory})
     sarah.append("his", "Who am I?", user_id="bob")
-    context = sarah("POST", "/v1/sessions/his/context", {"message": "dentist Molar, Marketing"}).json
+    context = sarah(
+        "POST", "/v1/sessions/his/context", {"message": "dentist Molar, Marketing"}
+    ).json
     assert (context["extracted_facts"], context["vector_matches"]) == ([], [])
     assert "Marketing" not in context["memory_prompt"]
 
@@ -180,28 +217,52 @@ def test_sessions_are_found_by_words_that_were_said(sarah: Client) -> None:
     found = sarah("GET", "/v1/sessions", query={"user_id": "sarah", "q": "dentist"}).json
     assert [row["session_id"] for row in found["sessions"]] == ["old"]
     assert found["next_cursor"] is None
-    for more in ({"q": "nothing like that"}, {"q": "dentist", "agent_id": "hr"}, {"q": "dentist", "status": "ended"}):
-        assert sarah("GET", "/v1/sessions", query={"user_id": "sarah", **more}).json["sessions"] == []
-    assert sarah("GET", "/v1/sessions", query={"user_id": "bob", "q": "dentist"}).json["sessions"] == []
+    for more in (
+        {"q": "nothing like that"},
+        {"q": "dentist", "agent_id": "hr"},
+        {"q": "dentist", "status": "ended"},
+    ):
+        assert (
+            sarah("GET", "/v1/sessions", query={"user_id": "sarah", **more}).json["sessions"] == []
+        )
+    assert (
+        sarah("GET", "/v1/sessions", query={"user_id": "bob", "q": "dentist"}).json["sessions"]
+        == []
+    )
 
 
-def test_sessions_are_found_by_words_time_and_metadata_of_all_users(sarah: Client, service: Service) -> None:
+def test_sessions_are_found_by_words_time_and_metadata_of_all_users(
+    sarah: Client, service: Service
+) -> None:
     def found(**query: object) -> list[str]:
-        return [row["session_id"] for row in sarah("GET", "/v1/sessions", query=query).json["sessions"]]
+        return [
+            row["session_id"] for row in sarah("GET", "/v1/sessions", query=query).json["sessions"]
+        ]
 
     service.time.advance(3600)
-    sarah("POST", "/v1/sessions", {"session_id": "his", "user_id": "bob", "metadata": {"plan": {"level": 3}}})
+    sarah(
+        "POST",
+        "/v1/sessions",
+        {"session_id": "his", "user_id": "bob", "metadata": {"plan": {"level": 3}}},
+    )
     sarah.append("his", "My dentist retires", user_id="bob")
     service.brought_up_to_date()
     assert sorted(found(q="dentist")) == ["his", "old"]
     assert found(q="dentist", user_id="bob") == ["his"]
-    assert found(q="dentist", after="2026-01-01T00:30:00Z") == found(after="2026-01-01T00:30:00Z") == ["his"]
+    assert (
+        found(q="dentist", after="2026-01-01T00:30:00Z")
+        == found(after="2026-01-01T00:30:00Z")
+        == ["his"]
+    )
     assert found(q="dentist", before="2026-01-01T00:30:00Z") == ["old"]
     assert "his" not in found(before="2026-01-01T00:30:00Z")
     assert found(metadata="plan.level=3") == found(q="dentist", metadata="plan.level=3") == ["his"]
     assert found(metadata="plan.level[lt]=3") == found(q="dentist", metadata="plan.level=4") == []
     stranger = service.client(tenant="other")
-    assert stranger("GET", "/v1/sessions", query={"q": "dentist"}).json == {"sessions": [], "next_cursor": None}
+    assert stranger("GET", "/v1/sessions", query={"q": "dentist"}).json == {
+        "sessions": [],
+        "next_cursor": None,
+    }
 
 
 def test_words_are_looked_for_page_by_page_of_users(sarah: Client, service: Service) -> None:
@@ -209,22 +270,33 @@ def test_words_are_looked_for_page_by_page_of_users(sarah: Client, service: Serv
         sarah.append(f"s{number}", "the harbour", user_id=f"user{number:02}")
     service.brought_up_to_date()
     first = sarah("GET", "/v1/sessions", query={"q": "harbour"}).json
-    second = sarah("GET", "/v1/sessions", query={"q": "harbour", "cursor": first["next_cursor"]}).json
+    second = sarah(
+        "GET", "/v1/sessions", query={"q": "harbour", "cursor": first["next_cursor"]}
+    ).json
     names = [row["session_id"] for row in (*first["sessions"], *second["sessions"])]
     assert sorted(names) == sorted(f"s{number}" for number in range(25))
     assert second["next_cursor"] is None
-    assert sarah("GET", "/v1/sessions", query={"q": "quay", "cursor": first["next_cursor"]}).status == 400
+    assert (
+        sarah("GET", "/v1/sessions", query={"q": "quay", "cursor": first["next_cursor"]}).status
+        == 400
+    )
 
 
 def test_a_deleted_session_is_not_found(sarah: Client) -> None:
     sarah("DELETE", "/v1/sessions/old")
-    assert sarah("GET", "/v1/sessions", query={"user_id": "sarah", "q": "dentist"}).json["sessions"] == []
+    assert (
+        sarah("GET", "/v1/sessions", query={"user_id": "sarah", "q": "dentist"}).json["sessions"]
+        == []
+    )
 
 
 @pytest.mark.parametrize(
-    ("query", "field"), [({"q": "x", "metadata": "plan"}, "metadata"), ({"q": "", "user_id": "sarah"}, "q")]
+    ("query", "field"),
+    [({"q": "x", "metadata": "plan"}, "metadata"), ({"q": "", "user_id": "sarah"}, "q")],
 )
-def test_a_search_that_can_not_be_read_is_refused(sarah: Client, query: dict[str, object], field: str) -> None:
+def test_a_search_that_can_not_be_read_is_refused(
+    sarah: Client, query: dict[str, object], field: str
+) -> None:
     answer = sarah("GET", "/v1/sessions", query=query)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
 

@@ -1,4 +1,6 @@
-"""What an operation does not read, it refuses: no parameter, no body and no wrong path is silently passed over."""
+"""What an operation does not read, it refuses: no parameter, no body and no wrong path is silently
+passed over.
+"""
 
 import json
 from typing import Any, get_args
@@ -14,7 +16,12 @@ from tests.unit.api.gateway import Answer, Client, http_event
 PLACES = {"n": "1", "seq": "1", "part": "0", "mem0_id": "mem_1@sarah"}
 """Path parameters that are no plain id."""
 DESCRIPTION = description()
-OPERATIONS = [each for function in get_args(Function) if function != "site" for each in operations_of(function)]
+OPERATIONS = [
+    each
+    for function in get_args(Function)
+    if function != "site"
+    for each in operations_of(function)
+]
 PAGES = operations_of("site")
 
 
@@ -59,13 +66,19 @@ WITHOUT_BODY = [each for each in OPERATIONS if body_of(each) is None]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=named)
-def test_a_parameter_that_an_operation_does_not_know_is_refused(call: Client, operation: Operation) -> None:
+def test_a_parameter_that_an_operation_does_not_know_is_refused(
+    call: Client, operation: Operation
+) -> None:
     query = {**required_of(operation), "unheard_of": "1"}
-    refused(call(operation.method, path_of(operation), body_of(operation), query=query), "unheard_of")
+    refused(
+        call(operation.method, path_of(operation), body_of(operation), query=query), "unheard_of"
+    )
 
 
 @pytest.mark.parametrize("operation", WITHOUT_BODY, ids=named)
-def test_a_body_that_an_operation_does_not_read_is_refused(call: Client, operation: Operation) -> None:
+def test_a_body_that_an_operation_does_not_read_is_refused(
+    call: Client, operation: Operation
+) -> None:
     path, query = path_of(operation), required_of(operation)
     refused(call(operation.method, path, {"ids": ["a"]}, query=query), "ids")
     for raw in ("[1]", "null", "no JSON", '{"a": NaN}', "x" * 6_000_000):
@@ -76,17 +89,25 @@ def test_a_body_that_an_operation_does_not_read_is_refused(call: Client, operati
 @pytest.mark.parametrize("operation", WITHOUT_BODY, ids=named)
 def test_an_empty_object_says_nothing_and_is_no_body(call: Client, operation: Operation) -> None:
     path, query = path_of(operation), required_of(operation)
-    with_one, without = (call(operation.method, path, raw=raw, query=query).status for raw in (" {} ", None))
+    with_one, without = (
+        call(operation.method, path, raw=raw, query=query).status for raw in (" {} ", None)
+    )
     assert with_one == without
 
 
 @pytest.mark.parametrize("operation", PAGES, ids=named)
 @pytest.mark.parametrize(("query", "body"), [({"unheard_of": "1"}, None), (None, '{"a": 1}')])
-def test_a_page_takes_neither_parameters_nor_a_body(operation: Operation, query: Any, body: Any) -> None:
+def test_a_page_takes_neither_parameters_nor_a_body(
+    operation: Operation, query: Any, body: Any
+) -> None:
     event = http_event(operation.method, operation.path, body, query=query)
     answer = page(event, stage="test", request_id="request-1", issuer="https://issuer.example")
     problem = json.loads(answer["body"])
-    assert (answer["statusCode"], problem["code"], problem["request_id"]) == (422, "invalid", "request-1")
+    assert (answer["statusCode"], problem["code"], problem["request_id"]) == (
+        422,
+        "invalid",
+        "request-1",
+    )
     assert problem.keys() == EXAMPLES["Problem"].keys()
     assert problem["errors"][0]["field"] == ("unheard_of" if query else "body")
 
@@ -96,14 +117,20 @@ def put(call: Client, *names: str) -> None:
     assert call("POST", "/v1/users/sarah/vectors", {"vectors": vectors}).status == 200
 
 
-def test_vectors_are_deleted_by_the_ids_of_the_query_and_never_all_for_ids_in_a_body(call: Client) -> None:
+def test_vectors_are_deleted_by_the_ids_of_the_query_and_never_all_for_ids_in_a_body(
+    call: Client,
+) -> None:
     put(call, "a", "b", "c")
     answer = call("DELETE", "/v1/users/sarah/vectors", {"ids": ["a"]})
     refused(answer, "ids")
-    assert answer.json["errors"] == [{"field": "ids", "message": "is read from the query, not from a body"}]
+    assert answer.json["errors"] == [
+        {"field": "ids", "message": "is read from the query, not from a body"}
+    ]
     assert call("GET", "/v1/users/sarah/vectors/stats").json["count"] == 3
     assert call("DELETE", "/v1/users/sarah/vectors", query={"ids": ["a"]}).json == {"count": 1}
-    assert call("DELETE", "/v1/users/sarah/vectors", query={"ids": ["b"]}, raw="").json == {"count": 1}
+    assert call("DELETE", "/v1/users/sarah/vectors", query={"ids": ["b"]}, raw="").json == {
+        "count": 1
+    }
 
 
 def test_preferences_stay_when_their_deletion_names_some_in_a_body(call: Client) -> None:
@@ -128,7 +155,9 @@ BODIES = [None, "", '{"query": "Where?"}', "[]", "no JSON", "\ud800", "x" * 6_00
 def test_what_is_no_route_is_404_whatever_its_body_and_a_wrong_method_405(
     service: Service, place: tuple[str, str], raw: str | None, scopes: str
 ) -> None:
-    answer = service.client(scopes=scopes)(*place, raw=raw, query={"any": "1"}, headers={"Content-Encoding": "x"})
+    answer = service.client(scopes=scopes)(
+        *place, raw=raw, query={"any": "1"}, headers={"Content-Encoding": "x"}
+    )
     expected = (404, "route_not_found") if place in NO_ROUTES else (405, "method_not_allowed")
     assert (answer.status, answer.json["code"]) == expected, answer.text
 
@@ -140,7 +169,9 @@ def test_a_wrong_method_names_the_ones_that_the_route_takes(call: Client) -> Non
 
 def test_a_page_is_served_under_its_own_path_alone() -> None:
     for path in ("/v1/health/", "/else/v1/health", "/v1/v1/health"):
-        assert page(http_event("GET", path), stage="test", request_id="request-1")["statusCode"] == 404
+        assert (
+            page(http_event("GET", path), stage="test", request_id="request-1")["statusCode"] == 404
+        )
 
 
 def test_a_page_stands_below_the_stage() -> None:

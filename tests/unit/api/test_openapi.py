@@ -24,13 +24,17 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    text = json.dumps(DESCRIPTION["components"]["schemas"]).replace("#/components/schemas/", "#/$defs/")
+    text = json.dumps(DESCRIPTION["components"]["schemas"]).replace(
+        "#/components/schemas/", "#/$defs/"
+    )
     return {"$ref": f"#/$defs/{name}", "$defs": json.loads(text)}
 
 
 def test_the_checked_in_description_is_the_generated_one() -> None:
     checked_in = resources.files("palimpsest.api").joinpath("openapi.json").read_text()
-    assert checked_in == written(), "python -m palimpsest.api.description.openapi > …/api/openapi.json"
+    assert checked_in == written(), (
+        "python -m palimpsest.api.description.openapi > …/api/openapi.json"
+    )
 
 
 def test_it_is_valid_openapi_3_1() -> None:
@@ -59,7 +63,9 @@ def test_operations_stand_in_the_order_of_the_tags_and_every_tag_is_described() 
     tags = [tag["name"] for tag in DESCRIPTION["tags"]]
     assert tags == list(TAGS)
     assert all(tag["description"] for tag in DESCRIPTION["tags"])
-    first_of_path = [next(iter(methods.values()))["tags"][0] for methods in DESCRIPTION["paths"].values()]
+    first_of_path = [
+        next(iter(methods.values()))["tags"][0] for methods in DESCRIPTION["paths"].values()
+    ]
     assert first_of_path == sorted(first_of_path, key=tags.index)
     assert {tag for _, _, operation in operations() for tag in operation["tags"]} == set(tags)
 
@@ -69,7 +75,9 @@ def test_a_successful_answer_stands_first() -> None:
         assert next(iter(operation["responses"])).startswith("2"), (path, method)
 
 
-def test_what_may_be_left_out_is_not_required_and_has_no_default_that_a_generator_would_require() -> None:
+def test_what_may_be_left_out_is_not_required_and_has_no_default_that_a_generator_would_require() -> (
+    None
+):
     shapes = DESCRIPTION["components"]["schemas"]
     for name, shape in shapes.items():
         for field, described in shape.get("properties", {}).items():
@@ -82,7 +90,13 @@ def test_what_may_be_left_out_is_not_required_and_has_no_default_that_a_generato
 def test_a_tool_message_and_what_a_tool_answers_are_two_shapes() -> None:
     shapes = DESCRIPTION["components"]["schemas"]
     assert {"id", "metadata", "timestamp"} <= set(shapes["ToolMessage"]["properties"])
-    sent = {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "a"}], "id": "m", "metadata": {}}
+    sent = {
+        "role": "tool",
+        "tool_call_id": "c",
+        "content": [{"type": "text", "text": "a"}],
+        "id": "m",
+        "metadata": {},
+    }
     OAS31Validator(schema("ToolMessage")).validate(sent)
     assert set(shapes["ToolResult"]["properties"]) == {"role", "tool_call_id", "content"}
 
@@ -96,7 +110,9 @@ def test_every_operation_says_what_it_is_and_how_it_fails() -> None:
             continue
         assert {"400", "401", "403", "422", "429", "500", "503"} <= set(operation["responses"])
         known = next(each for each in OPERATIONS if each.name == operation["operationId"])
-        assert {str(status) for status in (*known.answers, *known.refuses)} <= set(operation["responses"])
+        assert {str(status) for status in (*known.answers, *known.refuses)} <= set(
+            operation["responses"]
+        )
         for parameter in operation.get("parameters", ()):
             assert parameter["description"], (path, method, parameter["name"])
 
@@ -105,8 +121,15 @@ def test_every_body_and_every_answer_has_an_example() -> None:
     components = DESCRIPTION["components"]
     for path, method, operation in operations():
         for answer in operation["responses"].values():
-            named = components["responses"][answer["$ref"].split("/")[-1]] if "$ref" in answer else answer
-            assert all("example" in content for content in named.get("content", {}).values()), (path, method)
+            named = (
+                components["responses"][answer["$ref"].split("/")[-1]]
+                if "$ref" in answer
+                else answer
+            )
+            assert all("example" in content for content in named.get("content", {}).values()), (
+                path,
+                method,
+            )
         if body := operation.get("requestBody"):
             name = body["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
             assert components["schemas"][name]["examples"], name
@@ -120,7 +143,9 @@ def test_a_link_gives_its_target_everything_that_its_path_names() -> None:
         for answer in operation["responses"].values()
         for link in answer.get("links", {}).values()
     ]
-    assert {"create_session", "append_messages", "delete_session", "save_memories"} <= {name for name, _ in links}
+    assert {"create_session", "append_messages", "delete_session", "save_memories"} <= {
+        name for name, _ in links
+    }
     for name, link in links:
         taken = by_name[link["operationId"]]["parameters"]
         named = {parameter["name"] for parameter in taken if parameter["in"] == "path"}
@@ -154,7 +179,8 @@ def test_a_body_is_required_where_none_would_be_refused(call: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "example"), [*examples.REQUESTS.items(), *memory_examples.REQUESTS.items(), *EXAMPLES.items()]
+    ("name", "example"),
+    [*examples.REQUESTS.items(), *memory_examples.REQUESTS.items(), *EXAMPLES.items()],
 )
 def test_an_example_is_one(name: str, example: dict[str, Any]) -> None:
     OAS31Validator(schema(name)).validate(example)
@@ -202,14 +228,18 @@ def test_requests_to_long_term_memory_as_in_the_examples_are_taken(service: Serv
 def test_real_answers_of_long_term_memory_keep_to_the_description(service: Service) -> None:
     call = service.client()
     saved = call.save(
-        {"type": "fact", "content": "works at A", "topic_key": "employer", "metadata": {"n": 1}}, "likes tea"
+        {"type": "fact", "content": "works at A", "topic_key": "employer", "metadata": {"n": 1}},
+        "likes tea",
     )
     old = f"/v1/users/sarah/memories/{saved.json['memories'][0]['id']}"
     changed = call("PATCH", old, {"content": "works at B"})
     forget = "/v1/users/sarah/memories/forget"
     call.append("s", "fact: likes coffee", "tea or coffee?")
     memory = {
-        "memory": {"blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}], "auto_recall": True}
+        "memory": {
+            "blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}],
+            "auto_recall": True,
+        }
     }
     call("PATCH", "/v1/sessions/s", memory)
     tea = {"query": "tea", "explain": True, "answer": True}
@@ -222,15 +252,25 @@ def test_real_answers_of_long_term_memory_keep_to_the_description(service: Servi
         (call("GET", "/v1/users/sarah/memories"), "MemoryPage"),
         (call("GET", f"{old}/history"), "MemoryVersions"),
         (call("POST", "/v1/users/sarah/recall", tea), "Recalled"),
-        (call("POST", "/v1/users/sarah/memories/search", {"query": "tea", "mode": "vector"}), "FoundMemories"),
+        (
+            call("POST", "/v1/users/sarah/memories/search", {"query": "tea", "mode": "vector"}),
+            "FoundMemories",
+        ),
         (call("GET", "/v1/tools"), "Tools"),
-        (call("POST", "/v1/users/sarah/tools/search_memory_tool", {"arguments": {"query": "tea"}}), "ToolResult"),
+        (
+            call(
+                "POST", "/v1/users/sarah/tools/search_memory_tool", {"arguments": {"query": "tea"}}
+            ),
+            "ToolResult",
+        ),
         (fact, "StaticFact"),
         (call("GET", "/v1/static-facts"), "StaticFactPage"),
         (call("DELETE", "/v1/static-facts/f"), "Deleted"),
         (call("POST", "/v1/sessions/s/context", {"message": "tea", "explain": True}), "Context"),
         (
-            ingested := call("POST", "/v1/users/sarah/ingest", {"messages": [{"role": "user", "content": "hm"}]}),
+            ingested := call(
+                "POST", "/v1/users/sarah/ingest", {"messages": [{"role": "user", "content": "hm"}]}
+            ),
             "JobPending",
         ),
         (call("POST", "/v1/sessions/s/extract", {}), "JobPending"),

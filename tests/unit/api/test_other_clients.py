@@ -1,4 +1,6 @@
-"""What other clients need of an append: its place in the history, joined calls, and items without a chat form."""
+"""What other clients need of an append: its place in the history, joined calls, and items without a
+chat form.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ ANSWER = {"role": "assistant", "content": "Done."}
 
 
 def calls(*ids: str, **more: Any) -> dict[str, Any]:
-    made = [{"id": name, "type": "function", "function": {"name": "look", "arguments": "{}"}} for name in ids]
+    made = [
+        {"id": name, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for name in ids
+    ]
     return {"role": "assistant", "tool_calls": made, **more}
 
 
@@ -45,7 +50,9 @@ def test_an_append_goes_behind_the_message_that_it_names_or_nowhere(call: Client
     assert append(call, ANSWER, if_last=1).json["replayed"]
     assert append(call, ANSWER, if_last=2).status == 201
     assert seqs(call) == [1, 2, 3]
-    missing = call("POST", "/v1/sessions/new/messages", {"user_id": "sarah", "messages": [ASKED], "if_last": 3})
+    missing = call(
+        "POST", "/v1/sessions/new/messages", {"user_id": "sarah", "messages": [ASKED], "if_last": 3}
+    )
     assert (missing.status, call("GET", "/v1/sessions/new").status) == (409, 404)
 
 
@@ -75,13 +82,22 @@ def test_an_item_without_a_chat_form_is_kept_in_the_history_and_left_out_of_cont
     answer = append(call, ASKED, ITEM, calls("a"), ITEM, result("a"), ANSWER, context={})
     assert answer.status == 201
     shown = answer.json["context"]
-    assert [message["role"] for message in shown["messages"]] == ["user", "assistant", "tool", "assistant"]
+    assert [message["role"] for message in shown["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
     assert problems(shown["messages"]) == []
     assert shown["omitted"] is None
     kept = call("GET", PATH).json["messages"][1]
     assert {name: kept[name] for name in ("role", "item", "client_id", "metadata", "tokens")} == {
-        "role": "item", "item": REASONING, "client_id": "rs_1", "metadata": {"model": "o3"}, "tokens": 0,
-    }  # fmt: skip
+        "role": "item",
+        "item": REASONING,
+        "client_id": "rs_1",
+        "metadata": {"model": "o3"},
+        "tokens": 0,
+    }
     assert answer.json["window"]["messages"] == 4
     call("POST", "/v1/sessions/s/prune", {"strategy": "summarize"})
     service.drain()
@@ -97,7 +113,10 @@ def test_two_histories_that_differ_in_an_item_have_other_ids(call: Client) -> No
     transcript = [{"role": "item", "item": {"type": "b"}}, ASKED]
     refused = call("POST", "/v1/users/sarah/ingest", {"session_id": "t", "messages": transcript})
     assert (refused.status, refused.json["code"]) == (409, "transcript_diverged")
-    assert call("POST", "/v1/users/sarah/ingest", {"session_id": "t2", "messages": transcript}).status == 202
+    assert (
+        call("POST", "/v1/users/sarah/ingest", {"session_id": "t2", "messages": transcript}).status
+        == 202
+    )
 
 
 @pytest.mark.parametrize("kind", ["thinking", "redacted_thinking", "reasoning"])
@@ -108,13 +127,24 @@ def test_an_assistants_thoughts_are_kept_and_left_out_of_contexts(call: Client, 
     thinking = calls("a", content=content[:1])
     shown = append(call, thinking, result("a"), context={}).json["context"]["messages"]
     assert (shown[2]["content"], len(shown[2]["tool_calls"])) == ("", 1)
-    assert [row["content"] for row in call("GET", PATH).json["messages"][1:3]] == [content, content[:1]]
+    assert [row["content"] for row in call("GET", PATH).json["messages"][1:3]] == [
+        content,
+        content[:1],
+    ]
     alone = append(call, {"role": "assistant", "content": content[:1]})
     assert (alone.status, "role item" in alone.text) == (422, True)
 
 
 def test_calls_that_come_one_by_one_are_one_message(call: Client) -> None:
-    batch = [ASKED, calls("a", content="I look.", id="m1"), ITEM, calls("b", id="m2"), result("a"), result("b"), ANSWER]
+    batch = [
+        ASKED,
+        calls("a", content="I look.", id="m1"),
+        ITEM,
+        calls("b", id="m2"),
+        result("a"),
+        result("b"),
+        ANSWER,
+    ]
     answer = append(call, *batch, context={}).json
     assert [message["seq"] for message in answer["messages"]] == [1, 2, 3, 4, 5, 6]
     shown = answer["context"]["messages"]
@@ -127,6 +157,8 @@ def test_calls_that_come_one_by_one_are_one_message(call: Client) -> None:
 
 
 @pytest.mark.parametrize("second", [calls("a"), calls("b", content="And b."), ANSWER])
-def test_what_the_chat_api_would_not_take_in_one_message_stays_apart(call: Client, second: dict[str, Any]) -> None:
+def test_what_the_chat_api_would_not_take_in_one_message_stays_apart(
+    call: Client, second: dict[str, Any]
+) -> None:
     answer = append(call, ASKED, calls("a"), second).json
     assert len(answer["messages"]) == 3

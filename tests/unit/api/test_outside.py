@@ -1,4 +1,6 @@
-"""A history that stays its caller's: memories are extracted from it, and no message of it is stored."""
+"""A history that stays its caller's: memories are extracted from it, and no message of it is
+stored.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,16 @@ TEA, JAZZ = ("m-1", "fact: likes tea"), ("m-2", "fact: likes jazz")
 
 
 def sent(*said: tuple[str, str], session: str | None = "talk", **more: Any) -> dict[str, Any]:
-    messages = [{"id": name, "role": "user", "content": text, "metadata": {"note": text}} for name, text in said]
-    return {"messages": messages, "store": False, **({} if session is None else {"session_id": session}), **more}
+    messages = [
+        {"id": name, "role": "user", "content": text, "metadata": {"note": text}}
+        for name, text in said
+    ]
+    return {
+        "messages": messages,
+        "store": False,
+        **({} if session is None else {"session_id": session}),
+        **more,
+    }
 
 
 def learn(call: Client, *said: tuple[str, str], **more: Any) -> Answer:
@@ -37,7 +47,10 @@ def facts(call: Client) -> list[str]:
 def conversations(service: Service) -> str:
     """Everything that the tables of conversations hold."""
     state = service.sessions.state
-    stored = [repr((each.head, each.settings, sorted(each.keys.items()))) for each in state.partitions.values()]
+    stored = [
+        repr((each.head, each.settings, sorted(each.keys.items())))
+        for each in state.partitions.values()
+    ]
     messages = [
         json.dumps(message_attributes(message))
         for tenant, session in state.partitions
@@ -52,10 +65,17 @@ def blobs(service: Service) -> list[str]:
     return [key for key in service.blobs.keys("") if "/removals/" not in key]
 
 
-def test_memories_are_extracted_with_their_quotes_and_the_callers_ids(call: Client, service: Service) -> None:
+def test_memories_are_extracted_with_their_quotes_and_the_callers_ids(
+    call: Client, service: Service
+) -> None:
     service.work_while_waiting()
     job = learn(call, TEA, ("m-2", "hello"), wait=5).json
-    assert (job["state"], job["session_id"], job["created"], job["appended"]) == ("done", "talk", True, 2)
+    assert (job["state"], job["session_id"], job["created"], job["appended"]) == (
+        "done",
+        "talk",
+        True,
+        2,
+    )
     assert job["ledger"]["received"] == 2
     (memory,) = call("GET", "/v1/users/sarah/memories").json["memories"]
     assert memory["content"] == "likes tea"
@@ -94,7 +114,9 @@ def test_the_next_call_extracts_only_what_is_new(call: Client, service: Service)
     assert facts(call) == ["likes jazz", "likes tea"]
 
 
-def test_a_message_that_says_something_else_under_its_id_is_new(call: Client, service: Service) -> None:
+def test_a_message_that_says_something_else_under_its_id_is_new(
+    call: Client, service: Service
+) -> None:
     learn(call, TEA)
     assert learn(call, ("m-1", "fact: likes coffee"), TEA).json["appended"] == 1
     assert learn(call, ("m-9", "fact: likes tea")).json["appended"] == 1
@@ -108,13 +130,15 @@ def test_a_thousand_messages_are_taken_in_at_once(call: Client, service: Service
     service.drain()
     assert len(service.records()) == 1000
     assert learn(call, *many[1:], ("m-1000", "fact: one more")).json["appended"] == 1
-    assert [each.client_id for each in service.sessions.messages(TENANT.session("talk"), first=1, last=2)] == [
-        "m-0",
-        "m-1",
-    ]
+    assert [
+        each.client_id
+        for each in service.sessions.messages(TENANT.session("talk"), first=1, last=2)
+    ] == ["m-0", "m-1"]
 
 
-def test_the_session_says_which_messages_it_has_met_and_shows_none_in_contexts(call: Client, service: Service) -> None:
+def test_the_session_says_which_messages_it_has_met_and_shows_none_in_contexts(
+    call: Client, service: Service
+) -> None:
     learn(call, TEA, JAZZ)
     service.drain()
     rows = call("GET", "/v1/sessions/talk/messages").json["messages"]
@@ -123,25 +147,41 @@ def test_the_session_says_which_messages_it_has_met_and_shows_none_in_contexts(c
     ]  # fmt: skip
     assert "content" not in rows[0]
     assert call("GET", "/v1/sessions/talk").json["window"]["messages"] == 0
-    said = call("POST", "/v1/sessions/talk/context", {"message": "What do I like?"}).json["messages"]
+    said = call("POST", "/v1/sessions/talk/context", {"message": "What do I like?"}).json[
+        "messages"
+    ]
     assert [message["role"] for message in said if "<memory>" not in message["content"]] == ["user"]
     assert "likes tea" in said[0]["content"]
 
 
-def test_messages_can_be_appended_to_such_a_session_and_are_not_extracted_twice(call: Client, service: Service) -> None:
+def test_messages_can_be_appended_to_such_a_session_and_are_not_extracted_twice(
+    call: Client, service: Service
+) -> None:
     learn(call, TEA)
-    call("POST", "/v1/sessions/talk/messages", {"messages": [{"id": "m-2", "role": "user", "content": JAZZ[1]}]})
+    call(
+        "POST",
+        "/v1/sessions/talk/messages",
+        {"messages": [{"id": "m-2", "role": "user", "content": JAZZ[1]}]},
+    )
     assert learn(call, TEA, JAZZ).json["appended"] == 0
     service.drain()
     assert facts(call) == ["likes jazz", "likes tea"]
 
 
-def test_the_same_key_gives_the_first_result_and_another_body_is_409(call: Client, service: Service) -> None:
+def test_the_same_key_gives_the_first_result_and_another_body_is_409(
+    call: Client, service: Service
+) -> None:
     first = call("POST", INGEST, sent(TEA), headers={KEY: "once"})
     service.drain()
     again = call("POST", INGEST, sent(TEA), headers={KEY: "once"})
-    assert (again.json["appended"], again.json["created"]) == (first.json["appended"], first.json["created"])
-    assert call("POST", INGEST, sent(JAZZ), headers={KEY: "once"}).json["code"] == "idempotency_key_reused"
+    assert (again.json["appended"], again.json["created"]) == (
+        first.json["appended"],
+        first.json["created"],
+    )
+    assert (
+        call("POST", INGEST, sent(JAZZ), headers={KEY: "once"}).json["code"]
+        == "idempotency_key_reused"
+    )
     assert facts(call) == ["likes tea"]
 
 
@@ -149,7 +189,10 @@ def test_the_same_key_gives_the_first_result_and_another_body_is_409(call: Clien
     ("body", "field"),
     [
         (sent(TEA, session=None), "session_id"),
-        ({**sent(TEA), "messages": [{"role": "user", "content": "fact: likes tea"}]}, "messages.0.id"),
+        (
+            {**sent(TEA), "messages": [{"role": "user", "content": "fact: likes tea"}]},
+            "messages.0.id",
+        ),
         ({**sent(TEA), "store": "no"}, "store"),
         (sent(), "messages"),
     ],
@@ -177,7 +220,9 @@ def test_a_key_that_may_only_write_learns_nothing(service: Service) -> None:
     assert learn(service.client(scopes="read"), TEA).json["code"] == "missing_scope"
 
 
-def test_erasing_the_user_takes_digests_and_what_still_waits(call: Client, service: Service) -> None:
+def test_erasing_the_user_takes_digests_and_what_still_waits(
+    call: Client, service: Service
+) -> None:
     learn(call, TEA)
     service.drain()
     learn(call, JAZZ)
@@ -222,7 +267,9 @@ def test_what_could_not_be_extracted_waits_until_it_can(call: Client, service: S
     assert not blobs(service)
 
 
-def test_a_crash_right_after_the_commit_leaves_nothing_in_the_bucket(call: Client, service: Service) -> None:
+def test_a_crash_right_after_the_commit_leaves_nothing_in_the_bucket(
+    call: Client, service: Service
+) -> None:
     job = service.job(learn(call, TEA).json["job_id"])
     remove = service.blobs.remove
 

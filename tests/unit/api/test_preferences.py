@@ -1,4 +1,6 @@
-"""Preferences through the front door: set, read, listed, deleted; kept for ever, in contexts and found by recall."""
+"""Preferences through the front door: set, read, listed, deleted; kept for ever, in contexts and
+found by recall.
+"""
 
 import json
 import threading
@@ -25,7 +27,9 @@ def values(call: Client, user: str = "sarah") -> dict[str, Any]:
     return {row["key"]: row["value"] for row in rows}
 
 
-@pytest.mark.parametrize("value", [None, False, 0, 1.5, "", "Deutsch", [], {"answers": {"length": ["short"]}}])
+@pytest.mark.parametrize(
+    "value", [None, False, 0, 1.5, "", "Deutsch", [], {"answers": {"length": ["short"]}}]
+)
 def test_any_json_value_comes_back_as_it_was_set(call: Client, value: Any) -> None:
     made = put(call, "answers.Style", value)
     assert (made.status, made.json["value"]) == (201, value)
@@ -33,13 +37,17 @@ def test_any_json_value_comes_back_as_it_was_set(call: Client, value: Any) -> No
     assert call("GET", PREFERENCES).json == {"preferences": [made.json], "next_cursor": None}
 
 
-def test_a_newer_value_replaces_and_the_older_one_stays_in_the_history(call: Client, service: Service) -> None:
+def test_a_newer_value_replaces_and_the_older_one_stays_in_the_history(
+    call: Client, service: Service
+) -> None:
     first = put(call, "theme", "dark").json
     service.time.advance(60)
     assert put(call, "theme", "Dark").status == 201
     same = put(call, "theme", "Dark")
     assert (same.status, same.json["updated_at"]) == (200, "2026-01-01T00:01:00.000Z")
-    chain = call("GET", f"/v1/users/sarah/memories/{same.json['memory_id']}/history").json["versions"]
+    chain = call("GET", f"/v1/users/sarah/memories/{same.json['memory_id']}/history").json[
+        "versions"
+    ]
     assert [(row["data"], row["type"], row["version"]) for row in chain] == [
         ("Dark", "preference", 2), ("dark", "preference", 1)
     ]  # fmt: skip
@@ -64,7 +72,9 @@ def test_pages_join_to_the_whole_list(call: Client) -> None:
     call("PUT", PREFERENCES, {"preferences": {f"key-{number:02}": number for number in range(7)}})
     found, cursor = [], None
     while cursor != "":
-        page = call("GET", PREFERENCES, query={"limit": 3} | ({"cursor": cursor} if cursor else {})).json
+        page = call(
+            "GET", PREFERENCES, query={"limit": 3} | ({"cursor": cursor} if cursor else {})
+        ).json
         found += [row["value"] for row in page["preferences"]]
         cursor = page["next_cursor"] or ""
     assert found == list(range(7))
@@ -97,17 +107,23 @@ def test_they_never_expire_and_facts_do(call: Client, service: Service) -> None:
     call.save("likes tea")
     service.time.advance(400 * 24 * 3600)
     assert values(call) == {"theme": "dark"}
-    assert [row["type"] for row in call("GET", "/v1/users/sarah/memories").json["memories"]] == ["preference"]
+    assert [row["type"] for row in call("GET", "/v1/users/sarah/memories").json["memories"]] == [
+        "preference"
+    ]
 
 
-def test_a_context_has_a_line_for_each_and_recall_finds_them(call: Client, service: Service) -> None:
+def test_a_context_has_a_line_for_each_and_recall_finds_them(
+    call: Client, service: Service
+) -> None:
     put(call, "answer_language", "German & short")
     call.append("s", "Hello!")
     service.brought_up_to_date()
     context = call("GET", "/v1/sessions/s/context").json
     assert "\n- Preference answer_language: German &amp; short\n" in context["memory_prompt"]
     assert [row["type"] for row in context["extracted_facts"]] == ["preference"]
-    found = call("POST", "/v1/users/sarah/recall", {"query": "In which language shall I answer?"}).json["memories"]
+    found = call(
+        "POST", "/v1/users/sarah/recall", {"query": "In which language shall I answer?"}
+    ).json["memories"]
     assert [(row["type"], row["content"]) for row in found] == [
         ("preference", "Preference answer_language: German & short")
     ]
@@ -151,7 +167,9 @@ def test_erasing_the_user_erases_them(call: Client, service: Service) -> None:
         ({"value": {"deep": ["é" * 8_200]}}, "value"),
     ],
 )
-def test_a_value_that_is_missing_or_over_16_kb_is_named(call: Client, body: Any, field: str) -> None:
+def test_a_value_that_is_missing_or_over_16_kb_is_named(
+    call: Client, body: Any, field: str
+) -> None:
     refused = call("PUT", f"{PREFERENCES}/theme", body)
     assert (refused.status, refused.json["errors"][0]["field"]) == (422, field)
     assert values(call) == {}
@@ -240,7 +258,9 @@ def test_many_writers_at_once_do_not_pass_the_limit(
 def test_a_memory_of_this_type_is_made_and_changed_as_a_preference_alone(call: Client) -> None:
     assert call.save({"type": "preference", "content": "likes tea"}).status == 422
     memory_id = put(call, "theme", "dark").json["memory_id"]
-    refused = call("PATCH", f"/v1/users/sarah/memories/{memory_id}", {"content": "Preference theme: light"})
+    refused = call(
+        "PATCH", f"/v1/users/sarah/memories/{memory_id}", {"content": "Preference theme: light"}
+    )
     assert (refused.status, refused.json["code"]) == (409, "is_preference")
     assert values(call) == {"theme": "dark"}
 

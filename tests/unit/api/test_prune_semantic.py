@@ -1,4 +1,6 @@
-"""A window pruned by meaning keeps what matters most to the topic and the recent turns, in order, and says why."""
+"""A window pruned by meaning keeps what matters most to the topic and the recent turns, in order,
+and says why.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,23 @@ from tests.unit.conversations.validity import problems
 
 PATH = "/v1/sessions/s"
 START = FakeClock().now()
-TOPICS = ("The harbour of Genoa is old", "My dentist is Dr Molar", "Cats sleep all day", "I like green tea")
+TOPICS = (
+    "The harbour of Genoa is old",
+    "My dentist is Dr Molar",
+    "Cats sleep all day",
+    "I like green tea",
+)
 
 
 @pytest.fixture
 def talk(call: Client) -> Client:
-    memory = {"strategy": "delete", "count": 1, "max_tokens": 2_000, "extract": "manual", "blocks": []}
+    memory = {
+        "strategy": "delete",
+        "count": 1,
+        "max_tokens": 2_000,
+        "extract": "manual",
+        "blocks": [],
+    }
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "memory": memory})
     for number in range(12):
         said = [
@@ -34,11 +47,16 @@ def talk(call: Client) -> Client:
 
 def prune(call: Client, message: str | None = "When does my dentist open?", **more: Any) -> Any:
     asked = {"strategy": "semantic", "max_tokens": 500, "message": message, **more}
-    return call("POST", f"{PATH}/prune", {name: value for name, value in asked.items() if value is not None})
+    return call(
+        "POST", f"{PATH}/prune", {name: value for name, value in asked.items() if value is not None}
+    )
 
 
 def texts(call: Client, **query: object) -> list[str]:
-    return [str(each["content"])[:10] for each in call("GET", f"{PATH}/context", query=query).json["messages"]]
+    return [
+        str(each["content"])[:10]
+        for each in call("GET", f"{PATH}/context", query=query).json["messages"]
+    ]
 
 
 @pytest.mark.parametrize("has_vectors", [True, False])
@@ -124,7 +142,9 @@ def waits(service: Service) -> float:
     return (service.time.now() - START).total_seconds()
 
 
-def test_a_pruning_beside_an_ingest_waits_for_the_vectors_that_are_on_their_way(talk: Client, service: Service) -> None:
+def test_a_pruning_beside_an_ingest_waits_for_the_vectors_that_are_on_their_way(
+    talk: Client, service: Service
+) -> None:
     service.waiting.work = service.brought_up_to_date
     answer = prune(talk, "When do cats rest?").json
     assert answer["degraded"] == []
@@ -132,7 +152,9 @@ def test_a_pruning_beside_an_ingest_waits_for_the_vectors_that_are_on_their_way(
     assert 0 < waits(service) <= 3
 
 
-def test_where_vectors_do_not_come_in_time_the_answer_says_so(talk: Client, service: Service) -> None:
+def test_where_vectors_do_not_come_in_time_the_answer_says_so(
+    talk: Client, service: Service
+) -> None:
     answer = prune(talk).json
     assert (answer["state"], answer["degraded"]) == ("done", ["vector"])
     assert 3 <= waits(service) <= 4
@@ -145,7 +167,9 @@ def test_one_message_without_a_vector_is_enough_to_say_so(talk: Client, service:
     assert prune(talk).json["degraded"] == ["vector"]
 
 
-def test_nobody_waits_for_a_message_that_was_stored_long_ago(talk: Client, service: Service) -> None:
+def test_nobody_waits_for_a_message_that_was_stored_long_ago(
+    talk: Client, service: Service
+) -> None:
     service.time.sleep(120)
     service.waiting.work = service.brought_up_to_date
     assert prune(talk).json["degraded"] == ["vector"]
@@ -162,7 +186,10 @@ def test_turns_that_stay_anyway_need_no_vectors(talk: Client, service: Service) 
 def test_each_message_of_a_long_session_is_compared(talk: Client, service: Service) -> None:
     for number in range(22):
         service.time.sleep(1)
-        said = [{"role": "user", "content": f"{TOPICS[each % 4]}, {number} {each}"} for each in range(48)]
+        said = [
+            {"role": "user", "content": f"{TOPICS[each % 4]}, {number} {each}"}
+            for each in range(48)
+        ]
         assert talk("POST", f"{PATH}/messages", {"messages": said}).status == 201
     service.brought_up_to_date()
     messages = list(service.sessions.messages(service.session(), first=1, last=service.head().seq))

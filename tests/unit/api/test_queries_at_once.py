@@ -1,4 +1,6 @@
-"""Queries in Cypher hold a function and its processor: few of a tenant run at the same time, however many are sent."""
+"""Queries in Cypher hold a function and its processor: few of a tenant run at the same time,
+however many are sent.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def engine(service: Service) -> CountedEngine:
 
 def process(service: Service, *, tenant: str = "acme") -> Client:
     """The function in a process of its own: each serves one request at a time."""
-    return Client(HttpApp(lambda: service.memories_app, MEMORY_OPERATIONS), tenant=tenant, scopes="read")
+    return Client(
+        HttpApp(lambda: service.memories_app, MEMORY_OPERATIONS), tenant=tenant, scopes="read"
+    )
 
 
 def asked(client: Client, **body: Any) -> Answer:
@@ -59,7 +63,9 @@ def asked(client: Client, **body: Any) -> Answer:
 
 @contextmanager
 def held(service: Service) -> Iterator[list[Answer]]:
-    """Functions elsewhere run as many queries as may run. Gives the answers to ten more; then the others end."""
+    """Functions elsewhere run as many queries as may run. Gives the answers to ten more; then the
+    others end.
+    """
     calls, tenant = service.stores.calls, Scope("acme")
     places = [place_to_query(calls, tenant, clock=service.clock) for _ in range(QUERIES_AT_ONCE)]
     yield [asked(process(service)) for _ in range(10)]
@@ -67,17 +73,23 @@ def held(service: Service) -> Iterator[list[Answer]]:
         give_back(calls, place)
 
 
-def test_of_twelve_queries_two_run_and_the_others_are_to_come_again(service: Service, engine: CountedEngine) -> None:
+def test_of_twelve_queries_two_run_and_the_others_are_to_come_again(
+    service: Service, engine: CountedEngine
+) -> None:
     with held(service) as refused:
         assert {each.status for each in refused} == {HTTPStatus.TOO_MANY_REQUESTS}
         assert {each.json["code"] for each in refused} == {"too_many_queries"}
-        assert all(int(each.headers["Retry-After"]) > 0 and each.json["retryable"] for each in refused)
+        assert all(
+            int(each.headers["Retry-After"]) > 0 and each.json["retryable"] for each in refused
+        )
         assert refused[0].json["limit"]["most"] == QUERIES_AT_ONCE
         assert engine.ran == 0
     assert asked(process(service)).status == HTTPStatus.OK, "their places are given back"
 
 
-def test_another_tenant_is_answered_beside_them_and_queries_too(service: Service, engine: CountedEngine) -> None:
+def test_another_tenant_is_answered_beside_them_and_queries_too(
+    service: Service, engine: CountedEngine
+) -> None:
     other = process(service, tenant="other")
     with held(service):
         recalled = other("POST", "/v1/users/sarah/recall", {"query": "tea"})
@@ -125,7 +137,9 @@ def test_while_the_places_can_t_be_read_nobody_queries(service: Service) -> None
 def test_of_many_that_ask_at_once_exactly_as_many_as_may_get_a_place(service: Service) -> None:
     def take(_: int) -> bool:
         try:
-            return place_to_query(service.stores.calls, Scope("acme"), clock=service.clock) is not None
+            return (
+                place_to_query(service.stores.calls, Scope("acme"), clock=service.clock) is not None
+            )
         except LimitReached:
             return False
 

@@ -1,4 +1,6 @@
-"""Recall, search and the tool through the front door: sources, filters, degrading, and nobody else's memories."""
+"""Recall, search and the tool through the front door: sources, filters, degrading, and nobody
+else's memories.
+"""
 
 from typing import Any
 
@@ -27,17 +29,34 @@ def contents(answer: Answer) -> list[str]:
 @pytest.fixture
 def sarah(call: Client, service: Service) -> Client:
     """Sarah's memory: where she works, twice, a race that she ran, and what she said of it."""
-    call.save({"type": "fact", "content": "Sarah works at Acme", "topic_key": "employer", "subject": "Sarah"})
+    call.save(
+        {
+            "type": "fact",
+            "content": "Sarah works at Acme",
+            "topic_key": "employer",
+            "subject": "Sarah",
+        }
+    )
     service.time.advance(60)
     call.save(
-        {"type": "fact", "content": "Sarah works at Globex", "topic_key": "employer", "subject": "Sarah"},
+        {
+            "type": "fact",
+            "content": "Sarah works at Globex",
+            "topic_key": "employer",
+            "subject": "Sarah",
+        },
         {
             "type": "event",
             "content": "Sarah ran a marathon in Berlin",
             "importance": 0.9,
             "agent_id": "coach",
             "metadata": {"sport": "running"},
-            "source": {"session_id": "runs", "message_ids": ["m1"], "seqs": [3], "quote": "I ran it in Berlin"},
+            "source": {
+                "session_id": "runs",
+                "message_ids": ["m1"],
+                "seqs": [3],
+                "quote": "I ran it in Berlin",
+            },
         },
     )
     call.append("talk", "My dentist is called Molar.")
@@ -52,9 +71,18 @@ def test_a_memory_comes_back_with_its_score_and_source(sarah: Client) -> None:
     assert (first["type"], first["content"]) == ("event", "Sarah ran a marathon in Berlin")
     assert first["score"] > 0
     assert {"keyword", "vector"} <= set(first["found_by"])
-    source = {"session_id": "runs", "message_ids": ["m1"], "seqs": [3], "quote": "I ran it in Berlin"}
+    source = {
+        "session_id": "runs",
+        "message_ids": ["m1"],
+        "seqs": [3],
+        "quote": "I ran it in Berlin",
+    }
     assert first["source"] == {**source, "text": None}
-    assert (answer.json["answer"], answer.json["citations"], answer.json["degraded"]) == (None, [], [])
+    assert (answer.json["answer"], answer.json["citations"], answer.json["degraded"]) == (
+        None,
+        [],
+        [],
+    )
     assert "trace" not in answer.json
 
 
@@ -76,7 +104,9 @@ def test_a_recall_gives_its_memories_as_text_with_similarity_where_asked(sarah: 
     assert plain["context"] == "[User Memory]\n- Sarah ran a marathon in Berlin (2026-01-01)"
     assert [row["content"] for row in plain["memories"]] == ["Sarah ran a marathon in Berlin"]
     scored = recall(sarah, "marathon in Berlin", k=1, format="context", similarity=True).json
-    assert scored["context"] == f"{plain['context']} (similarity {scored['memories'][0]['score']:.2f})"
+    assert (
+        scored["context"] == f"{plain['context']} (similarity {scored['memories'][0]['score']:.2f})"
+    )
     said = recall(sarah, "Who is my dentist?", format="context").json["context"]
     assert "- Sarah, 2026-01-01: My dentist is called Molar." in said.splitlines()
     nothing = recall(sarah, "What is the capital of France?", user="bob", format="context").json
@@ -87,7 +117,11 @@ def test_a_recall_gives_its_memories_as_text_with_similarity_where_asked(sarah: 
 
 def test_a_message_comes_back_with_its_own_number(sarah: Client) -> None:
     (row,) = [row for row in recall(sarah, "dentist").json["memories"] if row["type"] == "message"]
-    assert (row["content"], row["role"], row["source"]["session_id"]) == ("My dentist is called Molar.", "user", "talk")
+    assert (row["content"], row["role"], row["source"]["session_id"]) == (
+        "My dentist is called Molar.",
+        "user",
+        "talk",
+    )
     assert row["source"]["seqs"] == [1]
 
 
@@ -101,7 +135,11 @@ def test_what_was_corrected_is_not_given_as_current(sarah: Client) -> None:
 
 def test_nothing_near_is_an_empty_answer(sarah: Client) -> None:
     answer = recall(sarah, "quantum chromodynamics", answer=True)
-    assert (answer.json["memories"], answer.json["answer"], answer.json["citations"]) == ([], "", [])
+    assert (answer.json["memories"], answer.json["answer"], answer.json["citations"]) == (
+        [],
+        "",
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +170,11 @@ def test_an_answer_cites_what_it_rests_on(sarah: Client, service: Service) -> No
     event = recall(sarah, "marathon").json["memories"][0]["id"]
     service.answerer = ScriptedAnswers([cited("In Berlin.", "m1")])
     answer = recall(sarah, "Where did Sarah run the marathon?", answer=True).json
-    assert (answer["answer"], answer["citations"], answer["method"]) == ("In Berlin.", [event], "model")
+    assert (answer["answer"], answer["citations"], answer["method"]) == (
+        "In Berlin.",
+        [event],
+        "model",
+    )
     assert answer["usage"] == {"model_calls": 1, "tokens_in": 10, "tokens_out": 5, "cost_usd": None}
 
 
@@ -168,7 +210,11 @@ def test_nobody_elses_memory_answers(sarah: Client, service: Service) -> None:
     sarah.save("Bob works at Initech", user="bob")
     service.brought_up_to_date()
     for who, user in ((sarah, "bob"), (other, "sarah"), (sarah, "nobody")):
-        assert not [text for text in contents(recall(who, "Where does Sarah work?", user=user)) if "Sarah" in text]
+        assert not [
+            text
+            for text in contents(recall(who, "Where does Sarah work?", user=user))
+            if "Sarah" in text
+        ]
 
 
 @pytest.mark.parametrize("mode", ["keyword", "vector"])
@@ -209,14 +255,18 @@ def test_nothing_stands_in_for_a_retriever_that_fails(sarah: Client, service: Se
     ],
 )
 @pytest.mark.parametrize("path", [RECALL, SEARCH])
-def test_what_breaks_the_schema_is_422_and_named(sarah: Client, path: str, body: dict[str, Any], field: str) -> None:
+def test_what_breaks_the_schema_is_422_and_named(
+    sarah: Client, path: str, body: dict[str, Any], field: str
+) -> None:
     more = {"mode": "keyword"} if path == SEARCH else {}
     answer = sarah("POST", path, {**more, **body})
     assert answer.status == 422
     assert field in [error["field"] for error in answer.json["errors"]]
 
 
-@pytest.mark.parametrize("body", [{"as_of": "yesterday"}, {"known_at": 5}, {"answer": "yes"}, {"max_tokens": 0}])
+@pytest.mark.parametrize(
+    "body", [{"as_of": "yesterday"}, {"known_at": 5}, {"answer": "yes"}, {"max_tokens": 0}]
+)
 def test_a_wrong_field_of_a_recall_is_422(sarah: Client, body: dict[str, Any]) -> None:
     answer = recall(sarah, "x", **body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, next(iter(body)))
@@ -234,7 +284,10 @@ def test_a_wrong_field_of_a_recall_is_422(sarah: Client, body: dict[str, Any]) -
     ],
 )
 def test_a_query_in_a_query_language_is_words(sarah: Client, query: str) -> None:
-    for answer in (recall(sarah, query), sarah("POST", SEARCH, {"query": query, "mode": "keyword"})):
+    for answer in (
+        recall(sarah, query),
+        sarah("POST", SEARCH, {"query": query, "mode": "keyword"}),
+    ):
         assert answer.status == 200
         assert all("Bob" not in text for text in contents(answer))
 
@@ -245,7 +298,9 @@ def test_the_tools_are_those_that_the_caller_may_call(call: Client, service: Ser
     (anthropic,) = reader("GET", "/v1/tools", query={"format": "anthropic"}).json["tools"]
     assert openai["function"]["name"] == anthropic["name"] == "search_memory_tool"
     assert openai["function"]["parameters"] == anthropic["input_schema"]
-    assert openai["function"]["description"].startswith("Search and recall relevant memories about the user.")
+    assert openai["function"]["description"].startswith(
+        "Search and recall relevant memories about the user."
+    )
     refused = call("GET", "/v1/tools", query={"format": "cohere"})
     assert (refused.status, refused.json["errors"][0]["field"]) == (422, "format")
     tools = call("GET", "/v1/tools", query={"format": "mcp"}).json["tools"]
@@ -253,8 +308,14 @@ def test_the_tools_are_those_that_the_caller_may_call(call: Client, service: Ser
     asked = {"arguments": {"content": "Likes tea"}}
     answer = reader("POST", "/v1/users/sarah/tools/remember", asked)
     assert (answer.status, answer.json["code"]) == (403, "missing_scope")
-    assert call("POST", "/v1/users/sarah/tools/remember", asked).json["content"].endswith("Remembered.")
-    assert [memory["content"] for memory in call("GET", "/v1/users/sarah/memories").json["memories"]] == ["Likes tea"]
+    assert (
+        call("POST", "/v1/users/sarah/tools/remember", asked)
+        .json["content"]
+        .endswith("Remembered.")
+    )
+    assert [
+        memory["content"] for memory in call("GET", "/v1/users/sarah/memories").json["memories"]
+    ] == ["Likes tea"]
 
 
 @pytest.mark.parametrize("arguments", [{"query": "marathon"}, '{"query": "marathon"}'])
@@ -263,7 +324,13 @@ def test_the_tools_answer_can_be_appended_as_it_is(sarah: Client, arguments: obj
     assert (message["role"], message["tool_call_id"]) == ("tool", "call_1")
     assert message["content"].startswith("[User Memory]\n- ")
     assert "marathon in Berlin" in message["content"]
-    calls = [{"id": "call_1", "type": "function", "function": {"name": "search_memory_tool", "arguments": "{}"}}]
+    calls = [
+        {
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": "search_memory_tool", "arguments": "{}"},
+        }
+    ]
     messages = [{"role": "assistant", "tool_calls": calls}, message]
     assert sarah("POST", "/v1/sessions/talk/messages", {"messages": messages}).status == 201
 
@@ -271,12 +338,16 @@ def test_the_tools_answer_can_be_appended_as_it_is(sarah: Client, arguments: obj
 def test_a_tool_call_searches_the_memory_of_the_path_alone(sarah: Client, service: Service) -> None:
     sarah.save("Bob ran a marathon too", user="bob")
     service.brought_up_to_date()
-    message = sarah("POST", TOOL, {"arguments": {"query": "marathon", "user_id": "bob", "tenant": "other"}}).json
+    message = sarah(
+        "POST", TOOL, {"arguments": {"query": "marathon", "user_id": "bob", "tenant": "other"}}
+    ).json
     assert "Bob" not in message["content"]
 
 
 @pytest.mark.parametrize("arguments", ["", "{", "[]", '{"q": 1}', {}, {"query": ""}, {"query": 5}])
-def test_arguments_of_no_use_are_answered_so_that_the_model_can_call_again(sarah: Client, arguments: object) -> None:
+def test_arguments_of_no_use_are_answered_so_that_the_model_can_call_again(
+    sarah: Client, arguments: object
+) -> None:
     answer = sarah("POST", TOOL, {"arguments": arguments, "tool_call_id": "c"})
     assert answer.status == 200
     assert "can't be used" in answer.json["content"]
@@ -312,7 +383,9 @@ def test_looking_needs_the_scope_read_alone(sarah: Client, service: Service) -> 
     ]
     for method, path, body in reads:
         assert service.client(scopes="read")(method, path, body).status == 200, path
-        assert service.client(scopes="write")(method, path, body).json["code"] == "missing_scope", path
+        assert service.client(scopes="write")(method, path, body).json["code"] == "missing_scope", (
+            path
+        )
 
 
 # The tool, again and again
@@ -322,13 +395,21 @@ ANSWER = "You live in Hamburg and your dog is called Rex."
 
 
 def ask_through_the_tool(call: Client, session: str) -> list[str]:
-    """The lines of the tool's answer, in a session in which the user asks and the assistant answers by it."""
+    """The lines of the tool's answer, in a session in which the user asks and the assistant answers
+    by it.
+    """
     arguments = '{"query": "user\'s home city and dog\'s name"}'
-    wanted = {"id": "c1", "type": "function", "function": {"name": "search_memory_tool", "arguments": arguments}}
+    wanted = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "search_memory_tool", "arguments": arguments},
+    }
     asks = {"role": "assistant", "content": "One moment.", "tool_calls": [wanted]}
     said = {"user_id": "sarah", "messages": [{"role": "user", "content": ASKED}, asks]}
     assert call("POST", f"/v1/sessions/{session}/messages", said).status == 201
-    result = call("POST", TOOL, {"arguments": arguments, "tool_call_id": "c1", "session_id": session, "k": 50})
+    result = call(
+        "POST", TOOL, {"arguments": arguments, "tool_call_id": "c1", "session_id": session, "k": 50}
+    )
     assert result.status == 200
     answered = {"messages": [result.json, {"role": "assistant", "content": ANSWER}]}
     assert call("POST", f"/v1/sessions/{session}/messages", answered).status == 201
@@ -336,7 +417,9 @@ def ask_through_the_tool(call: Client, session: str) -> list[str]:
     return [line.partition(" (")[0] for line in result.json["content"].splitlines()[1:]]
 
 
-def test_the_same_question_in_four_sessions_in_a_row_finds_the_memories_first(call: Client, service: Service) -> None:
+def test_the_same_question_in_four_sessions_in_a_row_finds_the_memories_first(
+    call: Client, service: Service
+) -> None:
     service.embedder = Meanings()
     service.extractor = PatternExtractor()
     service.wire_workers()
@@ -347,7 +430,10 @@ def test_the_same_question_in_four_sessions_in_a_row_finds_the_memories_first(ca
         service.brought_up_to_date()
         service.time.advance(24 * 3600)
         lines = ask_through_the_tool(call, session)
-        facts = ["- Sarah, 2026-01-01: I live in Hamburg.", "- Sarah, 2026-01-01: My dog is called Rex."]
+        facts = [
+            "- Sarah, 2026-01-01: I live in Hamburg.",
+            "- Sarah, 2026-01-01: My dog is called Rex.",
+        ]
         assert sorted(lines[:2]) == facts, session
         echoes = ("search_memory_tool", "home city", ASKED, ANSWER)
         assert not [line for line in lines if any(echo in line for echo in echoes)], session

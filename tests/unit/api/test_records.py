@@ -1,4 +1,6 @@
-"""The edge of the functions behind stream and queues: which records failed, when they come again, and who is told."""
+"""The edge of the functions behind stream and queues: which records failed, when they come again,
+and who is told.
+"""
 
 import json
 from dataclasses import dataclass, field
@@ -14,7 +16,13 @@ from palimpsest.jobs import steps
 from palimpsest.jobs.attempts import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.observability import logger
-from palimpsest.workers.batches import LONGEST_BACKOFF, LONGEST_RETRY_AFTER, backoff, stream_batch, work_batch
+from palimpsest.workers.batches import (
+    LONGEST_BACKOFF,
+    LONGEST_RETRY_AFTER,
+    backoff,
+    stream_batch,
+    work_batch,
+)
 from palimpsest.workers.dispatch import Dispatch
 
 from tests.doubles.queues import InMemoryQueues
@@ -66,15 +74,24 @@ class Worker:
 
 
 def message(number: int = 1, *, receives: int = 1, body: str | None = None) -> dict[str, Any]:
-    sample: dict[str, Any] = json.loads((ROOT / "events/summarize/job.json").read_text())["Records"][0]
+    sample: dict[str, Any] = json.loads((ROOT / "events/summarize/job.json").read_text())[
+        "Records"
+    ][0]
     notice = {"tenant": NOTICE.tenant, "job_id": NOTICE.job_id, "kind": NOTICE.kind}
     attributes = {**sample["attributes"], "ApproximateReceiveCount": str(receives)}
-    return {**sample, "messageId": f"m{number}", "attributes": attributes, "body": body or json.dumps(notice)}
+    return {
+        **sample,
+        "messageId": f"m{number}",
+        "attributes": attributes,
+        "body": body or json.dumps(notice),
+    }
 
 
 def change(number: int, *, kind: str = "summarize") -> dict[str, Any]:
     """A stream record that inserts a job."""
-    sample: dict[str, Any] = json.loads((ROOT / "events/dispatch/jobs.json").read_text())["Records"][0]
+    sample: dict[str, Any] = json.loads((ROOT / "events/dispatch/jobs.json").read_text())[
+        "Records"
+    ][0]
     image = sample["dynamodb"]["NewImage"]
     image["pk"]["S"] = sample["dynamodb"]["Keys"]["pk"]["S"] = f"acme#job#job_{number}"
     image["kind"]["S"] = kind
@@ -98,9 +115,13 @@ def log(monkeypatch: pytest.MonkeyPatch) -> StringIO:
 
 def test_one_bad_record_of_ten_is_parked_and_the_other_nine_go_on() -> None:
     queues = InMemoryQueues()
-    records = [change(number, kind="unknown" if number == 4 else "summarize") for number in range(10)]
+    records = [
+        change(number, kind="unknown" if number == 4 else "summarize") for number in range(10)
+    ]
     assert streamed(*records, queues=queues) == []
-    assert [notice.job_id for notice in queues.sent] == [f"job_{number}" for number in range(10) if number != 4]
+    assert [notice.job_id for notice in queues.sent] == [
+        f"job_{number}" for number in range(10) if number != 4
+    ]
     [parked] = queues.parked
     assert json.loads(parked)["keys"]["pk"] == {"S": "acme#job#job_4"}
 
@@ -124,7 +145,10 @@ def test_a_record_that_makes_no_sense_is_parked_by_its_keys_alone(image: dict[st
     record["dynamodb"]["NewImage"] = {**image, "text": {"S": SECRET}}
     assert streamed(record, queues=queues) == []
     assert queues.sent == []
-    assert json.loads(queues.parked[0]) == {"event_id": record["eventID"], "keys": record["dynamodb"]["Keys"]}
+    assert json.loads(queues.parked[0]) == {
+        "event_id": record["eventID"],
+        "keys": record["dynamodb"]["Keys"],
+    }
 
 
 def test_a_record_without_anything_is_parked_too() -> None:
@@ -145,7 +169,12 @@ def test_a_stream_whose_queues_are_down_comes_again_from_where_it_stopped() -> N
 def test_a_step_that_is_done_leaves_nothing_to_do() -> None:
     worker = Worker()
     assert worker.receive(message()) == []
-    assert (worker.done, worker.hidden, worker.given_up, worker.left) == ([NOTICE], [], [], [NOTICE])
+    assert (worker.done, worker.hidden, worker.given_up, worker.left) == (
+        [NOTICE],
+        [],
+        [],
+        [NOTICE],
+    )
 
 
 def test_a_step_is_done_although_its_place_in_the_queue_can_not_be_left() -> None:
@@ -157,7 +186,9 @@ def test_a_step_is_done_although_its_place_in_the_queue_can_not_be_left() -> Non
 def test_only_the_message_that_failed_comes_again() -> None:
     worker = Worker()
     bad = message(4, body="no notice")
-    assert worker.receive(*(bad if number == 4 else message(number) for number in range(10))) == ["m4"]
+    assert worker.receive(*(bad if number == 4 else message(number) for number in range(10))) == [
+        "m4"
+    ]
     assert len(worker.done) == 9
 
 
@@ -174,7 +205,9 @@ def test_a_store_that_does_not_answer_keeps_no_message_from_waiting() -> None:
     assert len(worker.hidden) == 2
 
 
-@pytest.mark.parametrize(("asked", "waits"), [(0.0, 1), (0.2, 1), (-5.0, 1), (86_400.0, LONGEST_RETRY_AFTER)])
+@pytest.mark.parametrize(
+    ("asked", "waits"), [(0.0, 1), (0.2, 1), (-5.0, 1), (86_400.0, LONGEST_RETRY_AFTER)]
+)
 def test_no_provider_can_ask_for_a_hot_loop_or_for_ever(asked: float, waits: int) -> None:
     assert backoff(ModelUnavailable("busy", retry_after=asked), receives=1) == waits
 
@@ -193,14 +226,17 @@ def test_a_job_fails_with_the_last_receive_of_its_message_and_not_before(receive
     assert worker.receive(message(receives=receives)) == ["m1"]
     assert worker.given_up == ([(NOTICE, "model_unavailable")] if receives == MAX_RECEIVES else [])
     assert (worker.hidden == [0]) is (receives == MAX_RECEIVES)
-    assert worker.left == ([NOTICE] if receives == MAX_RECEIVES else [])  # until then it keeps its place
+    assert worker.left == (
+        [NOTICE] if receives == MAX_RECEIVES else []
+    )  # until then it keeps its place
 
 
 UNKNOWN = '{"tenant": "acme", "job_id": "job_1", "kind": "summarize", "priority": 3}'
 
 
 @pytest.mark.parametrize(
-    "body", ["", "{", "[]", "null", '"x"', "{}", '{"kind": "summarize"}', '{"kind": "rm -rf"}', UNKNOWN]
+    "body",
+    ["", "{", "[]", "null", '"x"', "{}", '{"kind": "summarize"}', '{"kind": "rm -rf"}', UNKNOWN],
 )
 def test_a_message_that_names_no_job_goes_to_the_dead_letters_without_waiting(body: str) -> None:
     worker = Worker()

@@ -1,4 +1,6 @@
-"""A redacted message keeps its place, and its old text is nowhere once the receipt says so, whatever was under way."""
+"""A redacted message keeps its place, and its old text is nowhere once the receipt says so,
+whatever was under way.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Quotes(RecordingSummarizer):
 
     meanwhile: Redacting | None = None
 
-    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+    def summarize(
+        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+    ) -> Summary:
         summary = super().summarize(messages, wanted, previous=previous)
         said = " ".join(text_of(message.chat) for message in messages)
         _once(self)
@@ -86,7 +90,12 @@ def everything(call: Client, service: Service, folder: Path) -> Iterator[str]:
     for tenant, session in service.sessions.state.partitions:
         found = service.sessions.state.partitions[tenant, session]
         yield repr(
-            (found.head, found.settings, list(found.messages.between(0, 99)), list(found.compactions.between(0, 99)))
+            (
+                found.head,
+                found.settings,
+                list(found.messages.between(0, 99)),
+                list(found.compactions.between(0, 99)),
+            )
         )
     yield repr(service.all_jobs())
     yield indexed(folder)
@@ -105,7 +114,9 @@ def index_changes(service: Service) -> None:
 def is_gone(call: Client, service: Service, folder: Path) -> bool:
     service.drain()
     index_changes(service)
-    found = call("POST", "/v1/users/sarah/memories/search", {"query": SECRET, "mode": "keyword"}).json["memories"]
+    found = call(
+        "POST", "/v1/users/sarah/memories/search", {"query": SECRET, "mode": "keyword"}
+    ).json["memories"]
     return not found and not any(SECRET in text for text in everything(call, service, folder))
 
 
@@ -116,8 +127,12 @@ def test_a_redacted_message_keeps_its_place_and_says_so(call: Client, service: S
     assert (answer.status, answer.json["session_id"]) == (202, "s")
     row = call("GET", f"{PATH}/3").json
     assert {name: row[name] for name in ("id", "seq", "role", "content", "metadata")} == {
-        "id": before["id"], "seq": 3, "role": "user", "content": "My card is [redacted]", "metadata": {"by": "dpo"},
-    }  # fmt: skip
+        "id": before["id"],
+        "seq": 3,
+        "role": "user",
+        "content": "My card is [redacted]",
+        "metadata": {"by": "dpo"},
+    }
     assert row["redacted_at"]
     assert "redacted_at" not in before
     context = call("GET", "/v1/sessions/s/context").json
@@ -127,12 +142,20 @@ def test_a_redacted_message_keeps_its_place_and_says_so(call: Client, service: S
     service.drain()
     index_changes(service)
     job = call("GET", f"/v1/jobs/{answer.json['job_id']}").json
-    assert (job["kind"], job["state"], job["receipt"]["memories"]) == ("redact", "done", {"state": "done", "count": 0})
+    assert (job["kind"], job["state"], job["receipt"]["memories"]) == (
+        "redact",
+        "done",
+        {"state": "done", "count": 0},
+    )
     assert [message["seq"] for message in call("GET", PATH).json["messages"]] == [1, 2, 3, 4]
 
 
 def test_whatever_a_message_said_beside_its_text_goes_too(call: Client) -> None:
-    tool = {"id": "a", "type": "function", "function": {"name": "pay", "arguments": json.dumps({"card": SECRET})}}
+    tool = {
+        "id": "a",
+        "type": "function",
+        "function": {"name": "pay", "arguments": json.dumps({"card": SECRET})},
+    }
     said = {
         "role": "assistant",
         "content": [{"type": "thinking", "thinking": SECRET}],
@@ -154,11 +177,15 @@ def test_whatever_a_message_said_beside_its_text_goes_too(call: Client) -> None:
     assert shown[2]["tool_calls"][0]["function"] == {"name": "pay", "arguments": "{}"}
     assert SECRET not in call("GET", "/v1/sessions/s").text
     assert call("GET", f"{PATH}/4").json["item"] == {"type": "reasoning", "text": "[redacted]"}
-    assert call("GET", "/v1/sessions/s").json["window"]["tokens"] == context.json["tokens"]["context"]
+    assert (
+        call("GET", "/v1/sessions/s").json["window"]["tokens"] == context.json["tokens"]["context"]
+    )
 
 
 @pytest.mark.parametrize("seq", [0, 3, 99])
-def test_a_message_that_is_not_there_can_not_be_redacted(call: Client, service: Service, seq: int) -> None:
+def test_a_message_that_is_not_there_can_not_be_redacted(
+    call: Client, service: Service, seq: int
+) -> None:
     begun(call, "Hello")
     assert redact(call, seq).status == (422 if seq == 0 else 404)
     assert redact(call, 1, " ").status == 422
@@ -176,7 +203,11 @@ def test_summaries_and_memories_of_the_old_text_are_taken_back_and_made_anew(
     call("POST", "/v1/sessions/s/extract", {})
     service.drain()
     service.brought_up_to_date()
-    call("POST", "/v1/sessions/s/messages", {"messages": [{"role": "user", "content": "fact[card]: none"}]})
+    call(
+        "POST",
+        "/v1/sessions/s/messages",
+        {"messages": [{"role": "user", "content": "fact[card]: none"}]},
+    )
     call("POST", "/v1/sessions/s/extract", {})
     service.drain()
     assert SECRET in call("GET", "/v1/sessions/s/compactions").text
@@ -190,7 +221,9 @@ def test_summaries_and_memories_of_the_old_text_are_taken_back_and_made_anew(
     assert receipt["summaries"]["count"] >= 1
     assert service.contents() == ["Rome", "none"]
     again = call("GET", "/v1/sessions/s/context").json
-    (summary,) = [each["content"] for each in again["messages"] if "CONVERSATION SUMMARY" in each["content"]]
+    (summary,) = [
+        each["content"] for each in again["messages"] if "CONVERSATION SUMMARY" in each["content"]
+    ]
     assert "[redacted]" in summary  # it was made anew
     assert again["omitted"] is None
 
@@ -254,7 +287,10 @@ def test_a_redaction_is_done_when_the_index_holds_nothing_of_what_it_removed(
     job = redact(call, 1).json["job_id"]
     service.drain()
     shown = call("GET", f"/v1/jobs/{job}").json
-    assert (shown["state"], shown["receipt"]["memories"]) == ("running", {"state": "done", "count": 1})
+    assert (shown["state"], shown["receipt"]["memories"]) == (
+        "running",
+        {"state": "done", "count": 1},
+    )
     assert shown["receipt"]["index"] == {"state": "pending"}
     assert SECRET in indexed(tmp_path)
     told = tuple(service.sent_again.changes)  # whatever becomes of the stream's records
@@ -288,7 +324,9 @@ def test_a_redaction_whose_message_to_the_index_is_lost_is_begun_again(
     assert is_gone(call, service, tmp_path)
 
 
-def test_a_redaction_that_is_repeated_and_a_memory_with_another_source(call: Client, service: Service) -> None:
+def test_a_redaction_that_is_repeated_and_a_memory_with_another_source(
+    call: Client, service: Service
+) -> None:
     begun(call, "fact: likes tea")
     call(
         "POST",

@@ -1,4 +1,6 @@
-"""How long a session and what is extracted from it are kept, as the session itself says it by kind."""
+"""How long a session and what is extracted from it are kept, as the session itself says it by
+kind.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ MEMORIES = "/v1/users/sarah/memories"
 
 def begin(call: Client, *, session: str = "own", retention: Any = None, **more: Any) -> Any:
     memory = {} if retention is None else {"retention": retention}
-    body = {"session_id": session, "user_id": "sarah", "memory": {"extract": "manual", **memory}, **more}
+    body = {
+        "session_id": session,
+        "user_id": "sarah",
+        "memory": {"extract": "manual", **memory},
+        **more,
+    }
     return call("POST", "/v1/sessions", body)
 
 
@@ -27,18 +34,24 @@ def say(call: Client, service: Service, *texts: str, session: str = "own") -> No
 
 
 def known(call: Client) -> list[str]:
-    return sorted(each["content"] for each in call("GET", MEMORIES, query={"limit": 100}).json["memories"])
+    return sorted(
+        each["content"] for each in call("GET", MEMORIES, query={"limit": 100}).json["memories"]
+    )
 
 
 def days(service: Service) -> dict[str, int | None]:
     """After how many days from when it was last confirmed each record expires."""
     return {
-        each.content: None if each.expires_at is None else (each.expires_at - (each.confirmed_at or 0)) // DAY
+        each.content: None
+        if each.expires_at is None
+        else (each.expires_at - (each.confirmed_at or 0)) // DAY
         for each in service.records()
     }
 
 
-def test_what_is_extracted_from_a_session_expires_by_the_sessions_own_setting(call: Client, service: Service) -> None:
+def test_what_is_extracted_from_a_session_expires_by_the_sessions_own_setting(
+    call: Client, service: Service
+) -> None:
     begin(call, retention={"facts": "10d"})
     begin(call, session="usual")
     say(call, service, "fact: lives in Ulm")
@@ -64,7 +77,9 @@ def test_it_may_be_kept_longer_than_its_session_and_than_the_tenant_keeps_it(
     assert known(call) == ["lives in Ulm"]
 
 
-def test_a_kind_that_the_session_does_not_name_is_kept_as_the_tenant_says(call: Client, service: Service) -> None:
+def test_a_kind_that_the_session_does_not_name_is_kept_as_the_tenant_says(
+    call: Client, service: Service
+) -> None:
     begin(call, retention={"events": "10d"})
     say(call, service, "fact: lives in Ulm")
     assert days(service) == {"lives in Ulm": 365}
@@ -95,7 +110,9 @@ def test_a_later_change_reaches_what_was_extracted_before(call: Client, service:
     assert known(call) == ["Saved by hand.", "works in Rome"]
 
 
-def test_of_two_changes_the_later_one_holds_in_whatever_order_their_jobs_run(call: Client, service: Service) -> None:
+def test_of_two_changes_the_later_one_holds_in_whatever_order_their_jobs_run(
+    call: Client, service: Service
+) -> None:
     begin(call)
     say(call, service, "fact: lives in Ulm")
     for kept in ("10d", "20d"):
@@ -123,7 +140,9 @@ def test_a_change_of_the_tenants_leaves_a_sessions_own_days(call: Client, servic
     assert days(service) == {"lives in Ulm": 10, "works in Rome": 90}
 
 
-def test_what_two_sessions_say_is_kept_by_the_longer_of_their_settings(call: Client, service: Service) -> None:
+def test_what_two_sessions_say_is_kept_by_the_longer_of_their_settings(
+    call: Client, service: Service
+) -> None:
     for session, kept in (("short", "10d"), ("own", "30d"), ("shorter", "5d")):
         begin(call, session=session, retention={"facts": kept})
         say(call, service, "fact: lives in Ulm", session=session)
@@ -148,14 +167,21 @@ def test_a_session_that_was_begun_again_under_its_id_changes_nothing_of_the_one_
 
 
 def test_conversations_are_the_days_of_the_session_itself(call: Client, service: Service) -> None:
-    assert begin(call, retention={"conversations": "90d", "facts": "2y"}).json["retention_days"] == 90
+    assert (
+        begin(call, retention={"conversations": "90d", "facts": "2y"}).json["retention_days"] == 90
+    )
     shown = call("GET", PATH).json
-    assert {kind: kept for kind, kept in shown["memory"]["retention"].items() if kept} == {"facts": "2y"}
+    assert {kind: kept for kind, kept in shown["memory"]["retention"].items() if kept} == {
+        "facts": "2y"
+    }
     assert call("PATCH", PATH, {"retention_days": 7}).json["retention_days"] == 7
     changed = call("PATCH", PATH, {"memory": {"retention": {"conversations": "permanent"}}}).json
     assert (changed["retention_days"], changed["expires_at"]) == (None, None)
     assert call("PATCH", PATH, {"metadata": {"a": "b"}}).json["retention_days"] is None
-    assert call("PUT", PATH, {"memory": {"retention": {"conversations": "1y"}}}).json["retention_days"] == 365
+    assert (
+        call("PUT", PATH, {"memory": {"retention": {"conversations": "1y"}}}).json["retention_days"]
+        == 365
+    )
     assert call("PUT", PATH, {}).json["retention_days"] == 30
 
 
@@ -171,9 +197,20 @@ def test_a_tenants_default_holds_for_new_sessions_also_those_that_an_append_begi
 
 
 @pytest.mark.parametrize(
-    "retention", [{"facts": "0d"}, {"facts": "30"}, {"facts": 30}, {"tasks": "1d"}, {"conversations": "x"}, "1y", None]
+    "retention",
+    [
+        {"facts": "0d"},
+        {"facts": "30"},
+        {"facts": 30},
+        {"tasks": "1d"},
+        {"conversations": "x"},
+        "1y",
+        None,
+    ],
 )
-def test_a_time_to_keep_that_is_none_is_422_and_changes_nothing(call: Client, retention: Any) -> None:
+def test_a_time_to_keep_that_is_none_is_422_and_changes_nothing(
+    call: Client, retention: Any
+) -> None:
     begin(call, retention={"facts": "10d"})
     before = call("GET", PATH).json
     refused = call("PATCH", PATH, {"memory": {"retention": retention}})

@@ -7,7 +7,13 @@ import pytest
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Answer, Client
 
-NEW = {"session_id": "s", "user_id": "sarah", "agent_id": "hr", "system": "Be kind.", "metadata": {"channel": "chat"}}
+NEW = {
+    "session_id": "s",
+    "user_id": "sarah",
+    "agent_id": "hr",
+    "system": "Be kind.",
+    "metadata": {"channel": "chat"},
+}
 
 
 def create(call: Client, **more: Any) -> Answer:
@@ -20,7 +26,10 @@ def test_a_session_begins_with_what_it_was_told(call: Client) -> None:
     assert answer.status == 201
     assert call("GET", "/v1/sessions/s").json == session
     assert {name: session[name] for name in NEW} == NEW
-    assert session["memory"] | {"strategy": "trim", "max_tokens": 900, "max_memory_tokens": 500} == session["memory"]
+    assert (
+        session["memory"] | {"strategy": "trim", "max_tokens": 900, "max_memory_tokens": 500}
+        == session["memory"]
+    )
     assert session["window"]["messages"] == 0
     assert session["window"]["tokens"] > 0
     assert (session["status"], session["compaction"]) == ("active", "none")
@@ -44,7 +53,10 @@ def test_beginning_it_again_gives_the_same_until_it_has_messages(call: Client) -
 
 def test_a_session_needs_a_user(call: Client) -> None:
     answer = call("POST", "/v1/sessions", {"session_id": "s"})
-    assert (answer.status, answer.json["errors"]) == (422, [{"field": "user_id", "message": "is required"}])
+    assert (answer.status, answer.json["errors"]) == (
+        422,
+        [{"field": "user_id", "message": "is required"}],
+    )
 
 
 def test_put_replaces_and_what_is_not_said_is_the_default_again(call: Client) -> None:
@@ -63,7 +75,12 @@ def test_what_get_gives_can_be_put_back(call: Client) -> None:
 
 
 def test_put_with_a_user_begins_a_session_that_is_not_there(call: Client) -> None:
-    told = {"user_id": "sarah", "agent_id": "hr", "system": "Be kind.", "memory": {"max_tokens": 900}}
+    told = {
+        "user_id": "sarah",
+        "agent_id": "hr",
+        "system": "Be kind.",
+        "memory": {"max_tokens": 900},
+    }
     begun = call("PUT", "/v1/sessions/s", told)
     assert begun.status == 201
     assert {name: begun.json[name] for name in ("user_id", "agent_id", "system")} == {
@@ -88,7 +105,9 @@ def test_put_begins_a_deleted_session_anew(call: Client) -> None:
     assert call("GET", "/v1/sessions/s/messages").json["messages"] == []
 
 
-def test_a_session_says_to_the_millisecond_when_it_was_made_and_last_changed(call: Client, service: Service) -> None:
+def test_a_session_says_to_the_millisecond_when_it_was_made_and_last_changed(
+    call: Client, service: Service
+) -> None:
     service.time.advance(0.25)
     session = create(call).json
     assert session["created_at"] == session["updated_at"] == "2026-01-01T00:00:00.250Z"
@@ -114,7 +133,9 @@ def test_another_reserve_alone_changes_the_budget_that_came_from_the_model(call:
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 @pytest.mark.parametrize("other", [{"user_id": "tom"}, {"agent_id": "sales"}])
-def test_a_session_keeps_its_user_and_agent(call: Client, method: str, other: dict[str, str]) -> None:
+def test_a_session_keeps_its_user_and_agent(
+    call: Client, method: str, other: dict[str, str]
+) -> None:
     before = create(call).json
     answer = call(method, "/v1/sessions/s", {**other, "system": "Mine now."})
     assert (answer.status, answer.json["code"]) == (409, "owner_mismatch")
@@ -168,7 +189,9 @@ def test_a_session_made_again_has_nothing_of_the_old_one(call: Client) -> None:
     call.append("s", "secret")
     call("DELETE", "/v1/sessions/s")
     call.append("s", "hello")
-    assert [row["content"] for row in call("GET", "/v1/sessions/s/messages").json["messages"]] == ["hello"]
+    assert [row["content"] for row in call("GET", "/v1/sessions/s/messages").json["messages"]] == [
+        "hello"
+    ]
 
 
 def test_a_users_sessions_are_listed_by_creation(call: Client, service: Service) -> None:
@@ -179,7 +202,9 @@ def test_a_users_sessions_are_listed_by_creation(call: Client, service: Service)
     call("POST", "/v1/sessions/c/end")
 
     def listed(**query: Any) -> list[str]:
-        return [each["session_id"] for each in call("GET", "/v1/sessions", query=query).json["sessions"]]
+        return [
+            each["session_id"] for each in call("GET", "/v1/sessions", query=query).json["sessions"]
+        ]
 
     assert listed(user_id="sarah") == ["c", "b", "a"]
     assert listed(user_id="sarah", order="asc") == ["a", "b", "c"]
@@ -196,7 +221,9 @@ def test_a_list_goes_on_where_its_cursor_says(call: Client, service: Service) ->
         service.time.advance(1)
     found, cursor = [], None
     while True:
-        query = {"user_id": "sarah", "limit": 3, "order": "asc"} | ({"cursor": cursor} if cursor else {})
+        query = {"user_id": "sarah", "limit": 3, "order": "asc"} | (
+            {"cursor": cursor} if cursor else {}
+        )
         page = call("GET", "/v1/sessions", query=query).json
         found += [each["session_id"] for each in page["sessions"]]
         cursor = page["next_cursor"]
@@ -210,7 +237,9 @@ def test_a_page_of_large_sessions_holds_fewer(call: Client) -> None:
         assert create(call, session_id=f"s{number}", system="x" * 370_000).status == 201
     seen, cursor = 0, None
     while True:
-        answer = call("GET", "/v1/sessions", query={"limit": 20} | ({"cursor": cursor} if cursor else {}))
+        answer = call(
+            "GET", "/v1/sessions", query={"limit": 20} | ({"cursor": cursor} if cursor else {})
+        )
         assert len(answer.text) < 5_000_000
         seen += len(answer.json["sessions"])
         cursor = answer.json["next_cursor"]
@@ -225,27 +254,39 @@ def test_a_filter_that_is_no_id_is_400(call: Client, query: dict[str, str]) -> N
     assert (answer.status, answer.json["errors"][0]["field"]) == (400, next(iter(query)))
 
 
-def test_sessions_of_all_users_are_listed_newest_first_and_by_time(call: Client, service: Service) -> None:
+def test_sessions_of_all_users_are_listed_newest_first_and_by_time(
+    call: Client, service: Service
+) -> None:
     for number, user in enumerate(("zoe", "ann", "zoe")):
         call("POST", "/v1/sessions", {"session_id": f"s{number}", "user_id": user})
         service.time.advance(3600)
 
     def listed(**query: object) -> list[str]:
-        return [row["session_id"] for row in call("GET", "/v1/sessions", query=query).json["sessions"]]
+        return [
+            row["session_id"] for row in call("GET", "/v1/sessions", query=query).json["sessions"]
+        ]
 
     assert listed() == ["s2", "s1", "s0"]
     assert listed(order="asc", limit=2) == ["s0", "s1"]
     assert listed(created_after="2026-01-01T01:00:00Z") == ["s2", "s1"]
-    assert listed(created_after="2026-01-01T02:00:00+01:00", created_before="2026-01-01T01:00:00Z") == ["s1"]
+    assert listed(
+        created_after="2026-01-01T02:00:00+01:00", created_before="2026-01-01T01:00:00Z"
+    ) == ["s1"]
     assert listed(user_id="zoe", created_before="2026-01-01T01:30:00Z") == ["s0"]
     refused = call("GET", "/v1/sessions", query={"created_after": "yesterday"})
     assert (refused.status, refused.json["errors"][0]["field"]) == (422, "created_after")
 
 
-def test_ending_a_session_names_its_extraction_and_waits_for_it(call: Client, service: Service) -> None:
+def test_ending_a_session_names_its_extraction_and_waits_for_it(
+    call: Client, service: Service
+) -> None:
     call.append("s", "fact: likes tea")
     pending = call("POST", "/v1/sessions/s/end", {}).json
-    assert (pending["status"], pending["state"], pending["job_id"]) == ("ended", "pending", service.outbox[-1].id)
+    assert (pending["status"], pending["state"], pending["job_id"]) == (
+        "ended",
+        "pending",
+        service.outbox[-1].id,
+    )
     service.work_while_waiting()
     done = call("POST", "/v1/sessions/s/end", {"wait": 5}).json
     assert (done["job_id"], done["state"]) == (pending["job_id"], "done")
@@ -273,11 +314,17 @@ def test_a_read_may_assert_whose_the_session_is(call: Client, path: str) -> None
 def test_a_context_for_a_message_may_assert_it_too_and_a_write_may_not(call: Client) -> None:
     call.append("s", "hello")
     assert call("POST", "/v1/sessions/s/context", {}, query={"user_id": "sarah"}).status == 200
-    assert call("POST", "/v1/sessions/s/context", {}, query={"user_id": "bob"}).json["code"] == "session_not_found"
+    assert (
+        call("POST", "/v1/sessions/s/context", {}, query={"user_id": "bob"}).json["code"]
+        == "session_not_found"
+    )
     assert call("DELETE", "/v1/sessions/s", query={"user_id": "sarah"}).status == 422
 
 
 def test_a_body_where_none_is_taken_is_refused(call: Client) -> None:
     (saved,) = call.save("likes tea").json["memories"]
     refused = call("POST", f"/v1/users/sarah/memories/{saved['id']}/revert", {"to": 1})
-    assert (refused.status, refused.json["errors"]) == (422, [{"field": "to", "message": "is not known"}])
+    assert (refused.status, refused.json["errors"]) == (
+        422,
+        [{"field": "to", "message": "is not known"}],
+    )

@@ -9,11 +9,22 @@ from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
 
 SETTINGS = "/v1/settings"
-KEPT = {"conversations": "30d", "facts": "1y", "events": "1y", "instructions": "1y", "preferences": "permanent"}
+KEPT = {
+    "conversations": "30d",
+    "facts": "1y",
+    "events": "1y",
+    "instructions": "1y",
+    "preferences": "permanent",
+}
 BUILT_IN = {
-    "memory": {}, "retention_days": 30, "memory_days": 365, "retention": KEPT, "models": None, "retention_job": None,
+    "memory": {},
+    "retention_days": 30,
+    "memory_days": 365,
+    "retention": KEPT,
+    "models": None,
+    "retention_job": None,
     "limits": dict.fromkeys(("requests_per_second", "sessions", "memories", "model_cost_usd")),
-}  # fmt: skip
+}
 
 
 def test_settings_are_the_built_in_ones_until_they_are_set(call: Client) -> None:
@@ -41,7 +52,12 @@ def test_what_is_not_said_goes_back_to_the_built_in_default(call: Client) -> Non
 
 
 def test_a_put_without_a_body_is_refused_and_changes_nothing(call: Client) -> None:
-    for_ever: dict[str, Any] = {"memory": {}, "retention_days": None, "memory_days": None, "models": None}
+    for_ever: dict[str, Any] = {
+        "memory": {},
+        "retention_days": None,
+        "memory_days": None,
+        "models": None,
+    }
     call("PUT", SETTINGS, for_ever)
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "Be brief."})
     for path in (SETTINGS, "/v1/sessions/s"):
@@ -58,7 +74,14 @@ def test_settings_are_the_tenants_own(call: Client, service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{"retention_days": 0}, {"retention_days": -1}, {"retention_days": 1.5}, {"memory_days": 0}, {"days": 3}]
+    "body",
+    [
+        {"retention_days": 0},
+        {"retention_days": -1},
+        {"retention_days": 1.5},
+        {"memory_days": 0},
+        {"days": 3},
+    ],
 )
 def test_wrong_settings_are_422(call: Client, body: dict[str, Any]) -> None:
     answer = call("PUT", SETTINGS, body)
@@ -74,16 +97,23 @@ def test_wrong_settings_are_422(call: Client, body: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_a_time_to_keep_that_is_none_is_422_and_changes_nothing(call: Client, kept: object) -> None:
     answer = call("PUT", SETTINGS, {"retention": kept})
-    assert (answer.status, answer.json["errors"][0]["field"].partition(".")[0]) == (422, "retention")
+    assert (answer.status, answer.json["errors"][0]["field"].partition(".")[0]) == (
+        422,
+        "retention",
+    )
     assert call("GET", SETTINGS).json == BUILT_IN
 
 
-def test_each_kind_of_memory_may_be_kept_for_a_time_of_its_own(call: Client, service: Service) -> None:
+def test_each_kind_of_memory_may_be_kept_for_a_time_of_its_own(
+    call: Client, service: Service
+) -> None:
     kept = {"conversations": "2y", "facts": "10d", "events": "permanent", "preferences": "90d"}
     shown = call("PUT", SETTINGS, {"retention": kept}).json
     assert shown["retention"] == kept | {"instructions": "1y"}
     assert (shown["retention_days"], shown["memory_days"]) == (730, 365)
-    told = [{"type": kind, "content": f"A word on {kind}."} for kind in ("fact", "event", "instruction")]
+    told = [
+        {"type": kind, "content": f"A word on {kind}."} for kind in ("fact", "event", "instruction")
+    ]
     call("POST", "/v1/users/sarah/memories", {"memories": told})
     call("PUT", "/v1/users/sarah/preferences/theme", {"value": "dark"})
     service.time.advance(11 * 24 * 3600)
@@ -104,13 +134,19 @@ DAYS = 24 * 3600
 
 def test_a_session_may_be_kept_for_days_of_its_own(call: Client, service: Service) -> None:
     for name, days in (("short", 3), ("ever", None)):
-        made = call("POST", "/v1/sessions", {"session_id": name, "user_id": "sarah", "retention_days": days})
+        made = call(
+            "POST", "/v1/sessions", {"session_id": name, "user_id": "sarah", "retention_days": days}
+        )
         assert (made.status, made.json["retention_days"]) == (201, days)
     call("POST", "/v1/sessions", {"session_id": "usual", "user_id": "sarah"})
     call("PUT", SETTINGS, {"retention_days": 7})
     service.drain()
     shown = {name: call("GET", f"/v1/sessions/{name}").json for name in ("short", "usual", "ever")}
-    assert {name: each["retention_days"] for name, each in shown.items()} == {"short": 3, "usual": 7, "ever": None}
+    assert {name: each["retention_days"] for name, each in shown.items()} == {
+        "short": 3,
+        "usual": 7,
+        "ever": None,
+    }
     assert shown["ever"]["expires_at"] is None
     call.append("short", "hello")  # counts from here on
     service.time.advance(3 * DAYS)
@@ -120,7 +156,9 @@ def test_a_session_may_be_kept_for_days_of_its_own(call: Client, service: Servic
     assert [call("GET", f"/v1/sessions/{name}").status for name in shown] == [404, 404, 200]
 
 
-def test_a_sessions_own_days_change_by_patch_and_go_back_to_the_tenants_by_put(call: Client, service: Service) -> None:
+def test_a_sessions_own_days_change_by_patch_and_go_back_to_the_tenants_by_put(
+    call: Client, service: Service
+) -> None:
     call.append("s", "hello")
     assert call("PATCH", "/v1/sessions/s", {"retention_days": 2}).json["retention_days"] == 2
     assert call("PATCH", "/v1/sessions/s", {"metadata": {"a": "b"}}).json["retention_days"] == 2
@@ -143,7 +181,9 @@ def test_a_session_is_gone_when_its_days_are_over(call: Client, service: Service
     assert call("GET", "/v1/sessions/s").status == 404
 
 
-def test_settings_show_when_a_changed_retention_has_reached_what_exists(call: Client, service: Service) -> None:
+def test_settings_show_when_a_changed_retention_has_reached_what_exists(
+    call: Client, service: Service
+) -> None:
     call.append("s", "hello")
     job = call("PUT", SETTINGS, {"retention_days": 7}).json["retention_job"]
     assert job["state"] == "pending"
@@ -154,12 +194,16 @@ def test_settings_show_when_a_changed_retention_has_reached_what_exists(call: Cl
     done = call("GET", f"/v1/jobs/{job['job_id']}").json
     assert (done["kind"], done["result"]) == ("retain", {"sessions": 1, "memories": 0})
     after = call("GET", "/v1/sessions/s").json
-    kept = datetime.fromisoformat(after["expires_at"]) - datetime.fromisoformat(before["expires_at"])
+    kept = datetime.fromisoformat(after["expires_at"]) - datetime.fromisoformat(
+        before["expires_at"]
+    )
     before |= {"retention_days": 7}
     assert (kept.days, after | {"expires_at": None}) == (7 - 30, before | {"expires_at": None})
 
 
-def test_a_job_is_read_when_it_ends_or_when_the_wait_is_over(call: Client, service: Service) -> None:
+def test_a_job_is_read_when_it_ends_or_when_the_wait_is_over(
+    call: Client, service: Service
+) -> None:
     call.append("s", "hello")
     path = call("DELETE", "/v1/sessions/s").headers["Location"]
     assert call("GET", path, query={"wait": 3}).json["state"] == "pending"

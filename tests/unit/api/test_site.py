@@ -15,7 +15,11 @@ from tests.unit.api.gateway import http_event
 
 
 def get(path: str, **headers: str) -> dict[str, Any]:
-    event = http_event("GET", f"/v1/{path}", headers={name.replace("_", "-"): value for name, value in headers.items()})
+    event = http_event(
+        "GET",
+        f"/v1/{path}",
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+    )
     return page(event, stage="test", request_id="request-1")
 
 
@@ -41,12 +45,17 @@ def test_the_documentation_loads_nothing_from_elsewhere() -> None:
 
 def test_the_console_runs_its_own_scripts_and_no_other() -> None:
     answer = get("console")
-    policy = dict(part.strip().split(" ", 1) for part in answer["headers"]["Content-Security-Policy"].split(";"))
+    policy = dict(
+        part.strip().split(" ", 1)
+        for part in answer["headers"]["Content-Security-Policy"].split(";")
+    )
     assert policy["default-src"] == policy["form-action"] == policy["frame-ancestors"] == "'none'"
     assert "unsafe" not in answer["headers"]["Content-Security-Policy"]
     for tag, source in (("script", "script-src"), ("style", "style-src")):
         inline = re.findall(rf"<{tag}>(.*?)</{tag}>", answer["body"], flags=re.DOTALL)
-        hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline]
+        hashes = [
+            base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline
+        ]
         assert policy[source].split() == [f"'sha256-{each}'" for each in hashes]
     assert not re.search(r"(src|href)=[\"']?(https?:)?//", answer["body"])
 
@@ -77,9 +86,19 @@ def test_where_tokens_are_taken_a_client_finds_whose(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", "/v1/nothing"), ("POST", "/v1/health"), ("GET", "/else/health"), ("GET", "/health"), ("GET", "/")],
+    [
+        ("GET", "/v1/nothing"),
+        ("POST", "/v1/health"),
+        ("GET", "/else/health"),
+        ("GET", "/health"),
+        ("GET", "/"),
+    ],
 )
 def test_anything_else_is_a_problem_with_the_id_that_is_in_the_logs(method: str, path: str) -> None:
     answer = page(http_event(method, path), stage="test", request_id="request-1")
     problem = json.loads(answer["body"])
-    assert (answer["statusCode"], problem["code"], problem["request_id"]) == (404, "route_not_found", "request-1")
+    assert (answer["statusCode"], problem["code"], problem["request_id"]) == (
+        404,
+        "route_not_found",
+        "request-1",
+    )

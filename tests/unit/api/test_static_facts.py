@@ -1,4 +1,6 @@
-"""Static facts are the tenant's: stated by an admin, listed for all, seen by sessions that ask for them."""
+"""Static facts are the tenant's: stated by an admin, listed for all, seen by sessions that ask for
+them.
+"""
 
 from typing import Any
 
@@ -13,11 +15,20 @@ POLICY = "Employees may work from home two days a week."
 
 def test_a_fact_is_stated_replaced_listed_and_deleted(call: Client, service: Service) -> None:
     stated = call("PUT", f"{FACTS}/remote-work", {"content": POLICY})
-    row = {"id": "remote-work", "content": POLICY, "agent_id": None, "updated_at": "2026-01-01T00:00:00.000Z"}
+    row = {
+        "id": "remote-work",
+        "content": POLICY,
+        "agent_id": None,
+        "updated_at": "2026-01-01T00:00:00.000Z",
+    }
     assert (stated.status, stated.json) == (201, row)
     service.time.advance(60)
     again = call("PUT", f"{FACTS}/remote-work", {"content": "Three days a week.", "agent_id": "hr"})
-    assert (again.status, again.json["agent_id"], again.json["updated_at"]) == (200, "hr", "2026-01-01T00:01:00.000Z")
+    assert (again.status, again.json["agent_id"], again.json["updated_at"]) == (
+        200,
+        "hr",
+        "2026-01-01T00:01:00.000Z",
+    )
     assert call("GET", FACTS).json == {"static_facts": [again.json], "next_cursor": None}
     assert call("GET", f"{FACTS}/remote-work").json == again.json
     assert call("DELETE", f"{FACTS}/remote-work").json == {"id": "remote-work", "deleted": True}
@@ -69,7 +80,9 @@ SAID = "remote work: (days: 3; in: DE, AT); canteen: yes; car: none"
         ("As it is.", "As it is."),
     ],
 )
-def test_any_json_is_stated_and_contexts_show_it_as_text(call: Client, content: Any, said: str) -> None:
+def test_any_json_is_stated_and_contexts_show_it_as_text(
+    call: Client, content: Any, said: str
+) -> None:
     stated = call("PUT", f"{FACTS}/f", {"content": content})
     assert (stated.status, stated.json["content"]) == (201, content)
     assert call("GET", f"{FACTS}/f").json["content"] == content
@@ -116,7 +129,9 @@ def test_there_are_at_most_two_hundred(call: Client) -> None:
         ({"content": "x", "user_id": "sarah"}, 422, "user_id"),
     ],
 )
-def test_what_is_no_fact_is_refused(call: Client, body: dict[str, Any], status: int, field: str) -> None:
+def test_what_is_no_fact_is_refused(
+    call: Client, body: dict[str, Any], status: int, field: str
+) -> None:
     answer = call("PUT", f"{FACTS}/f", body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (status, field)
     assert call("GET", FACTS).json["static_facts"] == []

@@ -1,4 +1,6 @@
-"""Tokens of a deployer's issuer: what is in order is let in, anything else is a problem that leads to the issuer."""
+"""Tokens of a deployer's issuer: what is in order is let in, anything else is a problem that leads
+to the issuer.
+"""
 
 import base64
 import hashlib
@@ -31,7 +33,9 @@ Ask = Callable[..., Answer]
 
 
 def tokens(*keys: dict[str, Any]) -> AuthorizeTokens:
-    return AuthorizeTokens.of(ISSUER, [AUDIENCE, "another"], jwks={"keys": [*keys] or [public(), AT_RSA]})
+    return AuthorizeTokens.of(
+        ISSUER, [AUDIENCE, "another"], jwks={"keys": [*keys] or [public(), AT_RSA]}
+    )
 
 
 @pytest.fixture
@@ -40,12 +44,16 @@ def ask(service: Service, monkeypatch: pytest.MonkeyPatch) -> Ask:
     module, use_case = load("authorize"), tokens()
     monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
 
-    def asked(authorization: str | None, method: str = "GET", path: str = "/v1/sessions", body: Any = None) -> Answer:
+    def asked(
+        authorization: str | None, method: str = "GET", path: str = "/v1/sessions", body: Any = None
+    ) -> Answer:
         stated = invoked(module.handler, authorizer_event(authorization))
         assert stated["isAuthorized"] is True
         headers = {} if authorization is None else {"Authorization": authorization}
         text = None if body is None else json.dumps(body)
-        event = http_event(method, path, text, headers=headers, authorizer={"lambda": stated["context"]})
+        event = http_event(
+            method, path, text, headers=headers, authorizer={"lambda": stated["context"]}
+        )
         answer = invoked(service.handler, event)
         return Answer(answer["statusCode"], answer["headers"], answer["body"])
 
@@ -92,7 +100,9 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "public key as a secret": lambda: f"Bearer {signed_with_the_public_key()}",
     "another's key": lambda: f"Bearer {token(key=OTHER)}",
     "a key of its own": lambda: f"Bearer {token(key=OTHER, headers={'jwk': public(OTHER)})}",
-    "an address of keys": lambda: f"Bearer {token(key=OTHER, headers={'jku': 'https://evil.example/keys'})}",
+    "an address of keys": lambda: (
+        f"Bearer {token(key=OTHER, headers={'jku': 'https://evil.example/keys'})}"
+    ),
     "unknown key": lambda: f"Bearer {token(kid='k2')}",
     "a key of another kind": lambda: f"Bearer {token(kid='r1')}",
     "no key named": lambda: f"Bearer {token(kid=None)}",
@@ -118,10 +128,19 @@ HOSTILE: dict[str, Callable[[], str]] = {
 
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
-def test_what_is_no_valid_token_is_401_without_a_word_why(ask: Ask, hostile: Callable[[], str]) -> None:
+def test_what_is_no_valid_token_is_401_without_a_word_why(
+    ask: Ask, hostile: Callable[[], str]
+) -> None:
     answer = ask(hostile())
-    assert (answer.status, answer.json["code"], answer.json["request_id"]) == (401, "unauthenticated", "request-1")
-    assert answer.json["detail"] in ("The call carries no valid token.", "The call carries no tenant.")
+    assert (answer.status, answer.json["code"], answer.json["request_id"]) == (
+        401,
+        "unauthenticated",
+        "request-1",
+    )
+    assert answer.json["detail"] in (
+        "The call carries no valid token.",
+        "The call carries no tenant.",
+    )
 
 
 def test_keys_of_one_name_are_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,21 +155,33 @@ def test_a_token_without_the_scope_is_403_which_names_it(ask: Ask, scope: Any) -
     answer = ask(f"Bearer {token(scope=scope)}")
     assert (answer.status, answer.json["code"]) == (403, "missing_scope")
     more = 'error="insufficient_scope", scope="read"'
-    assert answer.headers["WWW-Authenticate"] == f'Bearer resource_metadata="{PAGE}/v1/sessions", {more}'
+    assert (
+        answer.headers["WWW-Authenticate"]
+        == f'Bearer resource_metadata="{PAGE}/v1/sessions", {more}'
+    )
 
 
 def test_all_scopes_of_the_call_are_named(ask: Ask) -> None:
-    answer = ask(f"Bearer {token(scope='write')}", "POST", "/v1/sessions/s/prune", {"strategy": "fifo"})
+    answer = ask(
+        f"Bearer {token(scope='write')}", "POST", "/v1/sessions/s/prune", {"strategy": "fifo"}
+    )
     assert 'scope="read write"' in answer.headers["WWW-Authenticate"]
 
 
 @pytest.mark.parametrize(
-    ("authorization", "error"), [(None, ""), ("Bearer a.b.c", ', error="invalid_token"')], ids=["absent", "wrong"]
+    ("authorization", "error"),
+    [(None, ""), ("Bearer a.b.c", ', error="invalid_token"')],
+    ids=["absent", "wrong"],
 )
-def test_a_401_names_the_page_that_says_whose_tokens_are_taken(ask: Ask, authorization: Any, error: str) -> None:
+def test_a_401_names_the_page_that_says_whose_tokens_are_taken(
+    ask: Ask, authorization: Any, error: str
+) -> None:
     answer = ask(authorization, "POST", "/v1/users/sa:rah|x%20/mcp", {})
     named = f"{PAGE}/v1/users/sa:rah%7Cx%20/mcp"
-    assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, f'Bearer resource_metadata="{named}"{error}')
+    assert (answer.status, answer.headers["WWW-Authenticate"]) == (
+        401,
+        f'Bearer resource_metadata="{named}"{error}',
+    )
 
 
 def test_an_issuer_that_can_t_be_reached_is_503(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,14 +190,22 @@ def test_an_issuer_that_can_t_be_reached_is_503(ask: Ask, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(AuthorizeTokens, "__call__", lambda _, token: fails(token))
     answer = ask(f"Bearer {token()}")
-    assert (answer.status, answer.json["code"], answer.json["retryable"]) == (503, "unavailable", True)
+    assert (answer.status, answer.json["code"], answer.json["retryable"]) == (
+        503,
+        "unavailable",
+        True,
+    )
     assert "WWW-Authenticate" not in answer.headers
 
 
-def test_of_a_token_only_tenant_and_scopes_are_logged(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_token_only_tenant_and_scopes_are_logged(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", log)
     good, bad = token(sub="sarah@example.com"), token(sub="sarah@example.com", tenant=None)
     assert [ask(f"Bearer {each}").status for each in (good, bad)] == [200, 401]
     assert log.getvalue().count('"authorized"') == 1
-    assert not [each for each in (*good.split("."), *bad.split("."), "sarah@") if each in log.getvalue()]
+    assert not [
+        each for each in (*good.split("."), *bad.split("."), "sarah@") if each in log.getvalue()
+    ]

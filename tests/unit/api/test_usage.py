@@ -35,16 +35,26 @@ class Billed:
     failure: Exception | None = None
     answer: str = "They talked about the move."
 
-    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+    def complete(
+        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
+    ) -> Completion:
         self.calls += 1
         if self.failure is not None:
             raise self.failure
         return Completion(self.answer, MODEL, Usage(1, 10, 5))
 
     def complete_json(
-        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+        self,
+        *,
+        instructions: str,
+        text: str,
+        schema: Schema,
+        max_tokens: int,
+        model: str | None = None,
     ) -> Completion:
-        return self.complete(instructions=instructions, text=text, max_tokens=max_tokens, model=model)
+        return self.complete(
+            instructions=instructions, text=text, max_tokens=max_tokens, model=model
+        )
 
     def capacity(self, model: str | None = None) -> int:
         return 100_000
@@ -75,7 +85,11 @@ class Talk:
         """The job of an overflow that is armed now."""
         armed = None
         while armed is None:
-            body = {"user_id": "sarah", "messages": [{"role": "user", "content": LONG}, REPLY], "allow_repeat": True}
+            body = {
+                "user_id": "sarah",
+                "messages": [{"role": "user", "content": LONG}, REPLY],
+                "allow_repeat": True,
+            }
             armed = self.call("POST", "/v1/sessions/s/messages", body).json["overflow"]
         return self.service.job(armed["job_id"])
 
@@ -91,29 +105,50 @@ def lost() -> Lost:
 
 @pytest.fixture
 def talk(service: Service, call: Client, lost: Lost) -> Talk:
-    memory = {"strategy": "summarize", "max_tokens": 900, "keep_recent_turns": 1, "extract": "manual", "blocks": []}
+    memory = {
+        "strategy": "summarize",
+        "max_tokens": 900,
+        "keep_recent_turns": 1,
+        "extract": "manual",
+        "blocks": [],
+    }
     call("PUT", "/v1/settings", {"memory": memory})
     model, told = Billed(), list[bool]()
 
     def tell(tenant: str, used: Any, *, is_counted: bool) -> None:
         told.append(is_counted)
 
-    paid: LanguageModel = metered(model, Meter(service.usages, service.clock, tell), tenants=service.tenants)
+    paid: LanguageModel = metered(
+        model, Meter(service.usages, service.clock, tell), tenants=service.tenants
+    )
     service.summarizer = ModelSummarizer(paid, LetterCounter())  # type: ignore[assignment]
     service.wire_workers()
     service.shared.faults = lost
     return Talk(service, call, model, told)
 
 
-def test_messages_count_once_though_appends_are_sent_again(call: Client, service: Service, lost: Lost) -> None:
+def test_messages_count_once_though_appends_are_sent_again(
+    call: Client, service: Service, lost: Lost
+) -> None:
     service.shared.faults = lost
-    body = {"user_id": "sarah", "messages": [{"role": "user", "content": "hello"}, {"role": "user", "content": "you"}]}
+    body = {
+        "user_id": "sarah",
+        "messages": [{"role": "user", "content": "hello"}, {"role": "user", "content": "you"}],
+    }
     lost.steps.append("after commit")
-    answers = [call("POST", "/v1/sessions/s/messages", body, headers={"idempotency-key": "k"}) for _ in range(3)]
+    answers = [
+        call("POST", "/v1/sessions/s/messages", body, headers={"idempotency-key": "k"})
+        for _ in range(3)
+    ]
     assert [answer.status for answer in answers][1:] == [201, 201]
     call.append("t", "hello", user_id="david")
     (used,) = call("GET", USAGE).json["usage"]
-    assert (used["messages"], used["model_calls"], used["day"], used["user_id"]) == (3, 0, None, None)
+    assert (used["messages"], used["model_calls"], used["day"], used["user_id"]) == (
+        3,
+        0,
+        None,
+        None,
+    )
     by_user = call("GET", USAGE, query={"by": "user"}).json["usage"]
     assert [(each["user_id"], each["messages"]) for each in by_user] == [("david", 1), ("sarah", 2)]
     assert used["bytes"] == sum(each["bytes"] for each in by_user) > 0
@@ -129,7 +164,9 @@ def test_a_model_call_counts_once_with_its_tokens_and_its_cost(talk: Talk) -> No
 
 
 def test_each_model_call_counts_once_though_its_work_is_repeated(talk: Talk, lost: Lost) -> None:
-    """A crash before the commit, one after it, and messages that the queue delivers again: as many as were called."""
+    """A crash before the commit, one after it, and messages that the queue delivers again: as many
+    as were called.
+    """
     job = talk.overflow()
     for crash in ("before commit", "after commit"):
         lost.steps += [crash] * 20
@@ -167,7 +204,10 @@ def test_usage_is_read_by_day_within_a_period(talk: Talk) -> None:
     talk.service.time.advance(24 * 3600)
     talk.call.append("s", "hello again")
     days = talk.call("GET", USAGE, query={"by": "day"}).json
-    assert [(each["day"], each["messages"]) for each in days["usage"]] == [("2026-01-01", 1), ("2026-01-02", 1)]
+    assert [(each["day"], each["messages"]) for each in days["usage"]] == [
+        ("2026-01-01", 1),
+        ("2026-01-02", 1),
+    ]
     assert (days["from"], days["to"], days["by"]) == ("2026-01-01", "2026-01-02", "day")
     assert talk.used(**{"from": "2026-01-02"})["messages"] == 1
     assert talk.used(**{"from": "2025-12-01", "to": "2025-12-31"})["messages"] == 0
@@ -184,9 +224,10 @@ def test_users_come_in_pages(call: Client) -> None:
         seen += [each["user_id"] for each in page["usage"]]
         cursor = page["next_cursor"]
     assert seen == ["ann", "bob", "cid"]
-    assert [each["user_id"] for each in call("GET", USAGE, query={"by": "user", "user_id": "bob"}).json["usage"]] == [
-        "bob"
-    ]
+    assert [
+        each["user_id"]
+        for each in call("GET", USAGE, query={"by": "user", "user_id": "bob"}).json["usage"]
+    ] == ["bob"]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +243,9 @@ def test_users_come_in_pages(call: Client) -> None:
         ({"until": "2026-01-01"}, 422, "invalid"),
     ],
 )
-def test_what_is_no_period_or_view_is_refused(call: Client, query: dict[str, str], status: int, code: str) -> None:
+def test_what_is_no_period_or_view_is_refused(
+    call: Client, query: dict[str, str], status: int, code: str
+) -> None:
     answer = call("GET", USAGE, query=query)
     assert (answer.status, answer.json["code"]) == (status, code)
 
@@ -220,7 +263,9 @@ def test_an_erased_user_is_counted_without_a_name(service: Service, call: Client
     assert call("GET", f"/v1/jobs/{job}").json["receipt"]["usage"] == {"state": "pending"}
     service.drain()
     assert call("GET", f"/v1/jobs/{job}").json["receipt"]["usage"] == {"state": "nameless"}
-    assert [each["user_id"] for each in call("GET", USAGE, query={"by": "user"}).json["usage"]] == [None]
+    assert [each["user_id"] for each in call("GET", USAGE, query={"by": "user"}).json["usage"]] == [
+        None
+    ]
     call.append("s", "hello")
     by_user = call("GET", USAGE, query={"by": "user"}).json["usage"]
     assert [(each["user_id"], each["messages"]) for each in by_user] == [("sarah", 1), (None, 1)]
@@ -237,7 +282,9 @@ def test_the_sweep_counts_what_the_stream_has_lost(service: Service, call: Clien
 
 
 class BilledMeanings(Meanings):
-    """Embeds and counts as the model server's embedder does: ten tokens a text, a dollar a million."""
+    """Embeds and counts as the model server's embedder does: ten tokens a text, a dollar a
+    million.
+    """
 
     def __init__(self, meter: Meter) -> None:
         super().__init__()
@@ -245,12 +292,16 @@ class BilledMeanings(Meanings):
 
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         tokens = 10 * len(texts)
-        self.meter({"embedding_calls": 1, "embedding_tokens": tokens, "cost_nano_usd": tokens * 1_000})
+        self.meter(
+            {"embedding_calls": 1, "embedding_tokens": tokens, "cost_nano_usd": tokens * 1_000}
+        )
         return super().embed(texts, as_questions=as_questions)
 
 
 def test_embeddings_count_for_the_user_whose_texts_they_are(service: Service, call: Client) -> None:
-    """Also where texts of several users are embedded in one go, and for questions and vectors of callers."""
+    """Also where texts of several users are embedded in one go, and for questions and vectors of
+    callers.
+    """
     meter = Meter(service.usages, service.clock, lambda *_, **__: None)
     service.embedder = BilledMeanings(meter)
     service.wire_workers()
@@ -262,8 +313,12 @@ def test_embeddings_count_for_the_user_whose_texts_they_are(service: Service, ca
     call("POST", "/v1/users/sarah/memories/search", {"query": "a home", "mode": "vector"})
     given = {"namespace": "notes", "vectors": [{"id": "v", "text": "a note"}]}
     assert call("POST", "/v1/users/david/vectors", given).status < 300
-    by_user = {each["user_id"]: each for each in call("GET", USAGE, query={"by": "user"}).json["usage"]}
-    counts = {user: (each["embedding_calls"], each["embedding_tokens"]) for user, each in by_user.items()}
+    by_user = {
+        each["user_id"]: each for each in call("GET", USAGE, query={"by": "user"}).json["usage"]
+    }
+    counts = {
+        user: (each["embedding_calls"], each["embedding_tokens"]) for user, each in by_user.items()
+    }
     assert counts == {"sarah": (3, 30), "david": (2, 30)}
     assert by_user["david"]["cost_usd"] == pytest.approx(30 / 1e6)
     assert [each["model_calls"] for each in by_user.values()] == [0, 0]

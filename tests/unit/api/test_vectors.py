@@ -1,4 +1,6 @@
-"""Vectors through the front door: stored by id, searched by nearness and metadata, counted and deleted."""
+"""Vectors through the front door: stored by id, searched by nearness and metadata, counted and
+deleted.
+"""
 
 import json
 from typing import Any
@@ -23,7 +25,9 @@ def near(call: Client, path: str = VECTORS, **asked: Any) -> list[str]:
 
 
 def counts(call: Client) -> dict[str, int]:
-    return {row["namespace"]: row["count"] for row in call("GET", f"{VECTORS}/stats").json["namespaces"]}
+    return {
+        row["namespace"]: row["count"] for row in call("GET", f"{VECTORS}/stats").json["namespaces"]
+    }
 
 
 def compass(call: Client) -> None:
@@ -40,7 +44,12 @@ def test_the_nearest_come_first_also_right_after_they_were_stored(call: Client) 
     answer = call("POST", f"{VECTORS}/search", {"values": EAST, "top_k": 2}).json["matches"]
     assert answer == [
         {"id": "east", "score": 1.0, "metadata": {"at": {"floor": 1}}, "text": None},
-        {"id": "nearly-east", "score": pytest.approx(0.9939, abs=1e-4), "metadata": {}, "text": None},
+        {
+            "id": "nearly-east",
+            "score": pytest.approx(0.9939, abs=1e-4),
+            "metadata": {},
+            "text": None,
+        },
     ]
     put(call, {"id": "more", "values": [2.0, 0.01, 0.0]})
     assert near(call) == ["east", "more", "nearly-east", "north"]
@@ -50,8 +59,15 @@ def test_the_same_id_replaces_and_a_repeated_request_changes_nothing(call: Clien
     compass(call)
     assert put(call, {"id": "east", "values": [0.0, 0.0, 5.0]}).json["count"] == 3
     assert near(call, values=[0.0, 0.0, 1.0], top_k=1) == ["east"]
-    again = [call("POST", VECTORS, {"vectors": [{"id": "new", "values": EAST}]}, headers={"Idempotency-Key": "k"})
-             for _ in range(2)]  # fmt: skip
+    again = [
+        call(
+            "POST",
+            VECTORS,
+            {"vectors": [{"id": "new", "values": EAST}]},
+            headers={"Idempotency-Key": "k"},
+        )
+        for _ in range(2)
+    ]
     assert [one.json["count"] for one in again] == [4, 4]
 
 
@@ -64,7 +80,9 @@ def test_the_same_id_replaces_and_a_repeated_request_changes_nothing(call: Clien
         ({"at.floor": {"ne": 1}}, ["nearly-east", "north"]),
     ],
 )
-def test_only_what_meets_the_filter_is_compared(call: Client, where: dict[str, Any], found: list[str]) -> None:
+def test_only_what_meets_the_filter_is_compared(
+    call: Client, where: dict[str, Any], found: list[str]
+) -> None:
     compass(call)
     assert near(call, filter=where) == found
 
@@ -88,12 +106,23 @@ def test_namespaces_are_apart_each_with_its_own_dimension(call: Client) -> None:
     assert near(call, namespace="never-used") == []
 
 
-def test_texts_are_embedded_by_the_model_and_never_compared_with_other_vectors(call: Client, service: Service) -> None:
-    made = put(call, {"id": "tea", "text": "likes tea"}, {"id": "run", "text": "ran far"}, namespace="texts").json
+def test_texts_are_embedded_by_the_model_and_never_compared_with_other_vectors(
+    call: Client, service: Service
+) -> None:
+    made = put(
+        call,
+        {"id": "tea", "text": "likes tea"},
+        {"id": "run", "text": "ran far"},
+        namespace="texts",
+    ).json
     assert (made["model"], made["count"]) == (service.embedder.space.model, 2)
-    (best,) = call("POST", f"{VECTORS}/search", {"text": "likes tea", "top_k": 1, "namespace": "texts"}).json["matches"]
+    (best,) = call(
+        "POST", f"{VECTORS}/search", {"text": "likes tea", "top_k": 1, "namespace": "texts"}
+    ).json["matches"]
     assert (best["id"], best["text"]) == ("tea", "likes tea")
-    other = call("POST", f"{VECTORS}/search", {"values": [1.0] * made["dimension"], "namespace": "texts"})
+    other = call(
+        "POST", f"{VECTORS}/search", {"values": [1.0] * made["dimension"], "namespace": "texts"}
+    )
     assert (other.status, other.json["code"]) == (422, "other_model")
     compass(call)
     refused = put(call, {"id": "tea", "text": "likes tea"})
@@ -107,11 +136,23 @@ def test_texts_are_embedded_by_the_model_and_never_compared_with_other_vectors(c
     ("vectors", "code", "field"),
     [
         ([{"id": "a", "values": [1.0, 2.0]}], "other_dimension", None),
-        ([{"id": "a", "values": EAST}, {"id": "b", "values": [1.0]}], "other_dimension", "vectors.1.values"),
-        ([{"id": "a", "values": EAST}, {"id": "a", "values": NORTH}], "duplicate_id", "vectors.1.id"),
+        (
+            [{"id": "a", "values": EAST}, {"id": "b", "values": [1.0]}],
+            "other_dimension",
+            "vectors.1.values",
+        ),
+        (
+            [{"id": "a", "values": EAST}, {"id": "a", "values": NORTH}],
+            "duplicate_id",
+            "vectors.1.id",
+        ),
         ([{"id": "a", "values": [0.0, 0.0, 0.0]}], "invalid_vector", "vectors.0.values"),
         ([{"id": "a", "values": [1e300, 0.0, 0.0]}], "invalid_vector", "vectors.0.values"),
-        ([{"id": "a", "values": EAST}, {"id": "b", "text": "east"}], "other_model", "vectors.1.text"),
+        (
+            [{"id": "a", "values": EAST}, {"id": "b", "text": "east"}],
+            "other_model",
+            "vectors.1.text",
+        ),
         ([{"id": "a", "values": EAST, "text": "east"}], "invalid", "vectors.0"),
         ([{"id": "a"}], "invalid", "vectors.0"),
         ([], "invalid", "vectors"),
@@ -136,7 +177,9 @@ def test_an_id_or_a_namespace_that_is_none_is_400(call: Client) -> None:
     assert counts(call) == {}
 
 
-def test_what_is_deleted_is_found_no_more_and_an_empty_namespace_takes_another_dimension(call: Client) -> None:
+def test_what_is_deleted_is_found_no_more_and_an_empty_namespace_takes_another_dimension(
+    call: Client,
+) -> None:
     compass(call)
     assert call("DELETE", VECTORS, query={"ids": "east,unknown"}).json == {"count": 1}
     assert near(call) == ["nearly-east", "north"]
@@ -146,16 +189,23 @@ def test_what_is_deleted_is_found_no_more_and_an_empty_namespace_takes_another_d
     assert put(call, {"id": "east", "values": [1.0, 0.0]}).json["dimension"] == 2
 
 
-def test_a_namespace_and_a_user_have_their_limits(call: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_namespace_and_a_user_have_their_limits(
+    call: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("palimpsest.vectors.manage.MOST_VECTORS", 3)
     monkeypatch.setattr("palimpsest.vectors.manage.MOST_NAMESPACES", 1)
     compass(call)
     assert put(call, {"id": "fourth", "values": EAST}).json["code"] == "too_many_vectors"
     assert put(call, {"id": "east", "values": EAST}).status == 200
-    assert put(call, {"id": "a", "values": EAST}, namespace="second").json["code"] == "too_many_namespaces"
+    assert (
+        put(call, {"id": "a", "values": EAST}, namespace="second").json["code"]
+        == "too_many_namespaces"
+    )
 
 
-def test_too_many_at_once_are_refused_before_the_first_is_stored(call: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_at_once_are_refused_before_the_first_is_stored(
+    call: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("palimpsest.vectors.manage.MOST_VECTORS", 60)
     many = ({"id": f"v{number}", "values": [1.0, number]} for number in range(100))
     assert put(call, *many).json["code"] == "too_many_vectors"
@@ -164,7 +214,12 @@ def test_too_many_at_once_are_refused_before_the_first_is_stored(call: Client, m
 
 
 def test_a_hundred_at_once_take_several_transactions(call: Client) -> None:
-    assert put(call, *({"id": f"v{number}", "values": [1.0, number]} for number in range(100))).json["count"] == 100
+    assert (
+        put(call, *({"id": f"v{number}", "values": [1.0, number]} for number in range(100))).json[
+            "count"
+        ]
+        == 100
+    )
     assert near(call, values=[1.0, 0.0], top_k=2) == ["v0", "v1"]
 
 
@@ -183,7 +238,10 @@ def test_erasing_the_user_erases_them(call: Client, service: Service) -> None:
     service.drain()
     assert service.embed(tuple(service.sent_again.changes)) == ()
     assert call("GET", f"/v1/jobs/{erased.json['job_id']}").json["state"] == "done"
-    assert not any(era.vectors or era.namespaces for era in service.memories.known["acme", "sarah"].eras.values())
+    assert not any(
+        era.vectors or era.namespaces
+        for era in service.memories.known["acme", "sarah"].eras.values()
+    )
     put(call, {"id": "again", "values": [1.0, 0.0]})
     assert near(call, values=[1.0, 0.0]) == ["again"]
 

@@ -28,7 +28,9 @@ def another(service: Service, *, tenant: str = "acme") -> Client:
     return Client(HttpApp(lambda: service.app, operations_of("sessions")), tenant=tenant)
 
 
-def test_of_forty_requests_that_wait_few_do_and_another_tenants_appends_go_on(service: Service) -> None:
+def test_of_forty_requests_that_wait_few_do_and_another_tenants_appends_go_on(
+    service: Service,
+) -> None:
     calls = service.stores.calls
     held = [place_to_wait(calls, Scope("acme"), wait=20, clock=service.clock) for _ in range(40)]
     assert sum(place is not None for place in held) == MOST_WAITING
@@ -39,7 +41,9 @@ def test_of_forty_requests_that_wait_few_do_and_another_tenants_appends_go_on(se
     assert {answer.status for answer in answers} == {HTTPStatus.ACCEPTED}
     assert another(service, tenant="other").append("theirs", "hello").status == HTTPStatus.CREATED
     assert service.clock.now() == before, "nobody waited"
-    assert call("GET", f"/v1/jobs/{answers[0].json['job_id']}", query=WAIT).json["state"] == "pending"
+    assert (
+        call("GET", f"/v1/jobs/{answers[0].json['job_id']}", query=WAIT).json["state"] == "pending"
+    )
 
 
 def test_who_has_waited_gives_its_place_back(service: Service) -> None:
@@ -62,7 +66,9 @@ def test_another_tenants_waiting_is_its_own(service: Service) -> None:
 
 def test_a_place_whose_function_stopped_is_free_when_its_time_is_over() -> None:
     calls, clock = InMemoryKeyedCalls(State()), FakeClock()
-    assert all(place_to_wait(calls, Scope("acme"), wait=20, clock=clock) for _ in range(MOST_WAITING))
+    assert all(
+        place_to_wait(calls, Scope("acme"), wait=20, clock=clock) for _ in range(MOST_WAITING)
+    )
     assert place_to_wait(calls, Scope("acme"), wait=20, clock=clock) is None
     clock.advance(20 + SPARE)
     assert place_to_wait(calls, Scope("acme"), wait=20, clock=clock)

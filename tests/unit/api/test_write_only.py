@@ -23,13 +23,23 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "change_session": ("PATCH /v1/sessions/s", {"metadata": {"seen": True}}, 200),
     "delete_session": ("DELETE /v1/sessions/s?wait=5", None, 200),
     "end_session": ("POST /v1/sessions/s/end", {}, 200),
-    "append_messages": ("POST /v1/sessions/s/messages", {"messages": [{"role": "user", "content": "hi"}]}, 201),
+    "append_messages": (
+        "POST /v1/sessions/s/messages",
+        {"messages": [{"role": "user", "content": "hi"}]},
+        201,
+    ),
     "remove_messages": ("DELETE /v1/sessions/s/messages?from=2&wait=5", None, 200),
-    "redact_message": ("PATCH /v1/sessions/s/messages/1", {"content": "[redacted]", "wait": 5}, 200),
+    "redact_message": (
+        "PATCH /v1/sessions/s/messages/1",
+        {"content": "[redacted]", "wait": 5},
+        200,
+    ),
     "extract_session": ("POST /v1/sessions/s/extract", {"wait": 5}, 200),
     "forget_sessions": ("POST /v1/sessions/forget", {"user_id": "sarah", "wait": 5}, 200),
     "ingest_transcript": (
-        "POST /v1/users/sarah/ingest", {"messages": [{"role": "user", "content": "fact: likes tea"}], "wait": 5}, 200,
+        "POST /v1/users/sarah/ingest",
+        {"messages": [{"role": "user", "content": "fact: likes tea"}], "wait": 5},
+        200,
     ),
     "save_memories": (f"POST {MEMORIES}", {"memories": [TEA]}, 201),
     "change_memory": (f"PATCH {MEMORIES}/ID", {"importance": 0.9}, 200),
@@ -40,28 +50,46 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "put_preference": (f"PUT {PREFERENCES}/theme", {"value": "dark"}, 201),
     "delete_preference": (f"DELETE {PREFERENCES}/theme", None, 200),
     "delete_preferences": (f"DELETE {PREFERENCES}?wait=5", None, 200),
-    "put_vectors": ("POST /v1/users/sarah/vectors", {"vectors": [{"id": "v", "values": [1.0]}]}, 200),
+    "put_vectors": (
+        "POST /v1/users/sarah/vectors",
+        {"vectors": [{"id": "v", "values": [1.0]}]},
+        200,
+    ),
     "delete_vectors": ("DELETE /v1/users/sarah/vectors", None, 200),
-    "put_entities": (f"POST {GRAPH}/entities", {"entities": [{"id": "e", "type": "City", "name": "Rome"}]}, 201),
+    "put_entities": (
+        f"POST {GRAPH}/entities",
+        {"entities": [{"id": "e", "type": "City", "name": "Rome"}]},
+        201,
+    ),
     "change_entity": (f"PATCH {GRAPH}/entities/e", {"properties": {"of": "Italy"}}, 200),
     "delete_entity": (f"DELETE {GRAPH}/entities/e", None, 200),
     "put_relationships": (
         f"POST {GRAPH}/relationships",
-        {"relationships": [{"id": "r", "type": "KNOWS", "from": "sarah", "to": "e"}]}, 201,
+        {"relationships": [{"id": "r", "type": "KNOWS", "from": "sarah", "to": "e"}]},
+        201,
     ),
     "change_relationship": (f"PATCH {GRAPH}/relationships/r", {"properties": {"since": 2020}}, 200),
     "delete_relationship": (f"DELETE {GRAPH}/relationships/r", None, 200),
     "import_user": ("POST /v1/users/bob/import", {"format": "mem0", "data": [], "wait": 5}, 200),
     "put_user_import_part": ("PUT /v1/users/bob/import/u/0", {"data": SECRET}, 200),
     "mem0_add": (
-        f"POST {MEM0}", {"messages": [{"role": "user", "content": "hi"}], "user_id": "sarah", "infer": False}, 200,
+        f"POST {MEM0}",
+        {"messages": [{"role": "user", "content": "hi"}], "user_id": "sarah", "infer": False},
+        200,
     ),
     "mem0_update": (f"PUT {MEM0}/ID@sarah", {"metadata": {"seen": True}}, 200),
     "mem0_delete": (f"DELETE {MEM0}/ID@sarah", None, 200),
     "mem0_delete_all": (f"DELETE {MEM0}?user_id=sarah", None, 200),
     "retry_job": ("POST /v1/jobs/JOB/retry", {}, 202),
-}  # fmt: skip
-ONCE = ("delete_session", "delete_memory", "mem0_delete", "delete_preference", "delete_entity", "delete_relationship")
+}
+ONCE = (
+    "delete_session",
+    "delete_memory",
+    "mem0_delete",
+    "delete_preference",
+    "delete_entity",
+    "delete_relationship",
+)
 """What is gone after the first call."""
 
 
@@ -75,18 +103,36 @@ def stored(service: Service, secret: str) -> dict[str, str]:
     call = service.client()
     number = len({*secret})  # another secret has other numbers and days
     weight, day = number / 10, f"2025-0{number}-01T00:00:00Z"
-    hidden = {"system": secret, "metadata": {secret: secret}, "user_id": "sarah", "agent_id": secret}
+    hidden = {
+        "system": secret,
+        "metadata": {secret: secret},
+        "user_id": "sarah",
+        "agent_id": secret,
+    }
     call("POST", "/v1/sessions", {"session_id": "s", **hidden})
-    call("POST", "/v1/sessions", {"session_id": "empty", "user_id": "sarah", "metadata": {secret: secret}})
+    call(
+        "POST",
+        "/v1/sessions",
+        {"session_id": "empty", "user_id": "sarah", "metadata": {secret: secret}},
+    )
     call.append("s", f"fact: {secret}", f"fact: more {secret}")
-    more = {"subject": secret, "keywords": [secret], "queries": [secret], "metadata": {secret: secret}}
+    more = {
+        "subject": secret,
+        "keywords": [secret],
+        "queries": [secret],
+        "metadata": {secret: secret},
+    }
     source = {"session_id": secret, "message_ids": [secret], "quote": secret}
     (old,) = call.save({**TEA, **more, "content": secret, "source": source}).json["memories"]
     service.time.advance(1)
     weighed = {**TEA, **more, "source": source, "importance": weight, "confidence": weight}
     (new,) = call.save(weighed).json["memories"]
     call("PUT", PREFERENCES, {"preferences": {secret: secret, "theme": secret}})
-    call("POST", "/v1/users/sarah/vectors", {"vectors": [{"id": "v", "values": [1.0], "metadata": {secret: secret}}]})
+    call(
+        "POST",
+        "/v1/users/sarah/vectors",
+        {"vectors": [{"id": "v", "values": [1.0], "metadata": {secret: secret}}]},
+    )
     about = {
         "properties": {secret: secret},
         "source": source,
@@ -109,7 +155,9 @@ def test_every_operation_that_needs_write_alone_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_what_is_stored_does_not_come_back(name: str, names: dict[str, str], service: Service) -> None:
+def test_what_is_stored_does_not_come_back(
+    name: str, names: dict[str, str], service: Service
+) -> None:
     place, body, status = WRITES[name]
     for word, of in names.items():
         place = place.replace(word, of)
@@ -119,7 +167,9 @@ def test_what_is_stored_does_not_come_back(name: str, names: dict[str, str], ser
     whole = service.client(scopes="read write") if name not in ONCE else None
     blind = service.client(scopes="write")
     answers = [
-        client(method, path, body, query=given, headers={KEY: "k"}) for client in (blind, whole, blind) if client
+        client(method, path, body, query=given, headers={KEY: "k"})
+        for client in (blind, whole, blind)
+        if client
     ]
     assert answers[0].status == status, answers[0].text
     assert all(SECRET not in answer.text.casefold() for answer in answers[::2])
@@ -151,7 +201,11 @@ def _without_ids(answer: Any) -> Any:
         return [_without_ids(each) for each in answer]
     if not isinstance(answer, dict):
         return answer
-    return {name: _without_ids(value) for name, value in answer.items() if name not in ("id", "job_id", "tokens")}
+    return {
+        name: _without_ids(value)
+        for name, value in answer.items()
+        if name not in ("id", "job_id", "tokens")
+    }
 
 
 def test_trying_to_forget_needs_read(call: Client, service: Service, names: dict[str, str]) -> None:
@@ -172,7 +226,12 @@ def test_the_answer_keeps_its_shape(call: Client, service: Service, names: dict[
     writer = service.client(scopes="write")
     session = writer("PATCH", "/v1/sessions/s", {}).json
     assert session.keys() >= set(shapes["Session"]["required"])
-    assert (session["system"], session["memory"], session["metadata"], session["user_id"]) == ("", {}, {}, "")
+    assert (session["system"], session["memory"], session["metadata"], session["user_id"]) == (
+        "",
+        {},
+        {},
+        "",
+    )
     (memory,) = writer("POST", MEMORIES, {"memories": [TEA]}).json["memories"]
     assert memory.keys() >= set(shapes["SavedMemory"]["required"])
     assert (memory["id"], memory["outcome"], memory["content"]) == (names["ID"], "unchanged", "")

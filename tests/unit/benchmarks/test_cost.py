@@ -1,4 +1,6 @@
-"""Costs rest on what was counted: filters as the template's, tokens by the stage that asked, prices that are known."""
+"""Costs rest on what was counted: filters as the template's, tokens by the stage that asked, prices
+that are known.
+"""
 
 import json
 
@@ -11,7 +13,8 @@ from benchmarks.cost.turns import matches
 from tests.doubles.openai_api import Request
 
 CONVERSATION = (
-    '<conversation>\n<message number="4" speaker="user" time="now">I live in Rome &amp; work</message>\n'
+    '<conversation>\n<message number="4" speaker="user" time="now">I live in Rome &amp; '
+    "work</message>\n"
     '<message number="5" speaker="assistant" time="now">Good.</message>\n</conversation>'
 )
 
@@ -30,12 +33,21 @@ def chat(text: str, **more: object) -> Request:
         ({"eventName": "INSERT", "dynamodb": {"Keys": {}}}, False),
     ],
 )
-def test_a_stream_record_passes_a_filter_as_the_template_means_it(record: dict[str, object], *, expected: bool) -> None:
-    assert matches(record, {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}) is expected
+def test_a_stream_record_passes_a_filter_as_the_template_means_it(
+    record: dict[str, object], *, expected: bool
+) -> None:
+    assert (
+        matches(
+            record, {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
+        )
+        is expected
+    )
 
 
 def test_tokens_count_for_the_stage_in_whose_call_they_were_sent() -> None:
-    embedding = Request("/embeddings", {}, {"model": "text-embedding-3-small", "input": ["tea", "green tea"]})
+    embedding = Request(
+        "/embeddings", {}, {"model": "text-embedding-3-small", "input": ["tea", "green tea"]}
+    )
     spans = [("append", 0.0, 1.0), ("extract", 2.0, 3.0), ("recall", 4.0, 5.0)]
     found = tokens_of([(2.5, chat("hello")), (2.6, chat("hello")), (4.5, embedding)], spans)
     assert set(found) == {"extract", "recall"}

@@ -8,8 +8,10 @@ KINDS = ("single-hop", "multi-hop", "temporal", "preference", "assistant-said", 
 FOREIGN = {"de", "zh", "ja", "ko", "ar", "fr", "es"}
 FUNCTION_WORDS = re.findall(
     r"[a-z]+",
-    "a an and are as at be before by can could did do does for from had has have her his how i in into is it its long"
-    " many me mi much my not of on one or our out she should that the their them they this to us was we were what when"
+    "a an and are as at be before by can could did do does for from had has have her his how i in "
+    "into is it its long"
+    " many me mi much my not of on one or our out she should that the their them they this to us "
+    "was we were what when"
     " where which who whom whose why will with would",
 )
 
@@ -25,7 +27,9 @@ def answerable(dataset: Dataset) -> list[Question]:
 
 def words(text: str) -> set[str]:
     """The words that carry meaning, cut to their first five letters so that inflections meet."""
-    return {word[:5] for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in FUNCTION_WORDS}
+    return {
+        word[:5] for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in FUNCTION_WORDS
+    }
 
 
 def test_our_set_has_conversations_of_a_usual_length_over_several_sessions(ours: Dataset) -> None:
@@ -33,7 +37,9 @@ def test_our_set_has_conversations_of_a_usual_length_over_several_sessions(ours:
     assert len(sizes) >= 8
     assert all(40 <= size <= 90 for size in sizes), sizes
     assert all(len(conversation.sessions) >= 3 for conversation in ours.conversations)
-    assert len({conversation.domain for conversation in ours.conversations}) == len(ours.conversations)
+    assert len({conversation.domain for conversation in ours.conversations}) == len(
+        ours.conversations
+    )
 
 
 def test_our_set_has_enough_labels_of_each_kind(ours: Dataset) -> None:
@@ -42,7 +48,12 @@ def test_our_set_has_enough_labels_of_each_kind(ours: Dataset) -> None:
     assert len(english) >= 120
     assert counts["supersessions"] >= 30
     assert all(counts[f"kind:{kind}"] >= 20 for kind in KINDS), counts
-    assert {each.kind for each in ours.supersessions} == {"changed", "corrected-twice", "returned", "reworded"}
+    assert {each.kind for each in ours.supersessions} == {
+        "changed",
+        "corrected-twice",
+        "returned",
+        "reworded",
+    }
 
 
 def test_our_set_asks_in_seven_more_languages_within_and_across(ours: Dataset) -> None:
@@ -59,7 +70,9 @@ def test_our_set_lies_in_2025_and_2026_and_keeps_its_order(ours: Dataset) -> Non
     times = [message.timestamp for session in ours.sessions() for message in session.messages]
     assert {time.year for time in times} == {2025, 2026}
     for conversation in ours.conversations:
-        said = [message.timestamp for session in conversation.sessions for message in session.messages]
+        said = [
+            message.timestamp for session in conversation.sessions for message in session.messages
+        ]
         assert said == sorted(said), conversation.id
 
 
@@ -92,18 +105,25 @@ def test_every_answer_is_said_by_its_own_user_in_the_words_quoted(ours: Dataset)
             assert evidence.quote in ours.message(evidence.message).text, question.id
 
 
-def test_a_question_without_answer_has_no_evidence_and_often_another_user_could_answer_it(ours: Dataset) -> None:
+def test_a_question_without_answer_has_no_evidence_and_often_another_user_could_answer_it(
+    ours: Dataset,
+) -> None:
     unanswerable = [question for question in ours.questions if question.kind == "no-answer"]
     assert all(not question.evidence and not question.answer for question in unanswerable)
     tempting = [question for question in unanswerable if question.elsewhere]
     assert len(tempting) >= 8
     for question in tempting:
-        assert all(ours.session_of(each.message).user != question.user for each in question.elsewhere), question.id
+        assert all(
+            ours.session_of(each.message).user != question.user for each in question.elsewhere
+        ), question.id
 
 
 def test_what_is_superseded_was_said_before_what_holds(ours: Dataset) -> None:
     for each in ours.supersessions:
-        at = [ours.message(message).timestamp for message in (*[old.message for old in each.old], each.new.message)]
+        at = [
+            ours.message(message).timestamp
+            for message in (*[old.message for old in each.old], each.new.message)
+        ]
         assert at == sorted(set(at)), each.id
         assert each.stale, each.id
 
@@ -120,12 +140,18 @@ def test_no_question_is_asked_twice_of_one_user(ours: Dataset) -> None:
     assert len(asked) == len(set(asked))
 
 
-def test_at_least_half_of_our_questions_share_little_wording_with_what_answers_them(ours: Dataset) -> None:
-    english = [each for each in answerable(ours) if each.language == "en" and not each.cross_lingual]
+def test_at_least_half_of_our_questions_share_little_wording_with_what_answers_them(
+    ours: Dataset,
+) -> None:
+    english = [
+        each for each in answerable(ours) if each.language == "en" and not each.cross_lingual
+    ]
 
     def shared(question: Question) -> float:
         asked = words(question.question)
-        answering = set().union(*(words(ours.message(message).text) for message in question.answer_ids))
+        answering = set().union(
+            *(words(ours.message(message).text) for message in question.answer_ids)
+        )
         return len(asked & answering) / len(asked)
 
     reworded = [question for question in english if shared(question) <= 1 / 3]

@@ -1,4 +1,6 @@
-"""Scores say what they claim to: each is wrong in its own way where an answer is wrong in its own way."""
+"""Scores say what they claim to: each is wrong in its own way where an answer is wrong in its own
+way.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,29 +24,45 @@ from benchmarks.retrieval.scores import Ask, Scores, half_of, scored
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MESSAGES = tuple(
-    Message(f"m{number}", "user", START + timedelta(days=number), f"said {number}") for number in range(30)
+    Message(f"m{number}", "user", START + timedelta(days=number), f"said {number}")
+    for number in range(30)
 )
 
 
 def conversation(user: str) -> Conversation:
-    return Conversation(user, "anything", (Session(f"of-{user}", user, (Message(f"of-{user}", "user", START, "hi"),)),))
+    return Conversation(
+        user,
+        "anything",
+        (Session(f"of-{user}", user, (Message(f"of-{user}", "user", START, "hi"),)),),
+    )
 
 
 DATASET = Dataset(
     name="small",
     conversations=(Conversation("c", "anything", (Session("s", "ann", MESSAGES),)),),
     questions=(
-        Question("q1", "ann", "multi-hop", "two?", (Evidence("m1", "said"), Evidence("m2", "said")), "both"),
+        Question(
+            "q1",
+            "ann",
+            "multi-hop",
+            "two?",
+            (Evidence("m1", "said"), Evidence("m2", "said")),
+            "both",
+        ),
         Question("q2", "ann", "no-answer", "none?"),
     ),
     supersessions=(
         Supersession(
-            "s1", "ann", "changed", "topic", "now?",
+            "s1",
+            "ann",
+            "changed",
+            "topic",
+            "now?",
             (OldStatement("m3", "old", "said", "old"), OldStatement("m4", "holds again", "said")),
             NewStatement("m5", "new", "said", "new"),
         ),
     ),
-)  # fmt: skip
+)
 
 
 def message(name: str, *, is_outdated: bool = False) -> Found:
@@ -55,7 +73,9 @@ def record(*names: str) -> Found:
     return Found(names, is_record=True, is_outdated=False)
 
 
-def score(two: Sequence[Found] = (), none: Sequence[Found] = (), now: Sequence[Found] = ()) -> Scores:
+def score(
+    two: Sequence[Found] = (), none: Sequence[Found] = (), now: Sequence[Found] = ()
+) -> Scores:
     answers = {"two?": two, "none?": none, "now?": now}
     ask: Ask = lambda user, question: answers[question]  # noqa: E731
     return scored(DATASET, ask)
@@ -79,7 +99,12 @@ def test_what_changed_in_messages_alone_is_counted_by_itself() -> None:
     (by_records,) = DATASET.supersessions
     asked = replace(by_records, id="s2", question="told?", told_in="messages")
     both = replace(DATASET, supersessions=(by_records, asked))
-    answers = {"two?": (), "none?": (), "now?": [message("m5")], "told?": [message("m3"), message("m5")]}
+    answers = {
+        "two?": (),
+        "none?": (),
+        "now?": [message("m5")],
+        "told?": [message("m3"), message("m5")],
+    }
     scores = scored(both, lambda _, question: answers[question])
     assert (scores.new_first, scores.new_first_told) == (1, 0)
 

@@ -1,4 +1,6 @@
-"""Conversations with all their memory within one process: window, static facts, extraction, search, flush."""
+"""Conversations with all their memory within one process: window, static facts, extraction, search,
+flush.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,20 @@ class ContextService(ExtractionService):
     """Conversations with all their memory. What the front door reads is watched."""
 
     def __init__(
-        self, *, folder: Path | None = None, faults: Faults | None = None, chat: ChatModel | None = None, **memory: Any
+        self,
+        *,
+        folder: Path | None = None,
+        faults: Faults | None = None,
+        chat: ChatModel | None = None,
+        **memory: Any,
     ) -> None:
         super().__init__(folder=folder, faults=faults, extract="auto", selector=chat)
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory))
         self.remember = Remember(self.memories, self.tenants, self.clock)
         self.static_facts = ManageStaticFacts(self.facts, self.clock)
-        self.read_context = (self.app if folder is None and chat is None else self.memories_app).context
+        self.read_context = (
+            self.app if folder is None and chat is None else self.memories_app
+        ).context
         self.history = self.app.history
         self.arm = Arm(self.sessions, self.clock)
         self.stores_of_blocks: dict[BlockType, Any] = dict(stores(self.memories))
@@ -53,7 +62,11 @@ class ContextService(ExtractionService):
         self.watched_memories: Any = Watched(self.memories)
         self.watched_facts: Any = Watched(self.facts)
         self.watched_sessions: Any = Watched(self.sessions)
-        watched = {"sessions": self.watched_sessions, "memories": self.watched_memories, "facts": self.watched_facts}
+        watched = {
+            "sessions": self.watched_sessions,
+            "memories": self.watched_memories,
+            "facts": self.watched_facts,
+        }
         return super().front_stores() | watched
 
     @property
@@ -69,10 +82,14 @@ class ContextService(ExtractionService):
             then_flush(self.extract, self.flush)(notice)
 
     def fail(self, job: Job, *, error: str = "unavailable") -> None:
-        give_up = self.give_up_overflow if job.kind == "flush" else then_flush(self.give_up, self.flush)
+        give_up = (
+            self.give_up_overflow if job.kind == "flush" else then_flush(self.give_up, self.flush)
+        )
         give_up(JobNotice(job.tenant, job.id, job.kind), error=error)
 
-    def talk(self, turns: Sequence[tuple[str, str]] | int, *, session: str = "s", letters: int = 40) -> None:
+    def talk(
+        self, turns: Sequence[tuple[str, str]] | int, *, session: str = "s", letters: int = 40
+    ) -> None:
         """Whole turns: a question and its answer."""
         if isinstance(turns, int):
             turns = [("q" * letters, "a" * letters)] * turns
@@ -88,7 +105,9 @@ class ContextService(ExtractionService):
 
     def index_all(self, *sessions: str) -> None:
         """Have every record and every message of these sessions indexed."""
-        changes: list[Changed] = [RecordChanged("acme", "sarah", record.id) for record in self.records()]
+        changes: list[Changed] = [
+            RecordChanged("acme", "sarah", record.id) for record in self.records()
+        ]
         for name in sessions:
             last = self.head(name).seq
             changes += [MessageChanged("acme", name, seq) for seq in range(1, last + 1)]

@@ -1,4 +1,6 @@
-"""Contexts with long-term memory: what they hold, what they cost, what happens when something of it fails."""
+"""Contexts with long-term memory: what they hold, what they cost, what happens when something of it
+fails.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def remembering(**more: Any) -> ContextService:
 def test_a_context_holds_what_static_and_extractive_memory_bring() -> None:
     context = remembering().context()
     assert context.memory.text == (
-        f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n- Sarah works in Marketing\n"
+        f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n- Sarah works "
+        f"in Marketing\n"
         "- Sarah likes green tea\n</extractive_memory></memory>"
     )
     assert [item.id for item in context.memory.of("static")] == ["remote"]
@@ -44,7 +47,10 @@ def test_a_context_holds_what_static_and_extractive_memory_bring() -> None:
 
 
 def weight(context: Context) -> int:
-    return 3 + sum(weigh(chat, lambda text: LetterCounter().count(text, "letters")) for chat in context.messages)
+    return 3 + sum(
+        weigh(chat, lambda text: LetterCounter().count(text, "letters"))
+        for chat in context.messages
+    )
 
 
 def test_a_session_has_all_blocks_and_its_messages_alone_carry_what_is_known() -> None:
@@ -143,7 +149,9 @@ def test_a_static_fact_of_another_agent_is_not_shown() -> None:
 
 def test_past_interactions_that_resemble_the_given_message_are_found(tmp_path: Path) -> None:
     service = remembering(folder=tmp_path)
-    service.talk([("Where can I park my bicycle?", "Behind building 7, near the gate.")], session="old")
+    service.talk(
+        [("Where can I park my bicycle?", "Behind building 7, near the gate.")], session="old"
+    )
     service.index_all("old", "s")
     context = service.context("Where was the place to park a bicycle?")
     assert context.memory.of("vector")[0].text == "Where can I park my bicycle?"
@@ -154,7 +162,9 @@ def test_past_interactions_that_resemble_the_given_message_are_found(tmp_path: P
 
 def test_small_talk_is_no_past_interaction(tmp_path: Path) -> None:
     service = remembering(folder=tmp_path, blocks=[{"type": "vector", "min_score": -1}])
-    service.talk([("hi", "Noted."), ("I park my bicycle behind building 7.", "Great!")], session="old")
+    service.talk(
+        [("hi", "Noted."), ("I park my bicycle behind building 7.", "Great!")], session="old"
+    )
     service.index_all("old", "s")
     found = service.context("Hi, where was the place to park a bicycle?").memory.of("vector")
     assert [item.text for item in found] == ["I park my bicycle behind building 7."]
@@ -176,7 +186,10 @@ def test_calls_of_tools_alone_are_no_past_interaction(tmp_path: Path) -> None:
     call = {"id": "c", "type": "function", "function": looked}
     service.put({"role": "user", "content": "I park my bicycle behind building 7."}, session="old")
     service.put({"role": "assistant", "content": None, "tool_calls": [call]}, session="old")
-    service.put({"role": "tool", "tool_call_id": "c", "content": "Building 7 has room for one bicycle."}, session="old")
+    service.put(
+        {"role": "tool", "tool_call_id": "c", "content": "Building 7 has room for one bicycle."},
+        session="old",
+    )
     service.index_all("old", "s")
     found = service.context("Where was the place to park a bicycle?").memory.of("vector")
     assert {item.speaker for item in found} == {"user", "tool"}
@@ -192,10 +205,14 @@ def test_past_interactions_of_the_window_itself_are_not_repeated(tmp_path: Path)
 def test_a_past_interaction_that_says_an_earlier_value_is_left_out(tmp_path: Path) -> None:
     service = remembering(folder=tmp_path)
     service.put({"role": "user", "content": "My manager is Ms Brown."}, session="old")
-    service.learn("The manager is Ms Brown", topic="manager", source=Source(session="old", seqs=(1,)))
+    service.learn(
+        "The manager is Ms Brown", topic="manager", source=Source(session="old", seqs=(1,))
+    )
     service.time.advance(60)
     service.put({"role": "user", "content": "My manager is Mr Green."}, session="newer")
-    service.learn("The manager is Mr Green", topic="manager", source=Source(session="newer", seqs=(1,)))
+    service.learn(
+        "The manager is Mr Green", topic="manager", source=Source(session="newer", seqs=(1,))
+    )
     service.index_all("old", "newer")
     context = service.context("Who is my manager?")
     assert "Brown" not in context.memory.text
@@ -240,7 +257,9 @@ def test_a_model_picks_facts_for_a_given_message_only() -> None:
     service = remembering(blocks=[block], chat=picks)
     assert len(service.context().memory.of("extractive")) == 2
     assert picks.asked == []
-    assert [item.text for item in service.context("Tea?").memory.of("extractive")] == ["Sarah works in Marketing"]
+    assert [item.text for item in service.context("Tea?").memory.of("extractive")] == [
+        "Sarah works in Marketing"
+    ]
     picks.answer = ModelUnavailable("down")
     degraded = service.context("Tea?")
     assert degraded.degraded == ("retrieval_model",)
@@ -271,7 +290,10 @@ def test_an_unchanged_user_and_tenant_cost_one_small_read_each() -> None:
         watched.calls.clear()
     assert "Marketing" in service.context().memory.text
     assert service.watched_sessions.calls == {"open": 1, "messages": 1}
-    assert (service.watched_memories.calls, service.watched_facts.calls) == ({"user": 1}, {"version": 1})
+    assert (service.watched_memories.calls, service.watched_facts.calls) == (
+        {"user": 1},
+        {"version": 1},
+    )
 
 
 def test_a_small_budget_keeps_the_newest_message_and_the_block_of_most_priority() -> None:

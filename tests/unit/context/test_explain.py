@@ -27,7 +27,13 @@ def test_each_part_is_named_with_why_it_is_there() -> None:
     service.put({"role": "system", "content": "You help."})
     service.talk([("q1", "a1"), ("q2", "a2")])
     told = trace(service.context())
-    assert parts(told) == ["system", "recent_turns", "current_turn", "static_memory", "extractive_memory"]
+    assert parts(told) == [
+        "system",
+        "recent_turns",
+        "current_turn",
+        "static_memory",
+        "extractive_memory",
+    ]
     assert all(part["why"] for part in told["parts"])
     recent, current = told["parts"][1:3]
     assert (recent["from"], recent["to"], recent["messages"]) == (1, 4, 3)
@@ -87,7 +93,11 @@ def test_a_summary_is_named_with_the_compaction_that_made_it() -> None:
     service.drain()
     told = trace(service.app.context(service.session()))
     summary = told["parts"][0]
-    assert (summary["part"], summary["method"], summary["is_cut"]) == ("summary", "extractive", False)
+    assert (summary["part"], summary["method"], summary["is_cut"]) == (
+        "summary",
+        "extractive",
+        False,
+    )
     assert summary["through"] == told["window"]["from"] - 1
 
 
@@ -96,7 +106,9 @@ def test_without_short_term_memory_the_trace_says_so() -> None:
     service.talk([("one", "two"), ("three", "four")])
     told = trace(service.context())
     assert parts(told) == ["current_turn"]
-    assert told["left_out"] == [{"part": "messages", "from": 1, "to": 2, "why": "short-term memory is off"}]
+    assert told["left_out"] == [
+        {"part": "messages", "from": 1, "to": 2, "why": "short-term memory is off"}
+    ]
 
 
 def test_at_gives_the_window_as_the_next_message_found_it() -> None:
@@ -116,7 +128,14 @@ def test_at_gives_the_window_as_the_next_message_found_it() -> None:
 
 
 def head_as_read(head: Head) -> tuple[int, ...]:
-    return (head.seq, head.window_start, head.window_tokens, head.window_messages, head.last_user_seq, head.summary)
+    return (
+        head.seq,
+        head.window_start,
+        head.window_tokens,
+        head.window_messages,
+        head.last_user_seq,
+        head.summary,
+    )
 
 
 @pytest.mark.parametrize(

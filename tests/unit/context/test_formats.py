@@ -1,4 +1,6 @@
-"""A context is written for other APIs as their own types have it, and each message says where it comes from."""
+"""A context is written for other APIs as their own types have it, and each message says where it
+comes from.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ from palimpsest.conversations.window.render import summary_messages
 from palimpsest.recall.tool import TOOLS, definition
 from pydantic import TypeAdapter
 
-PNG, PDF = (f"data:{kind};base64,{base64.b64encode(b'bytes').decode()}" for kind in ("image/png", "application/pdf"))
+PNG, PDF = (
+    f"data:{kind};base64,{base64.b64encode(b'bytes').decode()}"
+    for kind in ("image/png", "application/pdf")
+)
 PARTS = [
     {"type": "text", "text": "Look."},
     {"type": "image_url", "image_url": {"url": PNG}},
@@ -53,7 +58,11 @@ CUSTOM = {"id": "c:3 " + "x" * 99, "type": "custom", "custom": {"name": "shell",
 CHATS: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": PARTS},
-    {"role": "assistant", "content": "I look.", "tool_calls": [call("c1"), call("c2", "no JSON"), CUSTOM]},
+    {
+        "role": "assistant",
+        "content": "I look.",
+        "tool_calls": [call("c1"), call("c2", "no JSON"), CUSTOM],
+    },
     {"role": "tool", "tool_call_id": "c1", "content": "found"},
     {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": " "}]},
     {"role": "tool", "tool_call_id": CUSTOM["id"], "content": "files"},
@@ -68,7 +77,10 @@ BLOCKS: Mapping[str, Any] = {
     "tool_use": ToolUseBlockParam,
     "tool_result": ToolResultBlockParam,
 }
-ITEMS: Mapping[str, Any] = {"function_call": ResponseFunctionToolCallParam, "function_call_output": FunctionCallOutput}
+ITEMS: Mapping[str, Any] = {
+    "function_call": ResponseFunctionToolCallParam,
+    "function_call_output": FunctionCallOutput,
+}
 
 
 adapter = cache(TypeAdapter)
@@ -76,7 +88,12 @@ adapter = cache(TypeAdapter)
 
 @cache
 def converse() -> Any:
-    return botocore.session.get_session().get_service_model("bedrock-runtime").operation_model("Converse").input_shape
+    return (
+        botocore.session.get_session()
+        .get_service_model("bedrock-runtime")
+        .operation_model("Converse")
+        .input_shape
+    )
 
 
 def anthropic_takes(messages: Sequence[Mapping[str, Any]]) -> None:
@@ -88,7 +105,9 @@ def anthropic_takes(messages: Sequence[Mapping[str, Any]]) -> None:
 
 
 def converse_takes(messages: Sequence[Mapping[str, Any]], **beside: Any) -> None:
-    report = ParamValidator().validate({"modelId": "m", "messages": list(messages), **beside}, converse())
+    report = ParamValidator().validate(
+        {"modelId": "m", "messages": list(messages), **beside}, converse()
+    )
     assert not report.has_errors(), report.generate_report()
 
 
@@ -101,16 +120,22 @@ def responses_takes(items: Sequence[Mapping[str, Any]]) -> None:
 
 def calls_and_results(message: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     """The ids of a message's calls, and those that its results answer."""
-    inner = [next(iter(block.values())) if len(block) == 1 else block for block in message["content"]]
+    inner = [
+        next(iter(block.values())) if len(block) == 1 else block for block in message["content"]
+    ]
     blocks = [block for block in inner if isinstance(block, dict)]
     calls = [block.get("toolUseId", block.get("id")) for block in blocks if "input" in block]
-    results = [block.get("toolUseId", block.get("tool_use_id")) for block in blocks if "content" in block]
+    results = [
+        block.get("toolUseId", block.get("tool_use_id")) for block in blocks if "content" in block
+    ]
     return calls, results
 
 
 def every_call_has_its_result(messages: Sequence[Mapping[str, Any]]) -> None:
     """The roles take turns, and each message answers exactly the calls of the one before."""
-    assert [message["role"] for message in messages] == [("user", "assistant")[n % 2] for n in range(len(messages))]
+    assert [message["role"] for message in messages] == [
+        ("user", "assistant")[n % 2] for n in range(len(messages))
+    ]
     waiting: list[Any] = []
     for message in messages:
         calls, results = calls_and_results(message)
@@ -124,7 +149,13 @@ def test_anthropic_takes_the_messages_and_the_system_text() -> None:
     anthropic_takes(made.messages)
     every_call_has_its_result(made.messages)
     assert made.system == "Be brief."
-    assert [message["role"] for message in made.messages] == ["user", "assistant", "user", "assistant", "user"]
+    assert [message["role"] for message in made.messages] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
     assert made.origins == [1, 2, 3, 7, 8]
     kinds = [block["type"] for block in made.messages[0]["content"]]
     assert kinds == ["text", "image", "image", "document", "text", "text"]
@@ -154,7 +185,9 @@ def test_responses_takes_items_and_each_names_the_message_that_it_is_of() -> Non
     assert made.system is None
     assert made.origins == [0, 1, 2, 2, 2, 2, 3, 4, 5, 6, 7, 8]
     calls = [item["call_id"] for item in made.messages if item.get("type") == "function_call"]
-    outputs = [item["call_id"] for item in made.messages if item.get("type") == "function_call_output"]
+    outputs = [
+        item["call_id"] for item in made.messages if item.get("type") == "function_call_output"
+    ]
     assert calls == outputs
     assert len(calls[-1]) <= 64
     assert [part["type"] for part in made.messages[1]["content"]] == [
@@ -163,7 +196,9 @@ def test_responses_takes_items_and_each_names_the_message_that_it_is_of() -> Non
 
 
 @pytest.mark.parametrize("form", ["anthropic", "converse"])
-def test_a_window_that_begins_with_the_assistant_gets_a_user_message_before_it(form: ContextFormat) -> None:
+def test_a_window_that_begins_with_the_assistant_gets_a_user_message_before_it(
+    form: ContextFormat,
+) -> None:
     made = written(summary_messages("They met.", "tool_call"), form)
     assert [message["role"] for message in made.messages] == ["user", "assistant", "user"]
     assert BEFORE in json.dumps(made.messages[0])
@@ -176,8 +211,15 @@ SAID = st.one_of(
     st.builds(lambda text: [{"role": "assistant", "content": text}], TEXT),
     st.builds(
         lambda text, made: [
-            {"role": "assistant", "content": text, "tool_calls": [call(f"{made} {n}", text) for n in range(made)]},
-            *({"role": "tool", "tool_call_id": f"{made} {n}", "content": text} for n in range(made)),
+            {
+                "role": "assistant",
+                "content": text,
+                "tool_calls": [call(f"{made} {n}", text) for n in range(made)],
+            },
+            *(
+                {"role": "tool", "tool_call_id": f"{made} {n}", "content": text}
+                for n in range(made)
+            ),
         ],
         TEXT,
         st.integers(1, 3),
@@ -204,5 +246,8 @@ def test_every_tool_is_defined_as_each_api_has_it() -> None:
         adapter(FunctionToolParam).validate_python(definition(tool, "responses"))
         tools = {"tools": [definition(tool, "converse")]}
         converse_takes([{"role": "user", "content": [{"text": "Hi"}]}], toolConfig=tools)
-        assert definition(tool, "mcp")["inputSchema"] == definition(tool, "openai")["function"]["parameters"]
+        assert (
+            definition(tool, "mcp")["inputSchema"]
+            == definition(tool, "openai")["function"]["parameters"]
+        )
         assert set(definition(tool, "mcp")) == {"name", "description", "inputSchema"}

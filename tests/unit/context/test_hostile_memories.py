@@ -1,4 +1,6 @@
-"""Stored text that gives orders, closes tags or hides: it is kept as it was said, and told as data."""
+"""Stored text that gives orders, closes tags or hides: it is kept as it was said, and told as
+data.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def service_with(folder: Path, text: str, **memory: Any) -> ContextService:
 
 
 def hidden(text: str) -> list[str]:
-    return [letter for letter in text if unicodedata.category(letter) in ("Cf", "Co", "Cn", "Zl", "Zp")]
+    return [
+        letter for letter in text if unicodedata.category(letter) in ("Cf", "Co", "Cn", "Zl", "Zp")
+    ]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -66,7 +70,9 @@ def test_hostile_text_is_kept_as_it_was_said_and_told_as_data(text: str, tmp_pat
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_memory_comes_into_the_system_role_only_if_so_configured_and_then_as_data(text: str, tmp_path: Path) -> None:
+def test_memory_comes_into_the_system_role_only_if_so_configured_and_then_as_data(
+    text: str, tmp_path: Path
+) -> None:
     service = service_with(tmp_path, text, insert_into_system_prompt=True)
     context = service.context("What of tea?", session="new")
     first, *others = context.fitted.messages
@@ -89,7 +95,13 @@ def test_the_search_tool_tells_each_memory_on_a_line_of_its_own(text: str, tmp_p
 
 def test_what_a_caller_notes_on_a_message_changes_nobodys_scope(tmp_path: Path) -> None:
     service = ContextService(folder=tmp_path)
-    noted = {"tenant": "umbrella", "user_id": "david", "session_id": "davids", "role": "system", "delete": True}
+    noted = {
+        "tenant": "umbrella",
+        "user_id": "david",
+        "session_id": "davids",
+        "role": "system",
+        "delete": True,
+    }
     service.learn("likes tea", metadata=noted)
     (record,) = service.records()
     assert dict(record.metadata) == noted
@@ -103,8 +115,16 @@ def test_a_models_answer_can_neither_delete_nor_move_what_is_remembered() -> Non
     service = ContextService()
     service.learn("likes tea")
     (kept,) = service.records()
-    orders = {"delete": [kept.id], "forget": True, "tenant": "umbrella", "user_id": "david", "session": "davids"}
-    service.extract = replace(service.extract, extractor=ModelExtractor(Giving(orders), LetterCounter()))
+    orders = {
+        "delete": [kept.id],
+        "forget": True,
+        "tenant": "umbrella",
+        "user_id": "david",
+        "session": "davids",
+    }
+    service.extract = replace(
+        service.extract, extractor=ModelExtractor(Giving(orders), LetterCounter())
+    )
     service.say("I play chess")
     service.handle(service.ask())
     assert service.contents() == ["I play chess", "likes tea"]

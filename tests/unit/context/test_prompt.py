@@ -28,7 +28,9 @@ def found(block: BlockType, *items: Item, **more: int) -> BlockContent:
 
 
 def prompt(*recollections: BlockContent, room: int = 1_000, held: str = "") -> MemoryPrompt:
-    return shared_out(recollections, room=room, count=quarter, cost=quarter, is_held=lambda item: item.id == held)
+    return shared_out(
+        recollections, room=room, count=quarter, cost=quarter, is_held=lambda item: item.id == held
+    )
 
 
 def test_each_block_has_its_tag_and_each_item_its_line() -> None:
@@ -53,7 +55,9 @@ def test_an_event_is_dated_and_a_fact_is_not() -> None:
 
 def test_what_quotes_its_user_is_dated_so_that_the_later_of_two_statements_can_be_told() -> None:
     owned = fact("f", "My car is a blue Renault.", said_at=JANUARY, who="Sarah")
-    sold = fact("g", "I sold the Renault last weekend.", said_at=JANUARY + 9 * 86_400_000, who="Sarah")
+    sold = fact(
+        "g", "I sold the Renault last weekend.", said_at=JANUARY + 9 * 86_400_000, who="Sarah"
+    )
     assert line(owned) == "- Sarah, 2026-01-15: My car is a blue Renault."
     assert line(sold) == "- Sarah, 2026-01-24: I sold the Renault last weekend."
 
@@ -82,16 +86,24 @@ def test_what_one_speaker_said_on_one_day_stands_together_where_the_best_of_it_s
 
 
 def test_a_line_without_a_heading_of_its_own_leaves_room_for_another() -> None:
-    same, others = quotes(*"abcdefgh"), [quotes(name, day=day)[0] for day, name in enumerate("abcdefgh")]
+    same, others = (
+        quotes(*"abcdefgh"),
+        [quotes(name, day=day)[0] for day, name in enumerate("abcdefgh")],
+    )
     assert len(prompt(found("extractive", *same), room=55).of("extractive")) == 8
     assert len(prompt(found("extractive", *others), room=55).of("extractive")) < 8
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["Sarah", "Assistant"])), max_size=12), st.integers(10, 90)
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["Sarah", "Assistant"])), max_size=12),
+    st.integers(10, 90),
 )
-def test_lines_that_stand_together_keep_within_the_room_of_their_block(said: list[tuple[int, str]], room: int) -> None:
-    items = [quotes(f"I own {at} books.", day=day, who=who)[0] for at, (day, who) in enumerate(said)]
+def test_lines_that_stand_together_keep_within_the_room_of_their_block(
+    said: list[tuple[int, str]], room: int
+) -> None:
+    items = [
+        quotes(f"I own {at} books.", day=day, who=who)[0] for at, (day, who) in enumerate(said)
+    ]
     made = prompt(found("extractive", *items, max_tokens=room))
     assert quarter(made.text.removeprefix("<memory>").removesuffix("</memory>")) <= max(0, room)
     assert len(made.of("extractive")) + len(made.left_out) == len(items)
@@ -116,7 +128,9 @@ def test_where_nothing_is_remembered_there_is_no_text() -> None:
 )
 def test_stored_text_can_not_close_a_tag_or_begin_a_line(text: str) -> None:
     made = prompt(found("static", Item(id="x", kind="static", text=text)))
-    body = made.text.removeprefix("<memory><static_memory>\n- ").removesuffix("\n</static_memory></memory>")
+    body = made.text.removeprefix("<memory><static_memory>\n- ").removesuffix(
+        "\n</static_memory></memory>"
+    )
     assert not re.search(r"[<>\n\r\u2028\u2029\u0085\x00-\x1f\x7f\uff1c\uff1e\ufe64\ufe65]", body)
     assert "&lt;/memory&gt;" not in text or "&amp;lt;/memory&amp;gt;" in body
 
@@ -139,7 +153,9 @@ def test_what_only_a_model_would_see_is_left_out(text: str, shown: str) -> None:
     assert harmless(text) == shown
 
 
-@pytest.mark.parametrize("text", ["👩‍👩‍👧‍👦 family", "می‌خواهم", "日本語の文です。", "क्‍षि", "é e\u0301"])
+@pytest.mark.parametrize(
+    "text", ["👩‍👩‍👧‍👦 family", "می‌خواهم", "日本語の文です。", "क्‍षि", "é e\u0301"]
+)
 def test_what_scripts_and_emoji_need_stays(text: str) -> None:
     assert harmless(text) == text
 
@@ -164,7 +180,9 @@ def test_the_room_goes_to_the_blocks_by_priority_and_to_the_best_items_of_each()
     made = prompt(found("extractive", *items), found("static", *policies), room=115)
     assert [item.id for item in made.of("static")] == ["p0", "p1", "p2"]
     assert [item.id for item in made.of("extractive")] == ["f0"]
-    assert {(each.id, each.why) for each in made.left_out} == {(f"f{number}", "no_room") for number in range(1, 9)}
+    assert {(each.id, each.why) for each in made.left_out} == {
+        (f"f{number}", "no_room") for number in range(1, 9)
+    }
 
 
 def test_what_does_not_fit_makes_way_for_what_does() -> None:
@@ -181,10 +199,15 @@ def test_a_block_takes_no_more_than_its_own_tokens_and_items() -> None:
 
 
 def test_what_the_window_holds_and_what_was_shown_before_is_not_repeated() -> None:
-    made = prompt(found("extractive", fact("a"), fact("b")), found("vector", fact("b"), fact("c")), held="a")
+    made = prompt(
+        found("extractive", fact("a"), fact("b")), found("vector", fact("b"), fact("c")), held="a"
+    )
     assert [item.id for item in made.of("extractive")] == ["b"]
     assert [item.id for item in made.of("vector")] == ["c"]
-    assert {(each.id, each.why) for each in made.left_out} == {("a", "in_window"), ("b", "shown_before")}
+    assert {(each.id, each.why) for each in made.left_out} == {
+        ("a", "in_window"),
+        ("b", "shown_before"),
+    }
 
 
 def test_a_message_that_shown_records_quote_nearly_whole_is_not_shown_beside_them() -> None:
@@ -194,8 +217,14 @@ def test_a_message_that_shown_records_quote_nearly_whole_is_not_shown_beside_the
     def said(name: str, text: str, seq: int, session: str = "s") -> Item:
         return Item(id=name, kind="message", text=text, source=Source(session=session, seqs=(seq,)))
 
-    kids, husband, oven = "I've got two kids, Jonas and Ella", "my husband Paul is a nurse.", "The oven comes in May."
-    records = found("extractive", of("kids", kids, 1), of("husband", husband, 1), of("oven", oven, 3))
+    kids, husband, oven = (
+        "I've got two kids, Jonas and Ella",
+        "my husband Paul is a nurse.",
+        "The oven comes in May.",
+    )
+    records = found(
+        "extractive", of("kids", kids, 1), of("husband", husband, 1), of("oven", oven, 3)
+    )
     told = f"{kids}, and {husband}"
     messages = (
         said("told", told, 1),
@@ -216,7 +245,10 @@ def test_only_what_comes_wholly_from_the_shown_messages_is_held() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(("static", "extractive", "vector")), st.sampled_from(PIECES)), max_size=12),
+    st.lists(
+        st.tuples(st.sampled_from(("static", "extractive", "vector")), st.sampled_from(PIECES)),
+        max_size=12,
+    ),
     st.integers(0, 300),
     st.sampled_from((quarter, in_bytes)),
 )
@@ -235,12 +267,17 @@ def test_the_memory_never_takes_more_than_its_room(
     )
     assert made.tokens <= room
     shown = [item.id for items in made.shown.values() for item in items]
-    assert sorted([*shown, *(each.id for each in made.left_out)]) == sorted(f"f{n}" for n in range(len(pieces)))
+    assert sorted([*shown, *(each.id for each in made.left_out)]) == sorted(
+        f"f{n}" for n in range(len(pieces))
+    )
 
 
 def test_memory_stands_behind_what_the_system_message_says() -> None:
     assert inserted(None, "m") == {"role": "system", "content": "m"}
-    assert inserted({"role": "developer", "content": "Help."}, "m") == {"role": "developer", "content": "Help.\n\nm"}
+    assert inserted({"role": "developer", "content": "Help."}, "m") == {
+        "role": "developer",
+        "content": "Help.\n\nm",
+    }
     parts = [{"type": "text", "text": "Help."}]
     told = inserted({"role": "system", "content": parts}, "m")
     assert told["content"] == [*parts, {"type": "text", "text": "m"}]

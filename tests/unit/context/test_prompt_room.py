@@ -8,7 +8,13 @@ from typing import get_args
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from palimpsest.context.blocks.ports import BlockContent, Item, ItemKind
-from palimpsest.context.prompt import MEMORY_SHARE, MemoryPrompt, fit_with_memory, inserted, memory_messages
+from palimpsest.context.prompt import (
+    MEMORY_SHARE,
+    MemoryPrompt,
+    fit_with_memory,
+    inserted,
+    memory_messages,
+)
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.configuration import MemoryAs
 from palimpsest.conversations.weight import weigh
@@ -18,7 +24,12 @@ from palimpsest.errors import BudgetTooSmall
 from palimpsest.memory.record import Source
 
 from tests.unit.conversations.validity import problems
-from tests.unit.conversations.window.test_fit_properties import Case, cases, check_question_kept, check_turns_whole
+from tests.unit.conversations.window.test_fit_properties import (
+    Case,
+    cases,
+    check_question_kept,
+    check_turns_whole,
+)
 from tests.unit.conversations.window.transcripts import (
     assistant,
     calling,
@@ -39,10 +50,20 @@ def items(draw: st.DrawFn, seqs: list[int]) -> Item:
     source, is_sourced = Source(), draw(st.booleans())
     if seqs and is_sourced:
         session = draw(st.sampled_from((SESSION, "other")))
-        source = Source(session=session, seqs=tuple(draw(st.lists(st.sampled_from(seqs), min_size=1, max_size=2))))
+        source = Source(
+            session=session,
+            seqs=tuple(draw(st.lists(st.sampled_from(seqs), min_size=1, max_size=2))),
+        )
     kind: ItemKind = draw(st.sampled_from(("fact", "event", "static", "message")))
     text = draw(texts | st.just("Sarah works in Marketing."))
-    return Item(id=f"i{draw(st.integers(0, 99))}", kind=kind, text=text, said_at=0, source=source, speaker="user")
+    return Item(
+        id=f"i{draw(st.integers(0, 99))}",
+        kind=kind,
+        text=text,
+        said_at=0,
+        source=source,
+        speaker="user",
+    )
 
 
 @dataclass(frozen=True)
@@ -54,7 +75,9 @@ class Remembering:
     def made(self) -> tuple[Fitted, MemoryPrompt]:
         case = self.case
         try:
-            return fit_with_memory(case.material, self.found, session=SESSION, memory_as=self.memory_as)
+            return fit_with_memory(
+                case.material, self.found, session=SESSION, memory_as=self.memory_as
+            )
         except BudgetTooSmall as refused:
             assume(case.budget >= refused.minimum)
             raise
@@ -64,8 +87,12 @@ class Remembering:
 def rememberings(draw: st.DrawFn) -> Remembering:
     case = draw(cases(max_size=8))
     seqs = [each.seq for each in case.window]
-    blocks: list[BlockType] = draw(st.lists(st.sampled_from(("static", "extractive", "vector")), unique=True))
-    found = [BlockContent(block, tuple(draw(st.lists(items(seqs), max_size=5)))) for block in blocks]
+    blocks: list[BlockType] = draw(
+        st.lists(st.sampled_from(("static", "extractive", "vector")), unique=True)
+    )
+    found = [
+        BlockContent(block, tuple(draw(st.lists(items(seqs), max_size=5)))) for block in blocks
+    ]
     return Remembering(case, found, draw(st.sampled_from(get_args(MemoryAs))))
 
 
@@ -81,7 +108,9 @@ def test_memory_and_messages_together_never_pass_the_budget(asked: Remembering) 
 
 
 @given(rememberings())
-def test_a_context_with_memory_is_valid_and_keeps_the_newest_user_message(asked: Remembering) -> None:
+def test_a_context_with_memory_is_valid_and_keeps_the_newest_user_message(
+    asked: Remembering,
+) -> None:
     fitted, memory = asked.made()
     if fitted.messages:
         assert problems(fitted.messages) == []
@@ -96,7 +125,9 @@ def test_a_context_with_memory_is_valid_and_keeps_the_newest_user_message(asked:
 
 
 @given(rememberings())
-def test_the_current_chain_and_the_summary_are_what_they_are_without_memory(asked: Remembering) -> None:
+def test_the_current_chain_and_the_summary_are_what_they_are_without_memory(
+    asked: Remembering,
+) -> None:
     fitted, memory = asked.made()
     alone = asked.case.fitted()
     assert fitted.cuts == alone.cuts
@@ -118,12 +149,16 @@ def material(*chats: object, budget: int, summary: str | None = None) -> Materia
     return Material(system=system(), summary=summary, messages=window, budget=budget, count=quarter)
 
 
-FACTS = BlockContent("extractive", tuple(Item(id=f"f{n}", kind="fact", text="x" * 70) for n in range(50)))
+FACTS = BlockContent(
+    "extractive", tuple(Item(id=f"f{n}", kind="fact", text="x" * 70) for n in range(50))
+)
 
 
 def test_older_turns_give_way_to_memory_and_memory_takes_half_of_the_budget_at_most() -> None:
     turns = [chat for _ in range(10) for chat in (user("q" * 100), assistant("a" * 100))]
-    fitted, memory = fit_with_memory(material(*turns, budget=500), [FACTS], session=SESSION, memory_as="none")
+    fitted, memory = fit_with_memory(
+        material(*turns, budget=500), [FACTS], session=SESSION, memory_as="none"
+    )
     assert 200 < memory.tokens <= 250
     assert 0 < len(fitted.seqs) < 20
     assert fitted.seqs[-1] == 20
@@ -131,10 +166,14 @@ def test_older_turns_give_way_to_memory_and_memory_takes_half_of_the_budget_at_m
 
 def test_a_long_current_chain_leaves_memory_what_it_does_not_need() -> None:
     chain = (user("q" * 40), calling("a"), result("a", "r" * 1_600))  # 400 tokens of output
-    fitted, memory = fit_with_memory(material(*chain, budget=560), [FACTS], session=SESSION, memory_as="system")
+    fitted, memory = fit_with_memory(
+        material(*chain, budget=560), [FACTS], session=SESSION, memory_as="system"
+    )
     assert fitted.cuts == ()
     assert 0 < memory.tokens < 150
-    cut, nothing = fit_with_memory(material(*chain, budget=300), [FACTS], session=SESSION, memory_as="system")
+    cut, nothing = fit_with_memory(
+        material(*chain, budget=300), [FACTS], session=SESSION, memory_as="system"
+    )
     assert cut.cuts
     assert nothing.text == ""
 
@@ -142,15 +181,24 @@ def test_a_long_current_chain_leaves_memory_what_it_does_not_need() -> None:
 def test_what_an_older_turn_said_is_remembered_once_the_turn_has_no_room() -> None:
     turns = [chat for _ in range(10) for chat in (user("q" * 100), assistant("a" * 100))]
     items = tuple(
-        Item(id=f"f{seq}", kind="fact", text=f"fact {seq}", source=Source(session=SESSION, seqs=(seq,)))
+        Item(
+            id=f"f{seq}",
+            kind="fact",
+            text=f"fact {seq}",
+            source=Source(session=SESSION, seqs=(seq,)),
+        )
         for seq in range(1, 21)
     )
     found = [BlockContent("extractive", items)]
-    fitted, memory = fit_with_memory(material(*turns, budget=400), found, session=SESSION, memory_as="none")
+    fitted, memory = fit_with_memory(
+        material(*turns, budget=400), found, session=SESSION, memory_as="none"
+    )
     remembered = {item.source.seqs[0] for item in memory.of("extractive")}
     assert remembered
     assert remembered.isdisjoint(fitted.seqs)
-    everything, nothing = fit_with_memory(material(*turns, budget=5_000), found, session=SESSION, memory_as="none")
+    everything, nothing = fit_with_memory(
+        material(*turns, budget=5_000), found, session=SESSION, memory_as="none"
+    )
     assert len(everything.seqs) == 20
     assert nothing.text == ""
     assert {each.why for each in nothing.left_out} == {"in_window"}
@@ -161,7 +209,9 @@ def test_what_the_summary_says_word_for_word_is_not_remembered_beside_it() -> No
         return Item(id=name, kind="fact", text=text, source=Source(session=session, seqs=(99,)))
 
     lease, oven = "The lease ends in March.", "The oven comes in May."
-    found = [BlockContent("extractive", (said("a", lease), said("b", oven), said("c", lease, "other")))]
+    found = [
+        BlockContent("extractive", (said("a", lease), said("b", oven), said("c", lease, "other")))
+    ]
     asked = material(user("Which oven?"), budget=800, summary=f"User: We pay 1,850 euros. {lease}")
     _, memory = fit_with_memory(asked, found, session=SESSION, memory_as="user")
     assert [item.id for item in memory.of("extractive")] == ["b", "c"]

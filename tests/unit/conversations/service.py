@@ -26,7 +26,14 @@ class ConversationService(Service):
         models: tuple[str, ...] | None = None,
         **memory: Any,
     ) -> None:
-        super().__init__(faults=faults, clock=clock, folder=folder, long_term=long_term, memory=memory, models=models)
+        super().__init__(
+            faults=faults,
+            clock=clock,
+            folder=folder,
+            long_term=long_term,
+            memory=memory,
+            models=models,
+        )
         self.give_up, self.remove, self.sweep = (
             self.give_up_overflow,
             self.removal.handlings["delete"].step,
@@ -34,10 +41,17 @@ class ConversationService(Service):
         )
 
     def append(
-        self, *texts: str, role: str = "user", session: str = "s", key: str | None = None, user: str | None = "sarah"
+        self,
+        *texts: str,
+        role: str = "user",
+        session: str = "s",
+        key: str | None = None,
+        user: str | None = "sarah",
     ) -> Appended:
         drafts = [Draft({"role": role, "content": text}) for text in texts]
-        return self.app.append(self.session(session), drafts, user=user, key=key, allow_repeat=key is None)
+        return self.app.append(
+            self.session(session), drafts, user=user, key=key, allow_repeat=key is None
+        )
 
     def say(self, turns: int, *, letters: int = 40, session: str = "s") -> None:
         """Whole turns: a question and its answer, of so many letters each."""

@@ -138,7 +138,12 @@ def test_writers_of_one_process_go_one_after_another_and_never_meet() -> None:
 
 
 def test_the_pauses_grow_with_losses_and_with_the_length_of_an_attempt_up_to_a_second() -> None:
-    for losses, attempt, most in ((1, 0.02, 0.08), (2, 0.02, 0.16), (1, 0.0, 0.02), (20, 0.02, 1.0)):
+    for losses, attempt, most in (
+        (1, 0.02, 0.08),
+        (2, 0.02, 0.16),
+        (1, 0.0, 0.02),
+        (20, 0.02, 1.0),
+    ):
         pauses = [pause_after(losses, attempt=attempt) for _ in range(50)]
         assert most / 2 <= min(pauses) < max(pauses) <= most
 
@@ -185,12 +190,19 @@ def test_a_tool_message_needs_its_call() -> None:
 def test_parallel_calls_are_answered_one_append_at_a_time() -> None:
     service = ConversationService()
     service.append("hello")
-    calls = [{"id": c, "type": "function", "function": {"name": "f", "arguments": "{}"}} for c in ("c1", "c2")]
+    calls = [
+        {"id": c, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        for c in ("c1", "c2")
+    ]
     service.app.append(service.session(), [Draft({"role": "assistant", "tool_calls": calls})])
     for call in ("c2", "c1"):
-        service.app.append(service.session(), [Draft({"role": "tool", "content": "42", "tool_call_id": call})])
+        service.app.append(
+            service.session(), [Draft({"role": "tool", "content": "42", "tool_call_id": call})]
+        )
     with pytest.raises(Unprocessable):
-        service.app.append(service.session(), [Draft({"role": "tool", "content": "again", "tool_call_id": "c1"})])
+        service.app.append(
+            service.session(), [Draft({"role": "tool", "content": "again", "tool_call_id": "c1"})]
+        )
     assert service.history() == [1, 2, 3, 4]
 
 
@@ -217,7 +229,9 @@ def test_order_is_by_sequence_number_whatever_the_clients_clocks_say() -> None:
     service = ConversationService()
     for number, timestamp in enumerate(["2030-01-01T00:00:00Z", "1990-01-01T00:00:00Z"]):
         service.app.append(
-            service.session(), [Draft({"role": "user", "content": str(number)}, timestamp=timestamp)], user="u"
+            service.session(),
+            [Draft({"role": "user", "content": str(number)}, timestamp=timestamp)],
+            user="u",
         )
     assert service.shown() == ["0", "1"]
 

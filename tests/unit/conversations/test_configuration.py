@@ -57,7 +57,10 @@ def test_each_strategy_has_its_own_fields(config: dict[str, Any], kind: type) ->
             {"blocks": [{"type": "static", "name": name}]}
             for name in ("", "a b", "1st", "a>", "<a", "a\n", "x" * 65, "é")
         ),
-        *({"blocks": [{"type": "static", "name": name}]} for name in ("memory", "Memory", "XMLish", "xml")),
+        *(
+            {"blocks": [{"type": "static", "name": name}]}
+            for name in ("memory", "Memory", "XMLish", "xml")
+        ),
         {"blocks": [{"type": "static", "name": "a"}, {"type": "vector", "name": "a"}]},
         {"blocks": [{"type": "static", "name": "vector"}, {"type": "vector"}]},
         {"blocks": [{"type": "static", "name": "vector_memory"}, {"type": "vector"}]},
@@ -93,7 +96,9 @@ def test_a_model_gives_the_budget_and_a_budget_wins_over_it() -> None:
 
 
 @given(st.integers(1, 100), st.integers(100, 200_000))
-def test_a_summary_is_due_exactly_when_its_ratio_of_the_budget_is_reached(percent: int, budget: int) -> None:
+def test_a_summary_is_due_exactly_when_its_ratio_of_the_budget_is_reached(
+    percent: int, budget: int
+) -> None:
     config = Summarize(max_tokens=budget, trigger_ratio=percent / 100, auto_recall=False)
     exact = Fraction(percent, 100) * budget
     assert exact <= config.trigger < exact + 1
@@ -145,7 +150,11 @@ def test_another_reserve_changes_a_budget_that_came_from_the_model_and_no_other(
     assert merged(stored(smaller), {"reserve_tokens": 2_000}).max_tokens == 6_192
     assert merged(stored(smaller), {"keep_recent_turns": 3}).max_tokens == 7_192
     assert merged(derived, {"reserve_tokens": 1_000, "max_tokens": 900}).max_tokens == 900
-    for said in ({"model": "gpt-4", "max_tokens": 2_000}, {"model": "sarahs-own", "max_tokens": 2_000}, {}):
+    for said in (
+        {"model": "gpt-4", "max_tokens": 2_000},
+        {"model": "sarahs-own", "max_tokens": 2_000},
+        {},
+    ):
         config = parsed(said)
         assert merged(stored(config), {"reserve_tokens": 1_000}).max_tokens == config.max_tokens
     with pytest.raises(ValidationError):
@@ -158,7 +167,13 @@ def test_only_a_strategy_with_a_window_keeps_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "config", [{}, {"model": "gpt-4"}, {"strategy": "delete", "count": 3}, {"summary_as": "system", "max_tokens": 900}]
+    "config",
+    [
+        {},
+        {"model": "gpt-4"},
+        {"strategy": "delete", "count": 3},
+        {"summary_as": "system", "max_tokens": 900},
+    ],
 )
 def test_what_is_stored_is_read_back_as_the_same(config: dict[str, Any]) -> None:
     assert parsed(stored(parsed(config))) == parsed(config)
@@ -166,9 +181,20 @@ def test_what_is_stored_is_read_back_as_the_same(config: dict[str, Any]) -> None
 
 
 def test_blocks_are_of_every_strategy_and_their_fields_have_defaults() -> None:
-    told = [{"type": "static"}, {"type": "extractive", "retrieval_prompt": "What matters now?"}, {"type": "vector"}]
+    told = [
+        {"type": "static"},
+        {"type": "extractive", "retrieval_prompt": "What matters now?"},
+        {"type": "vector"},
+    ]
     for strategy in ("summarize", "trim", "delete", "flush", "none"):
-        config = parsed({"strategy": strategy, "blocks": told, "insert_into_system_prompt": True, "auto_recall": True})
+        config = parsed(
+            {
+                "strategy": strategy,
+                "blocks": told,
+                "insert_into_system_prompt": True,
+                "auto_recall": True,
+            }
+        )
         assert [block.type for block in config.blocks] == ["static", "extractive", "vector"]
         extractive, vector = config.block(ExtractiveBlock), config.block(VectorBlock)
         assert extractive is not None
@@ -185,11 +211,15 @@ def test_the_tool_weighs_no_more_than_configurations_leave_for_it(encoding: str)
 
 @pytest.mark.parametrize("strategy", ["summarize", "trim", "delete", "flush", "none"])
 def test_no_window_fills_the_room_of_the_tool(strategy: str) -> None:
-    shares = {"summarize": {"trigger_ratio": 1}, "flush": {"max_stm_token_ratio": 1}}.get(strategy, {})
+    shares = {"summarize": {"trigger_ratio": 1}, "flush": {"max_stm_token_ratio": 1}}.get(
+        strategy, {}
+    )
     for budget in (1_200, 100_000):
         config = parsed({"strategy": strategy, "max_tokens": budget, **shares})
         assert config.trigger + TOOL_TOKENS <= budget + 1
-        without = parsed({"strategy": strategy, "max_tokens": budget, "auto_recall": False, **shares})
+        without = parsed(
+            {"strategy": strategy, "max_tokens": budget, "auto_recall": False, **shares}
+        )
         assert without.trigger > config.trigger
     assert parsed({"max_tokens": 1_200}).trigger == 960
 
@@ -201,8 +231,14 @@ def test_without_a_word_there_are_all_blocks_and_they_are_not_stored_as_given() 
     flush = parsed({"strategy": "flush"})
     assert isinstance(flush, Flush)
     assert [block.type for block in flush.blocks] == ["static", "extractive", "vector"]
-    assert (flush.trigger, flush.keep_recent_turns, flush.parts) == (50_000, 5, ("extractive", "vector"))
-    assert parsed({"strategy": "flush", "max_tokens": 100, "max_stm_token_ratio": 0.55}).trigger == 55
+    assert (flush.trigger, flush.keep_recent_turns, flush.parts) == (
+        50_000,
+        5,
+        ("extractive", "vector"),
+    )
+    assert (
+        parsed({"strategy": "flush", "max_tokens": 100, "max_stm_token_ratio": 0.55}).trigger == 55
+    )
 
 
 def test_the_place_of_memory_has_two_names_that_always_say_the_same() -> None:
@@ -214,7 +250,9 @@ def test_the_place_of_memory_has_two_names_that_always_say_the_same() -> None:
         assert merged(stored(config), {"insert_into_system_prompt": False}).memory_as == "user"
     for contradiction in (("user", True), ("none", True), ("system", False)):
         with pytest.raises(ValidationError, match="contradict"):
-            parsed(dict(zip(("memory_as", "insert_into_system_prompt"), contradiction, strict=True)))
+            parsed(
+                dict(zip(("memory_as", "insert_into_system_prompt"), contradiction, strict=True))
+            )
 
 
 def test_blocks_survive_a_change_of_strategy_and_are_stored_as_they_were_said() -> None:

@@ -1,4 +1,6 @@
-"""Messages that no item can hold: stored outside the table, read whole, removed with what they belong to."""
+"""Messages that no item can hold: stored outside the table, read whole, removed with what they
+belong to.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,8 +24,12 @@ def user(content: Any, **more: Any) -> Draft:
     return Draft({"role": "user", "content": content}, **more)
 
 
-def append(service: ConversationService, *drafts: Draft, session: str = "s", key: str | None = None) -> Any:
-    return service.app.append(service.session(session), drafts, user="sarah", key=key, allow_repeat=key is None)
+def append(
+    service: ConversationService, *drafts: Draft, session: str = "s", key: str | None = None
+) -> Any:
+    return service.app.append(
+        service.session(session), drafts, user="sarah", key=key, allow_repeat=key is None
+    )
 
 
 def keys(service: ConversationService) -> list[str]:
@@ -44,13 +50,22 @@ def service() -> ConversationService:
     return ConversationService()
 
 
-def test_a_message_of_four_megabytes_is_stored_once_and_read_back_whole(service: ConversationService) -> None:
-    before, huge = user("A novel follows."), user(NOVEL, extra={"x": [1]}, metadata={"book": "two cities"})
+def test_a_message_of_four_megabytes_is_stored_once_and_read_back_whole(
+    service: ConversationService,
+) -> None:
+    before, huge = (
+        user("A novel follows."),
+        user(NOVEL, extra={"x": [1]}, metadata={"book": "two cities"}),
+    )
     done = append(service, before, huge, key="k")
     assert append(service, before, huge, key="k").replayed
     read = history(service)
     assert [message.chat["content"] for message in read] == ["A novel follows.", NOVEL]
-    assert (read[1].extra, read[1].metadata, read[1].id) == ({"x": [1]}, {"book": "two cities"}, done.messages[1].id)
+    assert (read[1].extra, read[1].metadata, read[1].id) == (
+        {"x": [1]},
+        {"book": "two cities"},
+        done.messages[1].id,
+    )
     assert service.app.history.message(service.session(), 2).chat["content"] == NOVEL
     assert len(keys(service)) == 1
     assert size_of(stored(service)[1].chat) < MAX_MESSAGE_BYTES
@@ -63,7 +78,9 @@ def test_small_messages_touch_no_bucket(service: ConversationService) -> None:
     assert not service.outbox
 
 
-def test_many_messages_that_no_transaction_holds_together_are_one_append(service: ConversationService) -> None:
+def test_many_messages_that_no_transaction_holds_together_are_one_append(
+    service: ConversationService,
+) -> None:
     drafts = [user(f"{number}:" + "x" * 96_000) for number in range(50)]
     append(service, *drafts)
     whole = [message for after in (None, *range(1, 50)) for message in _one(service, after)]
@@ -123,7 +140,9 @@ def test_what_was_stored_is_never_swept(service: ConversationService) -> None:
 
 
 def test_a_commit_that_comes_after_the_sweep_is_decided_anew(service: ConversationService) -> None:
-    """The append was so slow that its upload was taken for abandoned: it may not name what is gone."""
+    """The append was so slow that its upload was taken for abandoned: it may not name what is
+    gone.
+    """
     service.append("first")
     stopped: list[str] = []
 
@@ -158,7 +177,9 @@ def test_two_writers_at_once_keep_their_contents(service: ConversationService) -
     assert len(keys(service)) == 2
 
 
-def test_withdrawing_deleting_and_erasing_reach_large_contents(service: ConversationService) -> None:
+def test_withdrawing_deleting_and_erasing_reach_large_contents(
+    service: ConversationService,
+) -> None:
     for session in ("s", "s.2", "t", "u"):
         append(service, user("one"), user(NOVEL), user(NOVEL[:500_000]), session=session)
     service.app.history.withdraw(service.session("s"), first=3)
@@ -175,7 +196,9 @@ def _names(service: ConversationService, session: str) -> list[str]:
     return [key.removeprefix(prefix) for key in service.blobs.keys(prefix)]
 
 
-def test_a_removal_that_stops_after_the_items_is_done_again_to_the_end(service: ConversationService) -> None:
+def test_a_removal_that_stops_after_the_items_is_done_again_to_the_end(
+    service: ConversationService,
+) -> None:
     append(service, user(NOVEL))
     service.app.manage.delete(service.session())
     (job,) = [job for job in service.outbox if job.kind == "delete"]
@@ -195,7 +218,9 @@ def test_a_context_shows_what_fits_of_a_large_text(service: ConversationService)
     assert LEFT_BYTES < len(message["content"]) < 100_000  # more than its item has
 
 
-def test_a_context_names_images_that_it_can_t_hold_and_carries_the_newest(service: ConversationService) -> None:
+def test_a_context_names_images_that_it_can_t_hold_and_carries_the_newest(
+    service: ConversationService,
+) -> None:
     for number in range(5):
         append(service, user([{"type": "text", "text": f"picture {number}"}, IMAGE]))
     messages = service.app.context(service.session(), max_tokens=100_000).messages
@@ -222,7 +247,9 @@ def test_a_context_comes_without_the_bucket_and_says_so(service: ConversationSer
     assert "the middle of message 1 is left out" in str(context.messages[0]["content"])
 
 
-def test_contents_that_are_not_those_uploaded_are_not_passed_off_as_them(service: ConversationService) -> None:
+def test_contents_that_are_not_those_uploaded_are_not_passed_off_as_them(
+    service: ConversationService,
+) -> None:
     append(service, user(NOVEL))
     (key,) = keys(service)
     service.blobs.put(key, service.blobs.get(key)[:-1] + b"!")  # type: ignore[index]
@@ -238,9 +265,14 @@ def test_contents_that_are_not_those_uploaded_are_not_passed_off_as_them(service
         {"role": "user", "content": [{"type": "text", "text": "é" * 300_000}, IMAGE]},
         {
             "role": "user",
-            "content": [{"type": "input_audio", "input_audio": {"data": "AAAA" * 200_000, "format": "wav"}}],
+            "content": [
+                {"type": "input_audio", "input_audio": {"data": "AAAA" * 200_000, "format": "wav"}}
+            ],
         },
-        {"role": "user", "content": [{"type": "file", "file": {"file_data": DATA, "filename": "cv.pdf"}}]},
+        {
+            "role": "user",
+            "content": [{"type": "file", "file": {"file_data": DATA, "filename": "cv.pdf"}}],
+        },
         {"role": "tool", "tool_call_id": "c", "content": "x" * 500_000},
         {
             "role": "assistant",
@@ -252,7 +284,9 @@ def test_contents_that_are_not_those_uploaded_are_not_passed_off_as_them(service
         },
     ],
 )
-def test_what_stays_in_the_item_is_small_and_still_a_message_of_its_kind(chat: dict[str, Any]) -> None:
+def test_what_stays_in_the_item_is_small_and_still_a_message_of_its_kind(
+    chat: dict[str, Any],
+) -> None:
     message = Message(1, "id", 1, 9, "e", chat, "2026-01-01T00:00:00Z", metadata={"m": "x" * 9_000})
     kept = left(message, Large("key", "digest", 1))
     assert size_of(kept.chat, kept.extra, kept.metadata) < LEFT_BYTES + 1_000
@@ -263,11 +297,16 @@ def test_what_stays_in_the_item_is_small_and_still_a_message_of_its_kind(chat: d
 
 def test_files_and_audio_are_named_by_what_they_are() -> None:
     parts = [
-        {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA", "filename": "cv.pdf"}},
+        {
+            "type": "file",
+            "file": {"file_data": "data:application/pdf;base64,AAAA", "filename": "cv.pdf"},
+        },
         {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}},
         {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
     ]
-    message = Message(7, "id", 1, 9, "e", {"role": "user", "content": parts}, "2026-01-01T00:00:00Z")
+    message = Message(
+        7, "id", 1, 9, "e", {"role": "user", "content": parts}, "2026-01-01T00:00:00Z"
+    )
     (shown,) = within([message], most=0)
     assert [part["text"] for part in shown.chat["content"]] == [
         "[file cv.pdf, 3 bytes: in message 7]",

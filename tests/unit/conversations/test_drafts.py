@@ -14,7 +14,14 @@ from palimpsest.conversations.drafts import (
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Chat, digest
 from palimpsest.errors import TooLarge, Unprocessable
 
-from tests.unit.conversations.window.transcripts import assistant, calling, chats, result, system, user
+from tests.unit.conversations.window.transcripts import (
+    assistant,
+    calling,
+    chats,
+    result,
+    system,
+    user,
+)
 
 
 def drafts(*said: Chat) -> list[Draft]:
@@ -31,7 +38,11 @@ def test_a_batch_is_the_same_request_if_everything_said_is_the_same() -> None:
 def test_messages_are_numbered_behind_what_is_there() -> None:
     said = drafts(user(), assistant(), user())
     made = numbered(said, [5, 6, 7], session="s", seq=9, turn=3, before="x", encoding="e", now="t")
-    assert [(each.seq, each.turn, each.tokens) for each in made] == [(10, 4, 5), (11, 4, 6), (12, 5, 7)]
+    assert [(each.seq, each.turn, each.tokens) for each in made] == [
+        (10, 4, 5),
+        (11, 4, 6),
+        (12, 5, 7),
+    ]
     assert made[1].id == digest(assistant(), session="s", before=made[0].id)
 
 
@@ -74,10 +85,14 @@ def test_a_system_message_does_not_end_the_wait() -> None:
 
 
 @given(chats(), st.integers(0, 40))
-def test_the_calls_that_wait_are_the_same_in_one_batch_and_in_two(spoken: list[Chat], cut: int) -> None:
+def test_the_calls_that_wait_are_the_same_in_one_batch_and_in_two(
+    spoken: list[Chat], cut: int
+) -> None:
     at_once = open_calls_after(drafts(*spoken), b"")
     assert at_once == open_calls_through(spoken)
-    assert at_once == open_calls_after(drafts(*spoken[cut:]), open_calls_after(drafts(*spoken[:cut]), b""))
+    assert at_once == open_calls_after(
+        drafts(*spoken[cut:]), open_calls_after(drafts(*spoken[:cut]), b"")
+    )
 
 
 def test_a_message_larger_than_an_item_is_refused_by_its_number() -> None:

@@ -4,7 +4,15 @@ from palimpsest.conversations.message import Chat, call_ids, digest, text_of
 from palimpsest.conversations.weight import IMAGE_TOKENS, MESSAGE_OVERHEAD, weigh, weighed_in
 from palimpsest.conversations.window.render import shown
 
-from tests.unit.conversations.window.transcripts import assistant, calling, chats, message, quarter, result, user
+from tests.unit.conversations.window.transcripts import (
+    assistant,
+    calling,
+    chats,
+    message,
+    quarter,
+    result,
+    user,
+)
 
 
 def words(text: str) -> int:
@@ -20,8 +28,19 @@ def words(text: str) -> int:
         (result("call", "one two"), 3 + 1 + 2 + 1 + 1),
         (calling("a", "b", arguments="x y"), 3 + 1 + 2 * (3 + 1 + 1 + 2)),
         ({"role": "assistant"}, 3 + 1),
-        (user([{"type": "text", "text": "one two"}, {"type": "image_url"}]), 3 + 1 + 2 + IMAGE_TOKENS),
-        (assistant("", tool_calls=[{"id": "a", "type": "custom", "custom": {"name": "n", "input": "x y z"}}]), 12),
+        (
+            user([{"type": "text", "text": "one two"}, {"type": "image_url"}]),
+            3 + 1 + 2 + IMAGE_TOKENS,
+        ),
+        (
+            assistant(
+                "",
+                tool_calls=[
+                    {"id": "a", "type": "custom", "custom": {"name": "n", "input": "x y z"}}
+                ],
+            ),
+            12,
+        ),
     ],
 )
 def test_a_message_weighs_its_texts_and_the_formats_overhead(chat: Chat, tokens: int) -> None:
@@ -36,7 +55,16 @@ def test_what_the_context_shows_of_a_message_weighs_the_same(spoken: list[Chat])
 
 def test_the_text_of_a_message_is_that_of_its_parts() -> None:
     assert (
-        text_of(user([{"type": "text", "text": "a"}, {"type": "image_url"}, {"type": "text", "text": "b"}])) == "a\nb"
+        text_of(
+            user(
+                [
+                    {"type": "text", "text": "a"},
+                    {"type": "image_url"},
+                    {"type": "text", "text": "b"},
+                ]
+            )
+        )
+        == "a\nb"
     )
     assert text_of(user("a")) == "a"
     assert text_of({"role": "assistant"}) == ""
@@ -48,7 +76,8 @@ def test_saying_the_same_twice_gives_two_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [user("no"), assistant("yes"), user("yes", name="sarah"), {**user("yes"), "tool_call_id": "a"}]
+    "other",
+    [user("no"), assistant("yes"), user("yes", name="sarah"), {**user("yes"), "tool_call_id": "a"}],
 )
 def test_an_id_stands_for_what_was_said(other: Chat) -> None:
     assert digest(other, session="s", before="x") != digest(user("yes"), session="s", before="x")
@@ -62,7 +91,9 @@ def test_an_id_stands_for_its_session_and_all_before_it() -> None:
 
 
 def test_an_id_does_not_depend_on_what_the_chat_api_adds_to_an_answer() -> None:
-    assert digest(assistant(refusal="x"), session="s", before="") == digest(assistant(), session="s", before="")
+    assert digest(assistant(refusal="x"), session="s", before="") == digest(
+        assistant(), session="s", before=""
+    )
 
 
 def test_a_weight_counted_in_another_encoding_is_counted_again() -> None:

@@ -1,4 +1,6 @@
-"""Two who write at once: whoever commits second has seen the first, and nobody's message falls between them."""
+"""Two who write at once: whoever commits second has seen the first, and nobody's message falls
+between them.
+"""
 
 from __future__ import annotations
 
@@ -138,12 +140,16 @@ def test_jobs_that_arrive_in_any_order_end_in_the_same_state(order: tuple[int, .
     head = service.app.manage.read(session).head
     (compaction, *_) = service.app.history.compactions(session, limit=50)[0]
     read = [seq for step in service.summarizer.read for seq in step]
-    assert read == [seq for seq in range(compaction.first, head.window_start) if seq in service.history()]
+    assert read == [
+        seq for seq in range(compaction.first, head.window_start) if seq in service.history()
+    ]
     assert head.compaction == "none"
     assert service.shown()[0] == f"CONVERSATION SUMMARY: up to {read[-1]}"
 
 
-def test_a_withdrawal_that_appends_overtake_again_and_again_comes_through_without_reading_anew() -> None:
+def test_a_withdrawal_that_appends_overtake_again_and_again_comes_through_without_reading_anew() -> (
+    None
+):
     service = ConversationService()
     service.say(10)
     overtaken = 0
@@ -164,7 +170,9 @@ def test_a_withdrawal_that_appends_overtake_again_and_again_comes_through_withou
     assert service.clock.now() == begun  # it never had to wait
     assert job_id is not None
     assert head.withdrawn == ((3, 40),)
-    assert [message.seq for message in service.app.history.messages(service.session(), limit=99)[0]] == [1, 2]
+    assert [
+        message.seq for message in service.app.history.messages(service.session(), limit=99)[0]
+    ] == [1, 2]
 
 
 def test_an_overflow_that_is_given_up_while_another_writes_has_failed_all_the_same() -> None:
@@ -202,7 +210,9 @@ def test_the_newest_message_is_known_whichever_of_two_withdrawals_is_done_first(
     assert service.app.history.withdraw(session, first=5, if_last=6)[0].seq == 11
 
 
-def test_a_context_that_meets_a_redaction_shows_what_the_old_summary_stood_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_context_that_meets_a_redaction_shows_what_the_old_summary_stood_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     service = ConversationService(max_tokens=600)
     service.say(30)
     service.drain()

@@ -11,7 +11,10 @@ def test_a_window_weighs_all_that_its_context_would_hold() -> None:
 
 
 def test_a_window_is_full_once_it_reaches_its_trigger() -> None:
-    assert [trigger for trigger in (0, 50, 103, 104) if replace(HEAD, trigger=trigger).is_full] == [50, 103]
+    assert [trigger for trigger in (0, 50, 103, 104) if replace(HEAD, trigger=trigger).is_full] == [
+        50,
+        103,
+    ]
 
 
 def test_a_raised_trigger_does_not_hide_that_the_window_is_full() -> None:

@@ -175,7 +175,9 @@ def test_an_emptied_window_keeps_the_history() -> None:
 def test_creating_twice_is_one_session_until_it_has_messages() -> None:
     service = ConversationService()
     wanted = Wanted(system={"role": "system", "content": "be brief"})
-    _, created = service.app.manage.create(service.session(), user="sarah", agent=None, wanted=wanted)
+    _, created = service.app.manage.create(
+        service.session(), user="sarah", agent=None, wanted=wanted
+    )
     _, again = service.app.manage.create(service.session(), user="sarah", agent=None, wanted=wanted)
     assert (created, again) == (True, False)
     service.append("hello")
@@ -190,9 +192,15 @@ def test_patch_merges_and_put_replaces() -> None:
     patched = service.app.manage.patch(
         service.session(), wanted=Wanted(memory={"max_tokens": 6000}, metadata={"a": None})
     )
-    assert patched.settings.memory == {"strategy": "summarize", "max_tokens": 6000, "trigger_ratio": 0.5}
+    assert patched.settings.memory == {
+        "strategy": "summarize",
+        "max_tokens": 6000,
+        "trigger_ratio": 0.5,
+    }
     assert patched.settings.metadata == {"b": 2}
-    replaced, _ = service.app.manage.replace(service.session(), wanted=Wanted(memory={"max_tokens": 7000}))
+    replaced, _ = service.app.manage.replace(
+        service.session(), wanted=Wanted(memory={"max_tokens": 7000})
+    )
     assert replaced.settings.memory == {"strategy": "summarize", "max_tokens": 7000}
     assert replaced.settings.metadata == {}
 
@@ -207,7 +215,14 @@ def test_sessions_are_listed_by_user_agent_and_status() -> None:
     service.app.manage.delete(service.session("c"))
 
     def listed(**asked: object) -> list[str]:
-        query = {"user": "sarah", "agent": None, "status": None, "limit": 10, "after": None, "newest_first": True}
+        query = {
+            "user": "sarah",
+            "agent": None,
+            "status": None,
+            "limit": 10,
+            "after": None,
+            "newest_first": True,
+        }
         found, _ = ListSessions(service.sessions, service.clock)(TENANT, **(query | asked))  # type: ignore[arg-type]
         return [session.id for session in found]
 
@@ -283,5 +298,7 @@ def test_a_flush_that_stores_nothing_needs_no_long_term_memory() -> None:
     assert manage.create(TENANT.session("bare"), user="sarah", agent=None, wanted=bare)[1]
     for flush in ({"strategy": "flush"}, {"strategy": "flush", "blocks": [{"type": "static"}]}):
         with pytest.raises(Unprocessable) as refused:
-            manage.create(TENANT.session("other"), user="sarah", agent=None, wanted=Wanted(memory=flush))
+            manage.create(
+                TENANT.session("other"), user="sarah", agent=None, wanted=Wanted(memory=flush)
+            )
         assert refused.value.code == "no_long_term_memory"

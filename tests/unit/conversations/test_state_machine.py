@@ -1,4 +1,6 @@
-"""Any order of appends, retries, deliveries, crashes, deletions and time: what was acknowledged is kept in order."""
+"""Any order of appends, retries, deliveries, crashes, deletions and time: what was acknowledged is
+kept in order.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,18 @@ class Killed(Exception):
 
 @dataclass
 class Expected:
-    """What the caller knows: the texts it was told are stored, and the one append whose answer never came."""
+    """What the caller knows: the texts it was told are stored, and the one append whose answer
+    never came.
+    """
 
     acknowledged: list[str] = field(default_factory=list)
     unsure: tuple[str, str] | None = None  # key and text
 
 
 class Conversation(RuleBasedStateMachine):
-    """One session, its caller, its workers, and a clock; a crash may come before or after any write."""
+    """One session, its caller, its workers, and a clock; a crash may come before or after any
+    write.
+    """
 
     @initialize(memory=MEMORY)
     def begin(self, memory: dict[str, Any]) -> None:
@@ -61,7 +67,9 @@ class Conversation(RuleBasedStateMachine):
             raise Killed(step)
 
     def send(self, key: str, text: str) -> Appended | None:
-        """One append; None if the process died on the way. What was unsure before is asked again first."""
+        """One append; None if the process died on the way. What was unsure before is asked again
+        first.
+        """
         role = "user" if text.startswith("q") else "assistant"
         try:
             sent: Appended = self.service.append(text, role=role, key=key)
@@ -98,7 +106,9 @@ class Conversation(RuleBasedStateMachine):
             self.expected.acknowledged.append(text)
         self.keys.append((key, text))
 
-    @precondition(lambda self: self.expected and self.expected.acknowledged and not self.expected.unsure)
+    @precondition(
+        lambda self: self.expected and self.expected.acknowledged and not self.expected.unsure
+    )
     @rule(back=st.integers(1, 5))
     def retry(self, back: int) -> None:
         """A late copy of an earlier request of this life."""
@@ -193,14 +203,18 @@ class Conversation(RuleBasedStateMachine):
         newest = next((text for text in reversed(texts) if text.startswith("q")), None)
         if newest is not None:
             head = newest[:3]
-            assert any(str(message["content"]).startswith(head) for message in context.fitted.messages)
+            assert any(
+                str(message["content"]).startswith(head) for message in context.fitted.messages
+            )
 
     @invariant()
     def the_window_weighs_what_its_head_says(self) -> None:
         if not self.stored():
             return
         head = self.service.app.manage.read(self.service.session()).head
-        found = self.service.sessions.messages(self.service.session(), first=head.window_start, last=head.seq)
+        found = self.service.sessions.messages(
+            self.service.session(), first=head.window_start, last=head.seq
+        )
         held = [message for message in found if not head.is_withdrawn(message.seq)]
         assert head.window_tokens == sum(message.tokens for message in held)
         assert head.window_messages == len(held)
@@ -211,7 +225,9 @@ class Conversation(RuleBasedStateMachine):
             return
         session = self.service.session()
         head = self.service.app.manage.read(session).head
-        covered = [(c.first, c.last) for c in self.service.app.history.compactions(session, limit=1000)[0]]
+        covered = [
+            (c.first, c.last) for c in self.service.app.history.compactions(session, limit=1000)[0]
+        ]
         folded = [seq for seq in self.service.history() if seq < head.window_start]
         assert all(any(first <= seq <= last for first, last in covered) for seq in folded)
 
@@ -226,7 +242,9 @@ class Conversation(RuleBasedStateMachine):
         self.settle()
         for _ in range(12):
             delivered = 0
-            while delivered < len(self.service.outbox):  # what a step leaves to the next is under way within seconds
+            while delivered < len(
+                self.service.outbox
+            ):  # what a step leaves to the next is under way within seconds
                 self.service.handle_to_the_end(self.service.outbox[delivered])
                 delivered += 1
             self.bring_index_up_to_date()

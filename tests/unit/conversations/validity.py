@@ -14,7 +14,11 @@ from palimpsest.text.cutting import REPLACED
 
 def problems(messages: Sequence[Chat]) -> list[str]:
     """Why the chat API would refuse these messages; empty if it would not."""
-    found = [f"{number}: {problem}" for number, message in enumerate(messages) for problem in _shape(message)]
+    found = [
+        f"{number}: {problem}"
+        for number, message in enumerate(messages)
+        for problem in _shape(message)
+    ]
     return found + ([] if messages else ["there is no message"]) + list(_order(messages))
 
 
@@ -23,7 +27,9 @@ def _shape(message: Chat) -> Iterator[str]:
     if role not in CHAT_FIELDS:
         yield f"unknown role {role!r}"
         return
-    yield from (f"field {name} is not of role {role}" for name in message if name not in CHAT_FIELDS[role])
+    yield from (
+        f"field {name} is not of role {role}" for name in message if name not in CHAT_FIELDS[role]
+    )
     if not _is_name(message.get("name", "-")):
         yield "a name that the chat API refuses"
     if not _is_content(message.get("content"), PARTS.get(role, PARTS["tool"])):
@@ -46,7 +52,9 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 def _is_content(content: Any, parts: Sequence[str]) -> bool:
     if isinstance(content, list):
         return bool(content) and all(
-            isinstance(part, dict) and part.get("type") in parts and set(part) == {"type", part["type"]}
+            isinstance(part, dict)
+            and part.get("type") in parts
+            and set(part) == {"type", part["type"]}
             for part in content
         )
     return isinstance(content, str)
@@ -79,8 +87,8 @@ def _is_object(text: str) -> bool:
 
 
 def _order(messages: Sequence[Chat]) -> Iterator[str]:
-    """Each result must follow its call directly, once, and each call must have one before anybody else speaks; the
-    newest may wait for theirs.
+    """Each result must follow its call directly, once, and each call must have one before anybody
+    else speaks; the newest may wait for theirs.
     """
     waiting: dict[str, int] = {}  # call id, and the number of the message that makes the call
     for number, message in enumerate(messages):

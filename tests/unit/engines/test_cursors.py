@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines.cursors import ListCursor, job_cursor, record_cursor, session_cursor, user_cursor
+from palimpsest.engines.cursors import (
+    ListCursor,
+    job_cursor,
+    record_cursor,
+    session_cursor,
+    user_cursor,
+)
 from palimpsest.engines.places import listed_as, session_listed_as
 from palimpsest.errors import BadRequest
 from palimpsest.scope import ID_PATTERN, Scope
@@ -12,7 +18,10 @@ IDS = st.from_regex(ID_PATTERN, fullmatch=True).filter(lambda name: name.strip("
 SARAH = Scope("acme").user("sarah")
 EVERY: dict[str, tuple[ListCursor, str]] = {
     "a tenant's sessions": (session_cursor(SARAH.owner, None), "2026-01-01T00:00:00.000Z#s1"),
-    "a user's sessions": (session_cursor(SARAH.owner, "sarah"), "sarah#2026-01-01T00:00:00.000Z#s1"),
+    "a user's sessions": (
+        session_cursor(SARAH.owner, "sarah"),
+        "sarah#2026-01-01T00:00:00.000Z#s1",
+    ),
     "users": (user_cursor(SARAH.owner), "sarah"),
     "jobs": (job_cursor(SARAH), "001700000000#job_1"),
     "records": (record_cursor(SARAH), "001700000000000#mem_1"),
@@ -50,7 +59,9 @@ def test_every_list_takes_its_own_cursor_and_no_other_tenants_or_users(name: str
 
 
 @pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("place", ["", "sarah#x#..", "..", "1#job_1", "sarah#s1", "001700000000#a#b#c", "a\nb"])
+@pytest.mark.parametrize(
+    "place", ["", "sarah#x#..", "..", "1#job_1", "sarah#s1", "001700000000#a#b#c", "a\nb"]
+)
 def test_a_place_that_the_list_cannot_have_is_refused(name: str, place: str) -> None:
     cursor, _ = EVERY[name]
     with pytest.raises(BadRequest):

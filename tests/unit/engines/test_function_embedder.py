@@ -58,7 +58,11 @@ def slow(_: dict[str, Any]) -> None:
     raise ReadTimeoutError(endpoint_url="http://127.0.0.1")
 
 
-@pytest.mark.parametrize("handler", [refused, slow, lambda _: {"errorMessage": "no"}, lambda _: None])
-def test_a_function_that_gives_no_vectors_is_a_model_that_is_unavailable(handler: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    "handler", [refused, slow, lambda _: {"errorMessage": "no"}, lambda _: None]
+)
+def test_a_function_that_gives_no_vectors_is_a_model_that_is_unavailable(
+    handler: Callable[..., Any],
+) -> None:
     with pytest.raises(ModelUnavailable):
         FunctionEmbedder("Embed", space=SPACE, client=Invoked(handler)).embed(["green tea"])

@@ -60,7 +60,9 @@ def test_a_removal_may_crash_between_its_pages(talk: Conversation, faults: Crash
     faults.step = "after remove"
     with pytest.raises(Crash):
         talk.sessions.remove(SCOPE, first=1, last=40, whole=True)
-    assert [found.seq for found in talk.sessions.messages(SCOPE, first=1, last=40)] == list(range(26, 41))
+    assert [found.seq for found in talk.sessions.messages(SCOPE, first=1, last=40)] == list(
+        range(26, 41)
+    )
 
 
 def test_every_write_is_announced(faults: CrashAt) -> None:

@@ -17,16 +17,34 @@ from palimpsest.jobs.kinds import DamagedPayload, ForgetPayload
 from palimpsest.scope import Scope
 
 SCOPE = Scope("acme").session("3b241101-e2bb-4255-8caf-4136c566a962")
-HEAD = Head(user="sarah", version=4, seq=9, window_tokens=50, window_messages=5, job="job_1", updated_at=1_000_999)
+HEAD = Head(
+    user="sarah",
+    version=4,
+    seq=9,
+    window_tokens=50,
+    window_messages=5,
+    job="job_1",
+    updated_at=1_000_999,
+)
 INTS = st.integers(0, 10**12)
 HEADS = st.builds(
     Head,
-    user=st.text(min_size=1), agent=st.none() | st.text(), version=INTS, base=INTS, seq=INTS, last_id=st.text(),
-    status=st.sampled_from(["active", "ended", "deleted"]), open_calls=st.binary(max_size=40), window_start=INTS,
-    window_tokens=st.integers(-5, 10**9), summary=INTS, job=st.none() | st.text(min_size=1),
-    expires_at=st.none() | INTS, compaction=st.sampled_from(["none", "pending", "failed"]),
+    user=st.text(min_size=1),
+    agent=st.none() | st.text(),
+    version=INTS,
+    base=INTS,
+    seq=INTS,
+    last_id=st.text(),
+    status=st.sampled_from(["active", "ended", "deleted"]),
+    open_calls=st.binary(max_size=40),
+    window_start=INTS,
+    window_tokens=st.integers(-5, 10**9),
+    summary=INTS,
+    job=st.none() | st.text(min_size=1),
+    expires_at=st.none() | INTS,
+    compaction=st.sampled_from(["none", "pending", "failed"]),
     withdrawn=st.lists(st.tuples(INTS, INTS)).map(tuple),
-)  # fmt: skip
+)
 
 
 def size(item: Any) -> int:
@@ -48,7 +66,10 @@ def update_of(before: Head | None, after: Head, **more: Any) -> dict[str, Any]:
 
 @given(head=HEADS)
 def test_a_head_is_read_from_what_is_kept_of_it(head: Head) -> None:
-    kept = {field.name: items.head_value(field.name, getattr(head, field.name)) for field in fields(Head)}
+    kept = {
+        field.name: items.head_value(field.name, getattr(head, field.name))
+        for field in fields(Head)
+    }
     assert items.head_of({name: value for name, value in kept.items() if value is not None}) == head
 
 
@@ -69,14 +90,18 @@ def test_an_update_names_only_what_differs() -> None:
 
 
 def test_under_the_windows_guard_counters_are_added_to_and_the_rest_is_set() -> None:
-    after = replace(HEAD, version=5, window_tokens=20, window_messages=2, window_start=4, summary=3, job=None)
+    after = replace(
+        HEAD, version=5, window_tokens=20, window_messages=2, window_start=4, summary=3, job=None
+    )
     update = update_of(HEAD, after, guard="window")
     assert update["UpdateExpression"] == (
         "SET #window_start=:window_start,#summary=:summary REMOVE #job "
         "ADD #version :version,#window_tokens :window_tokens,#window_messages :window_messages"
     )
     assert update["ExpressionAttributeValues"][":window_tokens"] == {"N": "-30"}
-    assert update["ConditionExpression"] == "#job IN (:job_0) AND #window_start IN (:window_start_0)"
+    assert (
+        update["ConditionExpression"] == "#job IN (:job_0) AND #window_start IN (:window_start_0)"
+    )
 
 
 def test_only_numbers_that_are_never_absent_for_good_are_counters() -> None:
@@ -98,14 +123,18 @@ def test_a_tombstone_goes_a_day_after_its_thirty_and_a_new_life_keeps_it() -> No
     assert "ttl" not in update_of(HEAD, replace(HEAD, version=5))["UpdateExpression"]
 
 
-@pytest.mark.parametrize(("tenant", "session", "content"), [("acme", "s" * 36, 720), ("t" * 128, "s" * 128, 550)])
+@pytest.mark.parametrize(
+    ("tenant", "session", "content"), [("acme", "s" * 36, 720), ("t" * 128, "s" * 128, 550)]
+)
 def test_a_message_of_usual_size_fits_a_kilobyte(tenant: str, session: str, content: int) -> None:
     message = Message(
         seq=1_234_567, id="f" * 32, turn=456_789, tokens=12_345, encoding="o200k_base",
         created_at="2026-01-01T00:00:00.000Z", chat={"role": "assistant", "content": "x" * content},
     )  # fmt: skip
     scope = Scope(tenant).session(session)
-    _, put = actions_of("table", scope, Commit(before=HEAD, after=replace(HEAD, version=5), messages=(message,)))
+    _, put = actions_of(
+        "table", scope, Commit(before=HEAD, after=replace(HEAD, version=5), messages=(message,))
+    )
     assert size(put["Put"]["Item"]) <= 1024
 
 
@@ -121,7 +150,13 @@ def test_text_beyond_ascii_takes_its_own_bytes_and_no_escapes() -> None:
 
 
 def forgetting() -> Job:
-    return on_user(SCOPE.owner.user("sarah"), kind="forget", epoch=1, payload=ForgetPayload(session="s"), now=100)
+    return on_user(
+        SCOPE.owner.user("sarah"),
+        kind="forget",
+        epoch=1,
+        payload=ForgetPayload(session="s"),
+        now=100,
+    )
 
 
 def test_a_job_is_read_back_with_its_payload() -> None:
@@ -136,4 +171,9 @@ def test_a_job_whose_payload_makes_no_sense_can_be_looked_at(spoil: dict[str, An
     else:
         item["work"] = items.text(item["work"]["S"].replace(*spoil["work"]))
     found = items.job_of(item)
-    assert (found.id, found.user, found.state, found.payload) == (forgetting().id, "sarah", "pending", DamagedPayload())
+    assert (found.id, found.user, found.state, found.payload) == (
+        forgetting().id,
+        "sarah",
+        "pending",
+        DamagedPayload(),
+    )

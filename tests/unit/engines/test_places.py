@@ -17,7 +17,14 @@ def test_every_partition_has_one_of_the_shards(partition: str) -> None:
 
 
 def test_shards_do_not_change_from_one_process_to_the_next() -> None:
-    assert [shard_of(f"acme#job#job_{number}") for number in range(6)] == ["62", "40", "18", "4", "39", "49"]
+    assert [shard_of(f"acme#job#job_{number}") for number in range(6)] == [
+        "62",
+        "40",
+        "18",
+        "4",
+        "39",
+        "49",
+    ]
 
 
 def test_every_user_of_a_tenant_is_listed_in_one_of_the_tenants_buckets() -> None:
@@ -27,7 +34,11 @@ def test_every_user_of_a_tenant_is_listed_in_one_of_the_tenants_buckets() -> Non
 
 
 def test_buckets_do_not_change_from_one_process_to_the_next() -> None:
-    assert [bucket_of(ACME.user(name)) for name in ("sarah", "mei", "david")] == ["acme#06", "acme#15", "acme#11"]
+    assert [bucket_of(ACME.user(name)) for name in ("sarah", "mei", "david")] == [
+        "acme#06",
+        "acme#15",
+        "acme#11",
+    ]
 
 
 def test_no_bucket_is_of_two_tenants() -> None:

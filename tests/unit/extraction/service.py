@@ -29,7 +29,9 @@ PROSE = ModelOutputInvalid("prose")
 
 
 class ExtractionService(Service):
-    """Conversations that are extracted: asked for by the tests, or with `extract` "auto" by the sessions' own rule."""
+    """Conversations that are extracted: asked for by the tests, or with `extract` "auto" by the
+    sessions' own rule.
+    """
 
     def __init__(
         self,
@@ -41,7 +43,9 @@ class ExtractionService(Service):
         selector: ChatModel | None = None,
         **memory: Any,
     ) -> None:
-        super().__init__(faults=faults, clock=clock, folder=folder, selector=selector, memory=memory)
+        super().__init__(
+            faults=faults, clock=clock, folder=folder, selector=selector, memory=memory
+        )
         self.by_rule = extract
         self.append = self.app.append
         limit = SessionLimit(self.sessions, self.clock)
@@ -53,7 +57,12 @@ class ExtractionService(Service):
     def wire_workers(self) -> None:
         super().wire_workers()
         work = self.extraction
-        self.extract, self.give_up, self.retry, self.restart = work.step, work.give_up, work.retry, work.restart
+        self.extract, self.give_up, self.retry, self.restart = (
+            work.step,
+            work.give_up,
+            work.retry,
+            work.restart,
+        )
 
     @property
     def outbox(self) -> list[Job]:
@@ -65,11 +74,17 @@ class ExtractionService(Service):
 
     def say(self, *texts: str, session: str = "s", timestamp: str | None = None) -> Appended:
         """What the user says, each a message."""
-        return self.put(*({"role": "user", "content": text} for text in texts), session=session, timestamp=timestamp)
+        return self.put(
+            *({"role": "user", "content": text} for text in texts),
+            session=session,
+            timestamp=timestamp,
+        )
 
     def put(self, *chats: Chat, session: str = "s", timestamp: str | None = None) -> Appended:
         drafts = [Draft(chat, timestamp=timestamp) for chat in chats]
-        return self.append(self.session(session), drafts, user="sarah", allow_repeat=True, extract=self.by_rule)
+        return self.append(
+            self.session(session), drafts, user="sarah", allow_repeat=True, extract=self.by_rule
+        )
 
     def ingest(self, *texts: str, session: str | None = None) -> Ingested:
         """A transcript in which user and assistant take turns."""
@@ -103,7 +118,9 @@ class ExtractionService(Service):
 
 def transcript(texts: Sequence[str]) -> list[Draft]:
     roles = ("user", "assistant")
-    return [Draft({"role": roles[number % 2], "content": text}) for number, text in enumerate(texts)]
+    return [
+        Draft({"role": roles[number % 2], "content": text}) for number, text in enumerate(texts)
+    ]
 
 
 def said_by(draft: Draft, timestamp: str) -> Draft:
@@ -125,7 +142,15 @@ def asked(*texts: str, room: int = 100_000) -> tuple[ExtractionService, Job]:
 def erase(service: ExtractionService) -> None:
     epoch = service.memories.user(SARAH).epoch
     job = replace(
-        armed(tenant="acme", kind="delete", payload=RemovalPayload(), session="all", first=0, last=epoch, now=0),
+        armed(
+            tenant="acme",
+            kind="delete",
+            payload=RemovalPayload(),
+            session="all",
+            first=0,
+            last=epoch,
+            now=0,
+        ),
         user="sarah",
     )
     service.memories.erase(SARAH, epoch=epoch, job=job)

@@ -16,7 +16,15 @@ from palimpsest.extraction.checks import LEAST_IMPORTANCE, ConversationOwner, ch
 from palimpsest.extraction.chunk import MOST_MESSAGES, Chunk, chunk_of, skip_reason
 from palimpsest.extraction.finding import Finding, fitting
 
-from tests.unit.conversations.window.transcripts import assistant, calling, conversation, result, system, texts, user
+from tests.unit.conversations.window.transcripts import (
+    assistant,
+    calling,
+    conversation,
+    result,
+    system,
+    texts,
+    user,
+)
 
 OWNER = ConversationOwner(tenant="acme", user="sarah", session="s")
 
@@ -30,7 +38,9 @@ def finding(content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (
 
 
 def holds(quote: str, text: str) -> bool:
-    return bool(checked([finding("it is so", quote=quote)], whole_chunk(user(text)), owner=OWNER).findings)
+    return bool(
+        checked([finding("it is so", quote=quote)], whole_chunk(user(text)), owner=OWNER).findings
+    )
 
 
 # Chunks
@@ -78,7 +88,10 @@ def test_a_message_larger_than_the_room_is_a_chunk_of_its_own() -> None:
 
 def test_messages_that_are_not_read_take_no_room_and_belong_to_the_chunk_before_them() -> None:
     chunk = chunk_of(
-        conversation(user("one"), calling("c"), result("c", "x" * 4000), user("two")), first=1, last=4, room=40
+        conversation(user("one"), calling("c"), result("c", "x" * 4000), user("two")),
+        first=1,
+        last=4,
+        room=40,
     )
     assert (chunk.last, dict(chunk.skipped)) == (3, {2: "empty", 3: "tool"})
 
@@ -88,7 +101,9 @@ def test_a_chunk_reaches_through_a_gap_to_the_end_of_its_range() -> None:
 
 
 @given(
-    st.lists(st.sampled_from([user("x" * 90), user(""), system(), assistant("a" * 9)]), max_size=60),
+    st.lists(
+        st.sampled_from([user("x" * 90), user(""), system(), assistant("a" * 9)]), max_size=60
+    ),
     st.integers(1, 500),
 )
 def test_chunk_by_chunk_every_message_is_read_or_skipped_once(chats: list[Chat], room: int) -> None:
@@ -104,7 +119,9 @@ def test_chunk_by_chunk_every_message_is_read_or_skipped_once(chats: list[Chat],
 
 
 @given(st.lists(st.integers(1, 6), max_size=20), st.integers(1, 8))
-def test_at_most_so_many_findings_come_through_unless_one_message_has_more(ends: list[int], most: int) -> None:
+def test_at_most_so_many_findings_come_through_unless_one_message_has_more(
+    ends: list[int], most: int
+) -> None:
     findings = [finding(str(number), seqs=(end,)) for number, end in enumerate(ends)]
     through = fitting(findings, most=most, last=6)
     within = [end for end in ends if end <= through]
@@ -125,7 +142,9 @@ def test_at_most_so_many_findings_come_through_unless_one_message_has_more(ends:
         (None, datetime(2026, 1, 15, 9, tzinfo=UTC)),
     ],
 )
-def test_a_message_was_said_when_its_client_says_but_not_in_the_future(timestamp: str | None, moment: datetime) -> None:
+def test_a_message_was_said_when_its_client_says_but_not_in_the_future(
+    timestamp: str | None, moment: datetime
+) -> None:
     assert said_at(replace(conversation(user("hi"))[0], timestamp=timestamp)) == moment
 
 
@@ -147,7 +166,9 @@ def test_a_message_was_said_when_its_client_says_but_not_in_the_future(timestamp
         ("7", "7"),
     ],
 )
-def test_a_quote_is_found_whatever_its_blanks_case_and_quotation_marks(quote: str, text: str) -> None:
+def test_a_quote_is_found_whatever_its_blanks_case_and_quotation_marks(
+    quote: str, text: str
+) -> None:
     assert holds(quote, text)
 
 
@@ -179,7 +200,9 @@ def test_what_was_recalled_into_a_message_can_t_be_quoted() -> None:
 
 
 def test_messages_that_came_before_help_to_understand_but_are_not_the_source() -> None:
-    what = replace(whole_chunk(user("Yes.")), before=(replace(conversation(assistant("Rome?"))[0], seq=9),))
+    what = replace(
+        whole_chunk(user("Yes.")), before=(replace(conversation(assistant("Rome?"))[0], seq=9),)
+    )
     with_answer = finding("lives in Rome", quote="Yes", seqs=(9, 1))
     without = finding("lives in Rome", quote="Rome", seqs=(9,))
     assert checked([with_answer], what, owner=OWNER).findings[0].seqs == (1,)
@@ -205,14 +228,22 @@ def test_lists_and_names_are_kept_short() -> None:
     seqs=st.lists(st.integers(0, 5), min_size=1, max_size=3),
     spoken_texts=st.lists(texts | st.text(max_size=30), min_size=1, max_size=3),
 )
-def test_nothing_passes_that_no_cited_message_says(quotes: list[str], seqs: list[int], spoken_texts: list[str]) -> None:
+def test_nothing_passes_that_no_cited_message_says(
+    quotes: list[str], seqs: list[int], spoken_texts: list[str]
+) -> None:
     what = whole_chunk(*(user(text) for text in spoken_texts))
-    findings = [finding(f"number {n}", quote=quote, seqs=tuple(seqs)) for n, quote in enumerate(quotes)]
+    findings = [
+        finding(f"number {n}", quote=quote, seqs=tuple(seqs)) for n, quote in enumerate(quotes)
+    ]
     for kept in checked(findings, what, owner=OWNER).findings:
-        cited = [_letters(text_of(message.chat)) for message in what.messages if message.seq in kept.seqs]
+        cited = [
+            _letters(text_of(message.chat)) for message in what.messages if message.seq in kept.seqs
+        ]
         assert kept.importance >= LEAST_IMPORTANCE
         assert _letters(kept.quote)
-        assert any(_letters(kept.quote) in text or _letters(unescape(kept.quote)) in text for text in cited)
+        assert any(
+            _letters(kept.quote) in text or _letters(unescape(kept.quote)) in text for text in cited
+        )
 
 
 def _letters(text: str) -> str:

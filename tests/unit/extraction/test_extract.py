@@ -25,8 +25,16 @@ def test_what_was_said_is_remembered_with_its_source() -> None:
     service.drain()
     (record,) = service.records()
     (message,) = service.sessions.messages(service.session(), first=1, last=1)
-    assert (record.content, record.topic_key, record.method) == ("lives in Rome", "residence", "model")
-    assert (record.source.session, record.source.seqs, record.source.message_ids) == ("s", (1,), (message.id,))
+    assert (record.content, record.topic_key, record.method) == (
+        "lives in Rome",
+        "residence",
+        "model",
+    )
+    assert (record.source.session, record.source.seqs, record.source.message_ids) == (
+        "s",
+        (1,),
+        (message.id,),
+    )
     assert record.source.quote == "lives in Rome"
     assert service.report(job).records == (record.id,)
     assert service.job(job.id).state == "done"
@@ -34,7 +42,9 @@ def test_what_was_said_is_remembered_with_its_source() -> None:
 
 @pytest.mark.parametrize(("memory", "usual", "seconds"), [({}, 30, 30), ({"extraction_seconds": 12}, 30, 12),
                                                            ({"extraction_seconds": 60}, 30, 60)])  # fmt: skip
-def test_a_session_says_how_long_its_extraction_may_take(memory: dict[str, Any], usual: int, seconds: int) -> None:
+def test_a_session_says_how_long_its_extraction_may_take(
+    memory: dict[str, Any], usual: int, seconds: int
+) -> None:
     service = ExtractionService(**memory)
     finds, left = service.extractor.finds, list[float]()
 
@@ -65,7 +75,10 @@ def test_two_messages_before_a_chunk_are_read_but_not_extracted_again() -> None:
     again = service.extractor.finds
 
     def from_before_too(chunk: Chunk) -> list[Finding]:
-        return [*again(chunk), *(Finding("fact", "old news", (m.seq,), "is so") for m in chunk.before)]
+        return [
+            *again(chunk),
+            *(Finding("fact", "old news", (m.seq,), "is so") for m in chunk.before),
+        ]
 
     service.extractor.finds = from_before_too
     service.drain()
@@ -111,7 +124,9 @@ def test_nothing_to_read_costs_no_model_call() -> None:
 
 
 def test_an_extractor_that_reached_less_is_asked_again_for_the_rest() -> None:
-    """Of an answer that was cut off what is complete is kept, and the rest of the chunk is the next one."""
+    """Of an answer that was cut off what is complete is kept, and the rest of the chunk is the next
+    one.
+    """
     service, _ = asked(*facts(6))
     service.extractor.reaches = lambda chunk: chunk.first + 1
     service.drain()
@@ -132,7 +147,9 @@ def test_of_too_many_findings_in_one_message_the_most_important_stay() -> None:
     service, job = asked("\n".join(f"fact: number {i}" for i in range(40)))
 
     def by_rank(chunk: Chunk) -> list[Finding]:
-        return [replace(found, importance=0.5 + rank / 100) for rank, found in enumerate(stated(chunk))]
+        return [
+            replace(found, importance=0.5 + rank / 100) for rank, found in enumerate(stated(chunk))
+        ]
 
     service.extractor.finds = by_rank
     service.drain()

@@ -1,4 +1,6 @@
-"""Extraction by a session's own rule: armed within appends, one job at a time, whatever the model does."""
+"""Extraction by a session's own rule: armed within appends, one job at a time, whatever the model
+does.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ def service_of(turns: int = 2) -> ExtractionService:
 
 
 def turn(service: ExtractionService, number: int) -> None:
-    service.put({"role": "user", "content": f"fact: number {number}"}, {"role": "assistant", "content": "ok"})
+    service.put(
+        {"role": "user", "content": f"fact: number {number}"},
+        {"role": "assistant", "content": "ok"},
+    )
 
 
 def test_after_every_few_turns_an_append_arms_a_job_in_its_own_transaction() -> None:
@@ -121,7 +126,9 @@ def test_a_crash_before_the_next_is_armed_is_mended_by_the_next_delivery() -> No
 
 def test_a_session_that_asks_for_nothing_reads_nothing_and_arms_nothing() -> None:
     service = ExtractionService(extract="auto")
-    head = service.put({"role": "user", "content": "hi"}, {"role": "assistant", "content": "ok"}).head
+    head = service.put(
+        {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ok"}
+    ).head
     assert (head.armed_seq, head.extract_job, service.outbox) == (0, None, [])
 
 

@@ -16,7 +16,9 @@ from tests.service import SARAH, TENANT
 from tests.unit.extraction.service import ExtractionService, asked
 
 
-def finding(content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (1,), **more: object) -> Finding:
+def finding(
+    content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (1,), **more: object
+) -> Finding:
     return Finding("fact", content, seqs, quote or content, importance=0.8, **more)  # type: ignore[arg-type]
 
 
@@ -37,7 +39,9 @@ def finding(content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (
         (finding("x" * 4001, quote="I like jazz"), "too_long"),
     ],
 )
-def test_what_the_messages_do_not_bear_out_is_dropped_and_counted(found: Finding, reason: str) -> None:
+def test_what_the_messages_do_not_bear_out_is_dropped_and_counted(
+    found: Finding, reason: str
+) -> None:
     service, job = asked("I like jazz")
     service.extractor.finds = lambda _: [found]
     service.drain()
@@ -69,14 +73,21 @@ def test_the_same_is_said_once_in_a_batch() -> None:
 
 def test_recalled_text_that_is_fed_back_is_not_remembered_again() -> None:
     service = ExtractionService()
-    call = {"id": "c1", "type": "function", "function": {"name": "search_memory_tool", "arguments": "{}"}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "search_memory_tool", "arguments": "{}"},
+    }
     recalled = "[User Memory]\n- fact: lives in Rome\n- fact: likes jazz"
     service.put(
         {"role": "user", "content": "What do you know of me?"},
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": recalled},
         {"role": "user", "content": f"{recalled}\n\nfact: new"},
-        {"role": "user", "content": "<memory><static_memory>fact: old</static_memory></memory> fact: newer"},
+        {
+            "role": "user",
+            "content": "<memory><static_memory>fact: old</static_memory></memory> fact: newer",
+        },
         {"role": "assistant", "content": "<memory>fact: never closed"},
         {"role": "user", "content": "CONVERSATION SUMMARY: fact: summed up"},
     )
@@ -92,7 +103,9 @@ def test_what_was_removed_is_not_extracted_again_from_the_same_messages() -> Non
     gone = service.records()[0]
     service.memories.commit(SARAH, MemoryCommit(epoch=0, removed=(gone,)))
     state = service.memories._known["acme", "sarah"].era
-    state.progress["s"] = replace(state.progress["s"], through=0)  # as if the table had been restored
+    state.progress["s"] = replace(
+        state.progress["s"], through=0
+    )  # as if the table had been restored
     service.sessions.state.jobs.clear()
     service.handle(_armed_again(service))
     assert gone.content not in service.contents()
@@ -125,7 +138,9 @@ def test_a_relative_date_becomes_absolute_from_when_it_was_said() -> None:
     assert record.valid_from == 1_762_153_200_000
 
 
-@pytest.mark.parametrize("timestamp", ["2027-01-01T00:00:00Z", "soon", "", None, "-1", "9999999999999"])
+@pytest.mark.parametrize(
+    "timestamp", ["2027-01-01T00:00:00Z", "soon", "", None, "-1", "9999999999999"]
+)
 def test_a_client_s_clock_never_sets_a_time_after_the_server_s(timestamp: str | None) -> None:
     service = ExtractionService()
     service.say("fact[residence]: lives in Rome", timestamp=timestamp)
@@ -139,23 +154,45 @@ def test_a_client_s_clock_never_sets_a_time_after_the_server_s(timestamp: str | 
 
 def test_works_at_a_later_b_corrected_twice_and_reworded_leaves_the_newest_current() -> None:
     service = ExtractionService()
-    said = ["works at Acme", "works at Bolt", "is working at Bolt", "works at Core", "works at Acme"]
+    said = [
+        "works at Acme",
+        "works at Bolt",
+        "is working at Bolt",
+        "works at Core",
+        "works at Acme",
+    ]
     for content in said:
         service.time.advance(60)
         service.say(f"fact[employer]: {content}")
         service.handle(service.ask())
     assert service.current("employer") == "works at Acme"
-    chain = [record.content for record in service.memories.versions(SARAH, topic_key("employer") or "")]
-    assert chain == ["works at Acme", "works at Bolt", "works at Bolt", "works at Core", "works at Acme"]
+    chain = [
+        record.content for record in service.memories.versions(SARAH, topic_key("employer") or "")
+    ]
+    assert chain == [
+        "works at Acme",
+        "works at Bolt",
+        "works at Bolt",
+        "works at Core",
+        "works at Acme",
+    ]
 
 
 def test_conversations_that_arrive_out_of_order_leave_the_newest_statement_current() -> None:
     service = ExtractionService()
     for month, city in ((3, "Rome"), (1, "Oslo"), (2, "Bern")):
-        service.say(f"fact[residence]: lives in {city}", session=city, timestamp=f"2025-0{month}-01T00:00:00Z")
+        service.say(
+            f"fact[residence]: lives in {city}",
+            session=city,
+            timestamp=f"2025-0{month}-01T00:00:00Z",
+        )
         service.handle(service.ask(city))
     assert service.current("residence") == "lives in Rome"
-    assert [record.content[9:] for record in service.memories.versions(SARAH, "residence")] == ["Oslo", "Bern", "Rome"]
+    assert [record.content[9:] for record in service.memories.versions(SARAH, "residence")] == [
+        "Oslo",
+        "Bern",
+        "Rome",
+    ]
 
 
 def test_a_correction_of_one_half_of_a_sentence_leaves_the_other_half() -> None:
@@ -167,7 +204,9 @@ def test_a_correction_of_one_half_of_a_sentence_leaves_the_other_half() -> None:
         service.say(said)
         service.handle_to_the_end(service.ask())
         service.time.advance(60)
-    records, _ = service.memories_app.manage_memories.listed(SARAH, where=Filter(), limit=9, newest_first=False)
+    records, _ = service.memories_app.manage_memories.listed(
+        SARAH, where=Filter(), limit=9, newest_first=False
+    )
     assert [record.content for record in records] == [
         "my dog is called Rex.", "I like tea.", "I moved to Bremen.", "I don't like coffee."
     ]  # fmt: skip

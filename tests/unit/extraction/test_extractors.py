@@ -36,7 +36,9 @@ class Fixed:
 def test_the_model_extracts_as_long_as_there_is_a_key() -> None:
     key = Key("sk-test")
     chosen = Extractors(key=key, model=Fixed("model", 1), offline=Fixed("pattern", 2))
-    assert chosen.extract(CHUNK, prompt="p", whole=True) == Extraction((), 9, "model", prompt_hash="p True")
+    assert chosen.extract(CHUNK, prompt="p", whole=True) == Extraction(
+        (), 9, "model", prompt_hash="p True"
+    )
     assert chosen.capacity(prompt=None) == 1
     key.current = "\n"
     assert chosen.extract(CHUNK, prompt=None).method == "pattern"
@@ -44,6 +46,8 @@ def test_the_model_extracts_as_long_as_there_is_a_key() -> None:
 
 
 def test_a_failing_model_is_not_replaced_in_silence() -> None:
-    chosen = Extractors(key=Key("sk-test"), model=Fixed("model", 1, fails=True), offline=Fixed("pattern", 2))
+    chosen = Extractors(
+        key=Key("sk-test"), model=Fixed("model", 1, fails=True), offline=Fixed("pattern", 2)
+    )
     with pytest.raises(ModelUnavailable):
         chosen.extract(CHUNK, prompt=None)

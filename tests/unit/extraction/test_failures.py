@@ -1,4 +1,6 @@
-"""Extraction that fails is tried again, parked and tried once more: never taken for one that found nothing."""
+"""Extraction that fails is tried again, parked and tried once more: never taken for one that found
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from palimpsest.extraction.jobs import MOST_ATTEMPTS
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
 
-from tests.unit.extraction.service import DOWN, PROSE, SMALL, ExtractionService, asked, crashing, facts, failed
+from tests.unit.extraction.service import (
+    DOWN,
+    PROSE,
+    SMALL,
+    ExtractionService,
+    asked,
+    crashing,
+    facts,
+    failed,
+)
 
 
 @pytest.mark.parametrize("failure", [DOWN, PROSE, ModelFailed("no", code="model_refused_request")])
@@ -56,7 +67,12 @@ def test_a_model_that_is_down_parks_all_that_is_left_at_once() -> None:
 def test_what_failed_calls_used_is_counted_with_the_job() -> None:
     service, job = asked(*facts(4), room=SMALL)
     service.extractor.failure = ModelUnavailable("down")
-    service.extractor.failure.spent = {"model_calls": 1, "tokens_in": 50, "tokens_out": 0, "cost_nano_usd": 5_000}
+    service.extractor.failure.spent = {
+        "model_calls": 1,
+        "tokens_in": 50,
+        "tokens_out": 0,
+        "cost_nano_usd": 5_000,
+    }
     service.drain()
     assert service.job(job.id).state == "failed"
     spent = service.report(job).spent
@@ -111,7 +127,9 @@ def test_what_fails_again_stays_parked_and_waits_longer() -> None:
     assert waits == sorted(waits)
     assert 60 <= waits[0] <= 61 < waits[-1] <= 300
     assert service.parked() == ((1, 2), (3, 3))
-    assert not [each for each in service.sessions.state.jobs.values() if each.due_at]  # the dead letters have it
+    assert not [
+        each for each in service.sessions.state.jobs.values() if each.due_at
+    ]  # the dead letters have it
     service.extractor.failure = None
     assert service.retry(service.job(job.id)) is not None
     service.drain()

@@ -1,4 +1,6 @@
-"""Ingest: a transcript is stored once and extracted once, however often and from however many sides it comes."""
+"""Ingest: a transcript is stored once and extracted once, however often and from however many sides
+it comes.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,9 @@ def test_a_transcript_goes_on_from_what_was_appended_message_by_message() -> Non
     assert stored(service, "s") == texts(4)
 
 
-@pytest.mark.parametrize("other", [["fact: number 0", "else"], ["else", *texts(4)], [*texts(2), "else"]])
+@pytest.mark.parametrize(
+    "other", [["fact: number 0", "else"], ["else", *texts(4)], [*texts(2), "else"]]
+)
 def test_another_history_is_a_conflict_and_nothing_is_written(other: list[str]) -> None:
     service = ExtractionService()
     service.ingest(*texts(3), session="s")
@@ -252,7 +256,15 @@ def erase(service: ExtractionService) -> None:
     service.memories.erase(
         SARAH,
         epoch=0,
-        job=armed(tenant="acme", kind="delete", payload=RemovalPayload(), session="all", first=0, last=0, now=0),
+        job=armed(
+            tenant="acme",
+            kind="delete",
+            payload=RemovalPayload(),
+            session="all",
+            first=0,
+            last=0,
+            now=0,
+        ),
     )
 
 
@@ -272,8 +284,13 @@ def test_a_user_who_was_erased_may_come_back_with_the_same_transcript() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(lengths=st.lists(st.integers(1, 12), min_size=1, max_size=6), room=st.sampled_from([50, 120, 10_000]))
-def test_a_transcript_that_comes_in_any_lengths_is_stored_and_extracted_once(lengths: list[int], room: int) -> None:
+@given(
+    lengths=st.lists(st.integers(1, 12), min_size=1, max_size=6),
+    room=st.sampled_from([50, 120, 10_000]),
+)
+def test_a_transcript_that_comes_in_any_lengths_is_stored_and_extracted_once(
+    lengths: list[int], room: int
+) -> None:
     service = ExtractionService()
     service.extractor.room = room
     for length in lengths:
@@ -283,5 +300,7 @@ def test_a_transcript_that_comes_in_any_lengths_is_stored_and_extracted_once(len
     service.drain()
     longest = texts(max(lengths))
     assert stored(service, "s") == longest
-    assert sorted(seq for chunk in service.extractor.read for seq in chunk) == list(range(1, len(longest) + 1))
+    assert sorted(seq for chunk in service.extractor.read for seq in chunk) == list(
+        range(1, len(longest) + 1)
+    )
     assert service.contents() == sorted(text[6:] for text in longest)

@@ -1,4 +1,6 @@
-"""Extraction under anything that may happen in any order: crashes, failures, late, repeated and lost deliveries."""
+"""Extraction under anything that may happen in any order: crashes, failures, late, repeated and
+lost deliveries.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Extraction(RuleBasedStateMachine):
             self.crash = None
             raise Killed(step)
 
-    @rule(kinds=st.lists(st.sampled_from(["fact", "fact", "empty", "system"]), min_size=1, max_size=4))
+    @rule(
+        kinds=st.lists(st.sampled_from(["fact", "fact", "empty", "system"]), min_size=1, max_size=4)
+    )
     def say(self, kinds: list[str]) -> None:
         texts = {"empty": ("assistant", " "), "system": ("system", "rules")}
         chats = []
@@ -78,7 +82,10 @@ class Extraction(RuleBasedStateMachine):
     def turn_the_model(self, failure: ModelFailed | None) -> None:
         self.service.extractor.failure = failure
 
-    @rule(step=st.sampled_from(["commit memories", "commit", "finish", "start", "settle"]), after=st.booleans())
+    @rule(
+        step=st.sampled_from(["commit memories", "commit", "finish", "start", "settle"]),
+        after=st.booleans(),
+    )
     def let_it_crash(self, step: str, after: bool) -> None:  # noqa: FBT001
         self.crash = f"{'after' if after else 'before'} {step}"
 
@@ -102,7 +109,9 @@ class Extraction(RuleBasedStateMachine):
     @invariant()
     def the_ledger_sums_up(self) -> None:
         for line in self._lines():
-            stored = self.service.sessions.messages(self.service.session(), first=line.first, last=line.last)
+            stored = self.service.sessions.messages(
+                self.service.session(), first=line.first, last=line.last
+            )
             received = len(list(stored))
             assert received == line.extracted + sum(line.skipped.values()) + line.parked
 
@@ -115,7 +124,9 @@ class Extraction(RuleBasedStateMachine):
         return self.service.memories.lines(SARAH, "s", first=0, last=10**9)
 
     def teardown(self) -> None:
-        """When everything works again, everything is extracted in the end, and no job is left over."""
+        """When everything works again, everything is extracted in the end, and no job is left
+        over.
+        """
         if not self.said:
             return
         service = self.service
@@ -134,9 +145,14 @@ class Extraction(RuleBasedStateMachine):
         assert service.through() == self.said
         assert service.parked() == ()
         assert sum(line.extracted for line in self._lines()) == len(service.records())
-        texts = [str(m.chat["content"]) for m in service.sessions.messages(service.session(), first=1, last=self.said)]
+        texts = [
+            str(m.chat["content"])
+            for m in service.sessions.messages(service.session(), first=1, last=self.said)
+        ]
         assert sorted(text[6:] for text in texts if text.startswith("fact: ")) == service.contents()
-        assert {service.report(job).state for job in service.outbox if job.parent is None} <= {"done"}
+        assert {service.report(job).state for job in service.outbox if job.parent is None} <= {
+            "done"
+        }
         assert not [job for job in service.sessions.state.jobs.values() if job.due_at is not None]
 
 

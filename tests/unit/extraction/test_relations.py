@@ -1,4 +1,6 @@
-"""What an extraction stores in the graph: relationships that the messages bear out, together with its memories."""
+"""What an extraction stores in the graph: relationships that the messages bear out, together with
+its memories.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ AT_ACME = Relation("user", "User", "WORKS_AT", "Acme", "Company", single=True)
 
 
 def found(quote: str, *relations: Relation, seq: int = 1) -> Finding:
-    return Finding("fact", quote, (seq,), quote, topic="employer", importance=0.8, relations=relations)
+    return Finding(
+        "fact", quote, (seq,), quote, topic="employer", importance=0.8, relations=relations
+    )
 
 
 def graph(service: ExtractionService) -> Graph:
@@ -33,7 +37,9 @@ def graph(service: ExtractionService) -> Graph:
 
 def edges(service: ExtractionService) -> list[tuple[str, str, str]]:
     now = graph(service)
-    return sorted((now.nodes[each.start].name, each.type, now.nodes[each.end].name) for each in now.edges)
+    return sorted(
+        (now.nodes[each.start].name, each.type, now.nodes[each.end].name) for each in now.edges
+    )
 
 
 def test_a_relationship_is_stored_with_its_entities_and_quote_beside_the_memory() -> None:
@@ -81,9 +87,15 @@ def test_a_newer_employer_supersedes_and_friends_stay() -> None:
     service.say("Now I work at Globex and know Ann.")
     other = replace(found("know Ann", replace(knows, end="Ann")), topic=None)
     moved = [found("I work at Globex", replace(AT_ACME, end="Globex")), other]
-    service.extractor.finds = lambda chunk: [replace(each, seqs=(chunk.messages[-1].seq,)) for each in moved]
+    service.extractor.finds = lambda chunk: [
+        replace(each, seqs=(chunk.messages[-1].seq,)) for each in moved
+    ]
     service.handle_to_the_end(service.ask())
-    assert edges(service) == [("sarah", "KNOWS", "Ann"), ("sarah", "KNOWS", "Tom"), ("sarah", "WORKS_AT", "Globex")]
+    assert edges(service) == [
+        ("sarah", "KNOWS", "Ann"),
+        ("sarah", "KNOWS", "Tom"),
+        ("sarah", "WORKS_AT", "Globex"),
+    ]
 
 
 def test_what_a_caller_stored_keeps_its_properties_and_is_meant_by_its_name() -> None:
@@ -98,8 +110,12 @@ def test_what_a_caller_stored_keeps_its_properties_and_is_meant_by_its_name() ->
     assert edges(service) == [("sarah", "WORKS_AT", "Acme")]
 
 
-def test_a_full_graph_takes_no_more_and_the_memory_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.graph.manage.GraphLimit._each", lambda limit: iter([_full(limit)]))
+def test_a_full_graph_takes_no_more_and_the_memory_is_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "palimpsest.graph.manage.GraphLimit._each", lambda limit: iter([_full(limit)])
+    )
     service, _ = asked("I work at Acme.")
     service.extractor.finds = lambda _: [found("I work at Acme", AT_ACME)]
     service.drain()
@@ -115,7 +131,11 @@ def test_many_findings_with_relations_come_through_whole() -> None:
     names = [f"Friend{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXY"]
     service, _ = asked("I know " + ", ".join(names) + ".")
     service.extractor.finds = lambda _: [
-        replace(found(f"I know {name}", Relation("user", "User", "KNOWS", name, "Person")), topic=None, quote=name)
+        replace(
+            found(f"I know {name}", Relation("user", "User", "KNOWS", name, "Person")),
+            topic=None,
+            quote=name,
+        )
         for name in names
     ]
     service.drain()
@@ -134,7 +154,9 @@ def test_many_findings_with_relations_come_through_whole() -> None:
         ("I love Acme Tools.", None),
     ],
 )
-def test_without_a_model_patterns_find_where_the_user_lives_and_works(text: str, edge: tuple[str, str] | None) -> None:
+def test_without_a_model_patterns_find_where_the_user_lives_and_works(
+    text: str, edge: tuple[str, str] | None
+) -> None:
     service = ExtractionService()
     service.extractor = PatternExtractor()
     service.wire_workers()
@@ -145,9 +167,18 @@ def test_without_a_model_patterns_find_where_the_user_lives_and_works(text: str,
 
 def test_the_answer_of_a_model_is_read_with_patience() -> None:
     row = {"type": "fact", "content": "c", "messages": [1], "quote": "c"}
-    good = {"from": "user", "from_type": "user", "type": "works at", "to": "Acme", "to_type": "company", "single": True}
+    good = {
+        "from": "user",
+        "from_type": "user",
+        "type": "works at",
+        "to": "Acme",
+        "to_type": "company",
+        "single": True,
+    }
     bad = [None, {}, {**good, "type": "!"}, {**good, "to": 7}, {**good, "to_type": "123"}]
-    answer = json.dumps({"memories": [{**row, "relationships": [good, *bad]}, {**row, "relationships": "none"}]})
+    answer = json.dumps(
+        {"memories": [{**row, "relationships": [good, *bad]}, {**row, "relationships": "none"}]}
+    )
     first, second = read_answer(answer).findings
     assert (first.relations, second.relations) == ((AT_ACME,), ())
 
@@ -156,11 +187,15 @@ IN_HAMBURG = Relation("user", "User", "LIVES_IN", "Hamburg", "City")
 IN_BREMEN = replace(IN_HAMBURG, end="Bremen")
 
 
-def home(quote: str, *relations: Relation, seq: int = 1, topic: str | None = "residence") -> Finding:
+def home(
+    quote: str, *relations: Relation, seq: int = 1, topic: str | None = "residence"
+) -> Finding:
     return replace(found(quote, *relations, seq=seq), topic=topic)
 
 
-def at_home(*, topic: str | None = "residence", relation: Relation = IN_HAMBURG) -> ExtractionService:
+def at_home(
+    *, topic: str | None = "residence", relation: Relation = IN_HAMBURG
+) -> ExtractionService:
     """Sarah said that she lives in Hamburg."""
     service, _ = asked("I live in Hamburg.")
     service.extractor.finds = lambda _: [home("I live in Hamburg", relation, topic=topic)]
@@ -172,12 +207,16 @@ def at_home(*, topic: str | None = "residence", relation: Relation = IN_HAMBURG)
 
 def says(service: ExtractionService, text: str, *findings: Finding) -> None:
     service.say(text)
-    service.extractor.finds = lambda chunk: [replace(each, seqs=(chunk.messages[-1].seq,)) for each in findings]
+    service.extractor.finds = lambda chunk: [
+        replace(each, seqs=(chunk.messages[-1].seq,)) for each in findings
+    ]
     service.handle_to_the_end(service.ask())
 
 
 def save(service: ExtractionService, content: str) -> None:
-    service.memories_app.remember(SARAH, [Statement(type="fact", content=content, topic="residence")])
+    service.memories_app.remember(
+        SARAH, [Statement(type="fact", content=content, topic="residence")]
+    )
 
 
 def residence(service: ExtractionService) -> str | None:
@@ -188,7 +227,9 @@ def residence(service: ExtractionService) -> str | None:
 
 def hamburg(service: ExtractionService) -> Relationship:
     now = graph(service)
-    (found,) = (each for each in now.relationships.values() if now.entities[each.end].name == "Hamburg")
+    (found,) = (
+        each for each in now.relationships.values() if now.entities[each.end].name == "Hamburg"
+    )
     return found
 
 
@@ -196,7 +237,9 @@ def moment(service: ExtractionService) -> int:
     return milliseconds(service.clock.now())
 
 
-@pytest.mark.parametrize("relation", [IN_HAMBURG, replace(IN_HAMBURG, single=True)], ids=["several", "single"])
+@pytest.mark.parametrize(
+    "relation", [IN_HAMBURG, replace(IN_HAMBURG, single=True)], ids=["several", "single"]
+)
 def test_a_saved_correction_ends_what_was_drawn_from_the_fact_before(relation: Relation) -> None:
     service = at_home(relation=relation)
     begun = hamburg(service).valid_from
@@ -230,7 +273,9 @@ def test_a_correction_in_a_conversation_ends_it_when_it_was_said() -> None:
     moved = moment(service)
     service.say("I live in Bremen.")
     service.time.advance(600)
-    service.extractor.finds = lambda chunk: [home("I live in Bremen", IN_BREMEN, seq=chunk.messages[-1].seq)]
+    service.extractor.finds = lambda chunk: [
+        home("I live in Bremen", IN_BREMEN, seq=chunk.messages[-1].seq)
+    ]
     service.handle_to_the_end(service.ask())
     assert edges(service) == [("sarah", "LIVES_IN", "Bremen")]
     assert hamburg(service).valid_to == moved
@@ -263,7 +308,11 @@ def test_what_is_drawn_late_from_a_fact_that_was_corrected_meanwhile_has_ended()
 def test_a_deleted_fact_ends_what_was_drawn_from_it() -> None:
     service = at_home()
     service.memories_app.manage_memories.delete(SARAH, service.records()[0].id)
-    assert (residence(service), edges(service), hamburg(service).valid_to) == (None, [], moment(service))
+    assert (residence(service), edges(service), hamburg(service).valid_to) == (
+        None,
+        [],
+        moment(service),
+    )
 
 
 def test_an_older_version_that_is_deleted_ends_nothing() -> None:
@@ -278,7 +327,10 @@ def test_what_is_said_again_goes_on_and_begins_anew_after_its_end() -> None:
     service = at_home()
     begun = hamburg(service).valid_from
     says(service, "I live in Hamburg, Altona.", home("I live in Hamburg, Altona", IN_HAMBURG))
-    assert (edges(service), hamburg(service).valid_from) == ([("sarah", "LIVES_IN", "Hamburg")], begun)
+    assert (edges(service), hamburg(service).valid_from) == (
+        [("sarah", "LIVES_IN", "Hamburg")],
+        begun,
+    )
     service.time.advance(60)
     save(service, "Lives in Bremen")
     service.time.advance(60)
@@ -336,4 +388,6 @@ def test_a_caller_s_own_id_for_what_was_extracted_is_the_same_entity() -> None:
     assert [(each.end, each.type) for each in graph(service).edges] == [("tom-1", "KNOWS")]
     service.time.advance(60)
     says(service, "I know Tom well.", found("I know Tom", knows))
-    assert [each.end for each in graph(service).relationships.values()] == ["tom-1"], "it is not stored twice"
+    assert [each.end for each in graph(service).relationships.values()] == ["tom-1"], (
+        "it is not stored twice"
+    )

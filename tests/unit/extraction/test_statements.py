@@ -41,7 +41,8 @@ def test_a_relative_date_is_what_it_was_on_that_day(text: str, label: str) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "Guten Morgen", "Ich wohne hier", "por la mañana", "yesterday (2026-01-14)", "yesterday, 2026-01-14",
+        "Guten Morgen", "Ich wohne hier", "por la mañana", "yesterday (2026-01-14)", ("yesterday, "
+                                                                                     "2026-01-14"),
         "todayish", "in 1999", "vor 9999 Jahren", "999 years ago, in a galaxy", "a week", "五十天",
     ],
 )  # fmt: skip
@@ -55,7 +56,10 @@ def test_a_date_that_no_calendar_has_is_left_out() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["yesterday ", "last week ", "昨天", "x", "in 2 days ", "(", "\n"]), max_size=12),
+    st.lists(
+        st.sampled_from(["yesterday ", "last week ", "昨天", "x", "in 2 days ", "(", "\n"]),
+        max_size=12,
+    ),
     st.dates(),
 )
 def test_the_text_itself_is_never_changed(parts: list[str], at: date) -> None:
@@ -67,7 +71,9 @@ def test_the_text_itself_is_never_changed(parts: list[str], at: date) -> None:
 
 def stated(message: Message, content: str = "hello", **more: object) -> object:
     found = replace(Finding("fact", content, (1,), " hello "), **more)  # type: ignore[arg-type]
-    return statement_of(found, {1: message}, session="s", agent="a", method="model", prompt_hash="h")
+    return statement_of(
+        found, {1: message}, session="s", agent="a", method="model", prompt_hash="h"
+    )
 
 
 def test_short_notes_of_messages_are_kept_with_what_they_say() -> None:

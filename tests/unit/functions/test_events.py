@@ -92,14 +92,20 @@ def test_sessions_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("sample", samples("memories"))
-def test_memories_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_memories_answers_its_samples(
+    sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     service, module = Service(tmp_path), load("memories")
     monkeypatch.setattr(module.memories, "memories_app", lambda: service.memories_app)
     service.client().append(SESSION, "Hello, I am Sarah.", agent_id="hr-assistant")
     department = {"type": "fact", "topic_key": "department"}
     service.client().save(
         {**department, "content": "Sarah works in Sales.", "valid_from": "2025-03-01T08:00:00Z"},
-        {**department, "content": "Sarah works in Marketing.", "valid_from": "2025-12-01T08:00:00Z"},
+        {
+            **department,
+            "content": "Sarah works in Marketing.",
+            "valid_from": "2025-12-01T08:00:00Z",
+        },
     )
     answer = answer_to(module, sample)
     assert answer["statusCode"] == MEMORY_STATUS[sample.stem], answer["body"]
@@ -109,10 +115,16 @@ def test_memories_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("sample", samples("authorize"))
 def test_authorize_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = ConversationService(), load("authorize")
-    service.tenants.add(ApiKey(key_id("pal_" + "EXAMPLE-" * 5 + "KEY"), "acme", frozenset({"read"})))
-    monkeypatch.setattr(module.engines, "authorizer", lambda: Authorize(service.tenants, service.clock))
+    service.tenants.add(
+        ApiKey(key_id("pal_" + "EXAMPLE-" * 5 + "KEY"), "acme", frozenset({"read"}))
+    )
+    monkeypatch.setattr(
+        module.engines, "authorizer", lambda: Authorize(service.tenants, service.clock)
+    )
     known = {"tenant": "acme", "scopes": "read", "key_id": key_id("pal_" + "EXAMPLE-" * 5 + "KEY")}
-    assert answer_to(module, sample)["context"] == (known if sample.stem == "key" else {"refused": "unauthenticated"})
+    assert answer_to(module, sample)["context"] == (
+        known if sample.stem == "key" else {"refused": "unauthenticated"}
+    )
 
 
 @pytest.mark.parametrize("sample", samples("site"))
@@ -133,7 +145,9 @@ def test_reindex_answers_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[JobNotice] = []
     worker = Worker(done.append, service.give_up, hide=ignored, wait=ignored, done=ignored)
     monkeypatch.setattr(module.indexing, "reindex_worker", lambda: worker)
-    monkeypatch.setattr(module.indexing, "reindex_starter", lambda: StartReindex(service.jobs, service.clock))
+    monkeypatch.setattr(
+        module.indexing, "reindex_starter", lambda: StartReindex(service.jobs, service.clock)
+    )
     begun, again = (answer_to(module, EVENTS / "reindex" / "start.json") for _ in range(2))
     assert (begun["is_new"], again) == (True, {**begun, "is_new": False})
     assert answer_to(module, EVENTS / "reindex" / "job.json") == {"batchItemFailures": []}

@@ -34,7 +34,9 @@ class Kept:
         self.memories = InMemoryMemories(state)
         remember = Remember(self.memories, InMemoryTenants(state), self.time)
         self.graphs = ReadGraph(self.memories, self.time)
-        self.manage = ManageGraph(self.memories, remember, self.graphs, self.time, GraphLimit(self.memories))
+        self.manage = ManageGraph(
+            self.memories, remember, self.graphs, self.time, GraphLimit(self.memories)
+        )
         self.preferences = ManagePreferences(self.memories, remember, self.time)
         self.engine = LadybugGraphs()
 
@@ -45,13 +47,19 @@ class Kept:
             else:
                 self.manage.put_relationships(scope, [one])
 
-    def entities(self, *, after: str | None = None, most: int | None = None, **which: Any) -> list[str]:
-        return [one.id for one in self.graphs.entities(SARAH, Which(**which), after=after, most=most)]
+    def entities(
+        self, *, after: str | None = None, most: int | None = None, **which: Any
+    ) -> list[str]:
+        return [
+            one.id for one in self.graphs.entities(SARAH, Which(**which), after=after, most=most)
+        ]
 
     def relationships(self, **which: Any) -> list[str]:
         return [one.id for one in self.graphs.relationships(SARAH, Which(**which))]
 
-    def around(self, name: str, *, scope: UserScope = SARAH, most: int = 100, **how: Any) -> list[tuple[str, int]]:
+    def around(
+        self, name: str, *, scope: UserScope = SARAH, most: int = 100, **how: Any
+    ) -> list[tuple[str, int]]:
         found = self.manage.neighbors(scope, Part(name, **how), most=most)
         return [(one.id, depth) for one, depth in found.nodes]
 
@@ -76,8 +84,17 @@ def edge(start: str, kind: str, end: str, **more: Any) -> Relationship:
 
 def chain(kept: Kept) -> None:
     """Sarah works at Acme, which is in Berlin, which is in Germany; Berlin is near Rome."""
-    kept.put(Entity("acme", "Company", "Acme"), city("Berlin"), city("Rome"), Entity("de", "Country", "Germany"))
-    kept.put(edge("sarah", "WORKS_AT", "acme"), edge("acme", "IS_IN", "berlin"), edge("berlin", "IS_IN", "de"))
+    kept.put(
+        Entity("acme", "Company", "Acme"),
+        city("Berlin"),
+        city("Rome"),
+        Entity("de", "Country", "Germany"),
+    )
+    kept.put(
+        edge("sarah", "WORKS_AT", "acme"),
+        edge("acme", "IS_IN", "berlin"),
+        edge("berlin", "IS_IN", "de"),
+    )
     kept.put(edge("berlin", "IS_NEAR", "rome"))
 
 
@@ -88,7 +105,9 @@ def test_lists_are_in_the_order_of_ids_by_type_name_and_ends(kept: Kept) -> None
     assert kept.entities(name="ER") == ["berlin", "de"]
     assert kept.entities(kind="City", after="berlin", most=1) == ["rome"]
     of = relationship_id
-    assert kept.relationships(kind="IS_IN") == sorted([of("acme", "IS_IN", "berlin"), of("berlin", "IS_IN", "de")])
+    assert kept.relationships(kind="IS_IN") == sorted(
+        [of("acme", "IS_IN", "berlin"), of("berlin", "IS_IN", "de")]
+    )
     assert kept.relationships(start="berlin", end="rome") == [of("berlin", "IS_NEAR", "rome")]
     assert len(kept.relationships(start="berlin")) == 2
     assert kept.relationships(end="acme") == [of("sarah", "WORKS_AT", "acme")]
@@ -97,7 +116,12 @@ def test_lists_are_in_the_order_of_ids_by_type_name_and_ends(kept: Kept) -> None
 def test_neighbors_are_found_step_by_step_in_the_direction_asked_for(kept: Kept) -> None:
     chain(kept)
     assert kept.around("sarah", depth=2) == [("acme", 1), ("berlin", 2)]
-    assert sorted(kept.around("sarah", depth=4)) == [("acme", 1), ("berlin", 2), ("de", 3), ("rome", 3)]
+    assert sorted(kept.around("sarah", depth=4)) == [
+        ("acme", 1),
+        ("berlin", 2),
+        ("de", 3),
+        ("rome", 3),
+    ]
     assert kept.around("berlin", direction="in", depth=4) == [("acme", 1), ("sarah", 2)]
     assert kept.around("acme", types=frozenset({"IS_IN"}), depth=2) == [("berlin", 1), ("de", 2)]
     assert len(kept.around("berlin", most=2)) == 2
@@ -109,7 +133,9 @@ def test_more_than_a_page_comes_whole_and_a_hub_is_cut_where_it_was_asked_to_be(
     many = [city(f"Place{number:03}") for number in range(230)]
     for start in range(0, 230, 30):
         kept.manage.put_entities(SARAH, many[start : start + 30])
-        kept.manage.put_relationships(SARAH, [edge("sarah", "KNOWS", each.id) for each in many[start : start + 30]])
+        kept.manage.put_relationships(
+            SARAH, [edge("sarah", "KNOWS", each.id) for each in many[start : start + 30]]
+        )
     assert kept.entities() == [each.id for each in many]
     assert kept.entities(after="place100", most=101) == [each.id for each in many[101:202]]
     assert len(kept.relationships(start="sarah")) == 230
@@ -183,13 +209,17 @@ def test_cypher_runs_over_the_whole_or_over_what_is_around_an_entity(kept: Kept)
     count = "MATCH (n) RETURN count(*)"
     assert kept.query(count).rows == [[5]]
     assert kept.query(count, part=Part("sarah", 2)).rows == [[3]]
-    named = kept.query("MATCH (:City)-[r]->(n) RETURN label(r), n.name ORDER BY n.name", part=Part("rome", 2))
+    named = kept.query(
+        "MATCH (:City)-[r]->(n) RETURN label(r), n.name ORDER BY n.name", part=Part("rome", 2)
+    )
     assert named.rows == [["IS_IN", "Germany"], ["IS_NEAR", "Rome"]]
     with pytest.raises(NotFound):
         kept.query(count, part=Part("nowhere", 1))
 
 
-def test_of_a_graph_beyond_the_engines_limit_a_part_is_queried(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_graph_beyond_the_engines_limit_a_part_is_queried(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chain(kept)
     monkeypatch.setattr(LadybugGraphs, "most", 3)
     with pytest.raises(Conflict):

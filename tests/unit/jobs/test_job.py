@@ -7,7 +7,14 @@ from palimpsest.jobs.job import UNHEARD_SECONDS, Job, JobState, armed
 
 
 def job(**more: Any) -> Job:
-    said: dict[str, Any] = {"tenant": "acme", "kind": "summarize", "session": "s", "first": 1, "last": 9, "now": 100}
+    said: dict[str, Any] = {
+        "tenant": "acme",
+        "kind": "summarize",
+        "session": "s",
+        "first": 1,
+        "last": 9,
+        "now": 100,
+    }
     return armed(**{**said, **more})
 
 
@@ -38,8 +45,18 @@ def test_a_new_job_is_pending_and_looked_at_when_it_must_be_stuck() -> None:
 
 def test_a_job_ends_once_done_or_failed() -> None:
     states: tuple[JobState, ...] = ("pending", "running", "done", "failed")
-    assert [state for state in states if replace(job(), state=state).has_ended] == ["done", "failed"]
+    assert [state for state in states if replace(job(), state=state).has_ended] == [
+        "done",
+        "failed",
+    ]
 
 
 def test_waiting_doubles_up_to_an_hour() -> None:
-    assert [retry_delay(attempts) for attempts in (0, 1, 2, 5, 6, 1_000)] == [60, 120, 240, 300, 300, 300]
+    assert [retry_delay(attempts) for attempts in (0, 1, 2, 5, 6, 1_000)] == [
+        60,
+        120,
+        240,
+        300,
+        300,
+        300,
+    ]

@@ -1,4 +1,6 @@
-"""What jobs hold besides their range: ids, numbers, digests and places, read back as they were put."""
+"""What jobs hold besides their range: ids, numbers, digests and places, read back as they were
+put.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,19 @@ SAMPLES: dict[JobKind, Payload] = {
         after="eyJ",
         forgotten=3,
     ),
-    "forget_sessions": ForgetSessionsPayload(user="sarah", status="ended", keep_memories=True, before=1),
+    "forget_sessions": ForgetSessionsPayload(
+        user="sarah", status="ended", keep_memories=True, before=1
+    ),
     "erase": ErasePayload(stage="memories", sessions=2),
-    "retain": RetainPayload(change="0" * 32, stage="memories", user="sarah", page="mem_0", sessions=2),
+    "retain": RetainPayload(
+        change="0" * 32, stage="memories", user="sarah", page="mem_0", sessions=2
+    ),
     "export": ExportPayload(user="sarah", after="eyJ", place='["eyJ","s",1,4]', lines=3),
     "import": ImportPayload(source="imports/acme/0/", line=2, there=1),
     "upload": UploadPayload(upload="0" * 32),
-    "reindex": ReindexPayload(phase="messages", within="acme#s", seq=7, model="all-MiniLM-L6-v2 384"),
+    "reindex": ReindexPayload(
+        phase="messages", within="acme#s", seq=7, model="all-MiniLM-L6-v2 384"
+    ),
 }
 NO_TEXT = (bool, int, float, NoneType, Id, Digest, Place, StoredCondition, ModelName)
 

@@ -1,4 +1,6 @@
-"""One tenant's backlog holds up nobody else: a simulated queue with workers whose steps take time."""
+"""One tenant's backlog holds up nobody else: a simulated queue with workers whose steps take
+time.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Waits(InMemoryQueues):
 
 @dataclass
 class Simulated:
-    """Workers of one queue. Jobs come at their times, in seconds; `ended` says when each was done."""
+    """Workers of one queue. Jobs come at their times, in seconds; `ended` says when each was
+    done.
+    """
 
     workers: int
     seconds: float
@@ -49,10 +53,16 @@ class Simulated:
     ended: dict[str, float] = field(default_factory=dict)
 
     def run(self, arrivals: Sequence[tuple[float, Job]]) -> None:
-        shares = None if self.most is None else FairQueues(self.queue, InMemoryShares(), self.jobs, self.most)
+        shares = (
+            None
+            if self.most is None
+            else FairQueues(self.queue, InMemoryShares(), self.jobs, self.most)
+        )
         queues: Queues = shares or self.queue
         order, free = count(), self.workers
-        events: list[tuple[float, int, Job, str]] = [(at, next(order), one, "comes") for at, one in arrivals]
+        events: list[tuple[float, int, Job, str]] = [
+            (at, next(order), one, "comes") for at, one in arrivals
+        ]
         heapq.heapify(events)
         while events:
             now, _, one, what = heapq.heappop(events)
@@ -76,7 +86,9 @@ class Simulated:
 
 def extract(tenant: str, number: int) -> Job:
     scope = Scope(tenant).session("s")
-    return job(scope, id=f"job_{tenant}_{number}", kind="extract", due_at=NOW + 60, created_at=NOW + number)
+    return job(
+        scope, id=f"job_{tenant}_{number}", kind="extract", due_at=NOW + 60, created_at=NOW + number
+    )
 
 
 def backlog(tenant: str = "acme", jobs: int = 500) -> list[tuple[float, Job]]:
@@ -85,7 +97,11 @@ def backlog(tenant: str = "acme", jobs: int = 500) -> list[tuple[float, Job]]:
 
 @pytest.mark.parametrize(
     ("workers", "step"),
-    [(STAGES["local"]().sizes.worker_concurrency, 0.5), (STAGES["prod"]().sizes.worker_concurrency, 5.0), (100, 8.0)],
+    [
+        (STAGES["local"]().sizes.worker_concurrency, 0.5),
+        (STAGES["prod"]().sizes.worker_concurrency, 5.0),
+        (100, 8.0),
+    ],
 )
 def test_five_hundred_jobs_of_one_tenant_let_another_tenants_job_be_done_within_ten_seconds(
     workers: int, step: float
@@ -143,7 +159,9 @@ class KillsAt:
 
 @pytest.mark.parametrize("is_after", [False, True])
 @pytest.mark.parametrize("at", range(1, 26))
-def test_wherever_a_process_is_killed_the_sweep_brings_every_job_to_its_end(at: int, *, is_after: bool) -> None:
+def test_wherever_a_process_is_killed_the_sweep_brings_every_job_to_its_end(
+    at: int, *, is_after: bool
+) -> None:
     jobs, queue, shares = InMemoryJobs(State()), Waits(), InMemoryShares()
     killing = FairQueues(queue, KillsAt(shares, at, is_after), jobs, most=2)
     waiting = [extract("acme", number) for number in range(5)]
@@ -157,9 +175,9 @@ def test_wherever_a_process_is_killed_the_sweep_brings_every_job_to_its_end(at: 
             if jobs.get(Scope("acme"), one.id) == one:
                 sweeping.send([JobNotice(one.tenant, one.id, one.kind)])
         work(jobs, queue, sweeping)
-    assert {one.id for one in waiting if (found := jobs.get(Scope("acme"), one.id)) and found.has_ended} == {
-        one.id for one in waiting
-    }
+    assert {
+        one.id for one in waiting if (found := jobs.get(Scope("acme"), one.id)) and found.has_ended
+    } == {one.id for one in waiting}
 
 
 def try_to(do: Any, one: Job) -> None:

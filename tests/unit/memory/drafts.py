@@ -11,6 +11,10 @@ NOW = 1_000_000
 YEAR = 365 * DAY
 
 
-def draft(content: str, *, at: int | None = 10, topic: str | None = "home", now: int = NOW, **more: Any) -> Record:
-    statement = Statement(**{"type": "fact", "content": content, "topic": topic, "valid_from": at} | more)
+def draft(
+    content: str, *, at: int | None = 10, topic: str | None = "home", now: int = NOW, **more: Any
+) -> Record:
+    statement = Statement(
+        **{"type": "fact", "content": content, "topic": topic, "valid_from": at} | more
+    )
     return drafted(statement, tenant="acme", user="sarah", now=now, lifetime=None)

@@ -1,5 +1,5 @@
-"""What a user corrects, however often, in whatever words and order it arrives: what holds now is told, and nothing else
-as if it held.
+"""What a user corrects, however often, in whatever words and order it arrives: what holds now is
+told, and nothing else as if it held.
 """
 
 from __future__ import annotations
@@ -31,22 +31,30 @@ FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 class Corrections:
-    """A service to which these things were said, one a day, each in a session of its own, in the order of `arrival`."""
+    """A service to which these things were said, one a day, each in a session of its own, in the
+    order of `arrival`.
+    """
 
-    def __init__(self, folder: Path, said: tuple[str, ...], arrival: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self, folder: Path, said: tuple[str, ...], arrival: tuple[int, ...] | None = None
+    ) -> None:
         blocks = [{"type": "extractive"}, {"type": "vector"}]
         self.service = ContextService(folder=folder, blocks=blocks)
         self.service.extract = replace(self.service.extract, extractor=PatternExtractor())
         for day in arrival or range(len(said)):
             session = f"day{day}"
-            self.service.say(said[day], session=session, timestamp=(FIRST_DAY + timedelta(days=day)).isoformat())
+            self.service.say(
+                said[day], session=session, timestamp=(FIRST_DAY + timedelta(days=day)).isoformat()
+            )
             self.service.handle(self.service.ask(session))
             self.service.index_all(session)
         index = self.service.index
         stores = (self.service.memories, self.service.sessions, index, index, self.service.embedder)
         self.recall = Recall(*stores, LetterCounter(), self.service.clock)
         self.search = SearchMemories(*stores, self.service.clock)
-        self.versions = ManageMemories(self.service.memories, self.service.tenants, self.service.clock)
+        self.versions = ManageMemories(
+            self.service.memories, self.service.tenants, self.service.clock
+        )
 
     def current(self) -> Record:
         pointer = self.service.memories.pointers(SARAH, ["employer"])["employer"]
@@ -54,7 +62,11 @@ class Corrections:
         return record
 
     def searched(self, question: str, mode: Mode) -> list[str]:
-        return [one.content for one in self.search(SARAH, question, mode=mode, k=20) if one.record is not None]
+        return [
+            one.content
+            for one in self.search(SARAH, question, mode=mode, k=20)
+            if one.record is not None
+        ]
 
     def recalled(self, question: str) -> list[str]:
         """What is told as holding now: records, and messages that nothing has outdated."""
@@ -62,7 +74,9 @@ class Corrections:
         return [one.content for one in found if one.outdated_by is None]
 
     def tool_lines(self, question: str) -> list[str]:
-        content = str(self.service.memories_app.tools(SEARCH, SARAH, {"query": question})["content"])
+        content = str(
+            self.service.memories_app.tools(SEARCH, SARAH, {"query": question})["content"]
+        )
         return [line for line in content.splitlines()[1:] if "outdated" not in line]
 
     def remembered(self, message: str | None) -> str:
@@ -79,12 +93,16 @@ class Corrections:
         for arrival in permutations(range(len(said)))
     ]
 )  # fmt: skip
-def corrected(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Corrections, tuple[str, ...]]:
+def corrected(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> tuple[Corrections, tuple[str, ...]]:
     said, arrival = request.param
     return Corrections(tmp_path, said, arrival), said
 
 
-def test_only_what_was_said_last_is_current_in_every_channel(corrected: tuple[Corrections, tuple[str, ...]]) -> None:
+def test_only_what_was_said_last_is_current_in_every_channel(
+    corrected: tuple[Corrections, tuple[str, ...]],
+) -> None:
     service, said = corrected
     newest, older = said[-1], set(said) - {said[-1]}
     assert service.current().content == newest
@@ -101,11 +119,13 @@ def test_only_what_was_said_last_is_current_in_every_channel(corrected: tuple[Co
         assert not [one for one in older if one in memory]
 
 
-def test_what_was_said_before_stays_readable_in_the_history(corrected: tuple[Corrections, tuple[str, ...]]) -> None:
+def test_what_was_said_before_stays_readable_in_the_history(
+    corrected: tuple[Corrections, tuple[str, ...]],
+) -> None:
     service, said = corrected
     history = service.versions.history(SARAH, service.current().id)
     assert [version.record.content for version in history] == list(reversed(said))
     assert [version.is_current for version in history] == [True] + [False] * (len(said) - 1)
-    assert [service.versions.read(SARAH, version.record.id).record.content for version in history] == [
-        version.record.content for version in history
-    ]
+    assert [
+        service.versions.read(SARAH, version.record.id).record.content for version in history
+    ] == [version.record.content for version in history]

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.memory.decisions import MemoryState, Remembered, Topic, is_same, taken_in, topic_since
+from palimpsest.memory.decisions import (
+    MemoryState,
+    Remembered,
+    Topic,
+    is_same,
+    taken_in,
+    topic_since,
+)
 from palimpsest.memory.record import Order, Record, Source
 from palimpsest.memory.versions import as_of, versions
 from palimpsest.text.folding import normalized
@@ -39,10 +46,15 @@ class Home:
 
     @property
     def values(self) -> list[tuple[str, int, int | None, bool]]:
-        """The chain without what depends on who was first: which of two equal statements gave the record its id."""
+        """The chain without what depends on who was first: which of two equal statements gave the
+        record its id.
+        """
         assert self.topic.current is not None
         chain = versions(self.said, current=self.topic.current.id)
-        return [(normalized(v.record.content), v.record.valid_from, v.valid_to, v.is_current) for v in chain]
+        return [
+            (normalized(v.record.content), v.record.valid_from, v.valid_to, v.is_current)
+            for v in chain
+        ]
 
 
 # Statements that meet
@@ -60,7 +72,12 @@ def test_a_correction_supersedes_and_names_what_it_displaced() -> None:
 
 def test_the_same_batch_twice_is_unchanged_and_makes_nothing() -> None:
     home = Home()
-    batch = [draft("Rome", at=10), draft("rome!", at=15), draft("Paris", at=20), draft("likes tea", topic=None)]
+    batch = [
+        draft("Rome", at=10),
+        draft("rome!", at=15),
+        draft("Paris", at=20),
+        draft("likes tea", topic=None),
+    ]
     assert home.take(*batch) == ["created", "unchanged", "replaced", "created"]
     said = list(home.said)
     assert home.take(*batch) == ["unchanged"] * 4
@@ -79,14 +96,19 @@ def test_what_equals_the_current_record_is_that_record() -> None:
 def test_what_is_near_to_the_current_record_is_that_record() -> None:
     home = Home()
     home.take(draft("lives in Rome", at=10))
-    near = lambda one, other: {"rome"} <= {*normalized(one.content).split()} & {*normalized(other.content).split()}  # noqa: E731
+    near = lambda one, other: (  # noqa: E731
+        {"rome"} <= {*normalized(one.content).split()} & {*normalized(other.content).split()}
+    )  # noqa: E731, RUF100
     (one,) = taken_in([draft("moved to Rome", at=20)], home.known, near=near)
     assert (one.record.content, one.outcome) == ("lives in Rome", "unchanged")
 
 
 def test_a_return_to_an_earlier_value_is_a_new_version() -> None:
     home = Home()
-    assert home.take(draft("Rome", at=10), draft("Paris", at=20), draft("Rome", at=30))[-1] == "replaced"
+    assert (
+        home.take(draft("Rome", at=10), draft("Paris", at=20), draft("Rome", at=30))[-1]
+        == "replaced"
+    )
     assert [value[0] for value in home.values] == ["rome", "paris", "rome"]
     assert len({record.id for record in home.known.new}) == 3
 
@@ -103,12 +125,19 @@ def test_what_comes_between_two_times_that_a_value_was_said_makes_the_second_a_r
     assert home.take(draft("Rome", at=10), draft("Rome", at=30), draft("Paris", at=20)) == [
         "created", "unchanged", "created",
     ]  # fmt: skip
-    assert home.values == [("rome", 10, 20, False), ("paris", 20, 30, False), ("rome", 30, None, True)]
+    assert home.values == [
+        ("rome", 10, 20, False),
+        ("paris", 20, 30, False),
+        ("rome", 30, None, True),
+    ]
 
 
 def test_of_two_statements_of_one_message_the_later_one_counts() -> None:
     source = Source("talk", ("m1",), (1,))
-    batch = [replace(draft(city, source=source), rank=rank) for rank, city in enumerate(["Rome", "Paris"])]
+    batch = [
+        replace(draft(city, source=source), rank=rank)
+        for rank, city in enumerate(["Rome", "Paris"])
+    ]
     home = Home()
     assert home.take(*batch) == ["created", "replaced"]
     assert home.current == "Paris"
@@ -117,9 +146,12 @@ def test_of_two_statements_of_one_message_the_later_one_counts() -> None:
 def test_types_and_topics_do_not_meet() -> None:
     home = Home()
     outcomes = home.take(
-        draft("Rome"), draft("Rome", topic="birthplace"), draft("Rome", topic=None), draft("Rome", type="event"),
+        draft("Rome"),
+        draft("Rome", topic="birthplace"),
+        draft("Rome", topic=None),
+        draft("Rome", type="event"),
         draft("Rome", type="task"),
-    )  # fmt: skip
+    )
     assert outcomes == ["created"] * 5
 
 
@@ -134,7 +166,11 @@ def test_events_are_the_same_only_at_the_same_time() -> None:
 
 def _deleted(*remaining: Record, order: Order) -> Home:
     """The topic after its newest version was deleted."""
-    return Home(MemoryState({}, {"home": Topic(None, order, tuple((record.order, record) for record in remaining))}))
+    return Home(
+        MemoryState(
+            {}, {"home": Topic(None, order, tuple((record.order, record) for record in remaining))}
+        )
+    )
 
 
 def test_after_a_deletion_older_statements_go_behind_and_nothing_comes_back() -> None:
@@ -165,14 +201,22 @@ def test_after_a_deletion_a_newer_statement_founds_the_topic_anew_also_with_an_o
 facts = st.lists(
     st.builds(
         lambda at, session, seq, city: (at, session, seq, city),
-        st.integers(1, 12), st.sampled_from(["a", "b"]), st.integers(1, 3), st.sampled_from(["Rome", "Paris", "Oslo"]),
+        st.integers(1, 12),
+        st.sampled_from(["a", "b"]),
+        st.integers(1, 3),
+        st.sampled_from(["Rome", "Paris", "Oslo"]),
     ),
-    min_size=1, max_size=8, unique_by=lambda fact: fact[:3],
-)  # fmt: skip
+    min_size=1,
+    max_size=8,
+    unique_by=lambda fact: fact[:3],
+)
 
 
 def _drafts(told: Sequence[tuple[int, str, int, str]]) -> list[Record]:
-    return [draft(city, at=at, source=Source(session, (f"m{seq}",), (seq,))) for at, session, seq, city in told]
+    return [
+        draft(city, at=at, source=Source(session, (f"m{seq}",), (seq,)))
+        for at, session, seq, city in told
+    ]
 
 
 @given(st.data(), facts)
@@ -183,7 +227,9 @@ def test_statements_of_distinct_values_give_the_same_chain_in_any_order(
     home, other = Home(), Home()
     home.take(*sorted(records, key=lambda record: record.order))
     other.take(*data.draw(st.permutations(records)))
-    assert home.topic.current == other.topic.current == max(records, key=lambda record: record.order)
+    assert (
+        home.topic.current == other.topic.current == max(records, key=lambda record: record.order)
+    )
     current = home.topic.current.id
     assert versions(home.said, current=current) == versions(other.said, current=current)
 
@@ -208,7 +254,11 @@ def test_what_held_at_any_moment_is_the_last_statement_by_then(
     records = _drafts(told)
     home = Home()
     home.take(*data.draw(st.permutations(records)))
-    expected = max((r for r in records if r.valid_from <= moment), key=lambda record: record.order, default=None)
+    expected = max(
+        (r for r in records if r.valid_from <= moment),
+        key=lambda record: record.order,
+        default=None,
+    )
     held = as_of(home.said, moment=moment)
     assert (held and held.content) == (expected and expected.content)
 
@@ -227,12 +277,17 @@ def test_whatever_was_taken_in_is_unchanged_when_it_comes_again(
 
 
 @given(st.data(), facts)
-def test_the_topic_always_names_what_was_said_last(data: st.DataObject, told: list[tuple[int, str, int, str]]) -> None:
+def test_the_topic_always_names_what_was_said_last(
+    data: st.DataObject, told: list[tuple[int, str, int, str]]
+) -> None:
     home = Home()
     for record in data.draw(st.permutations(_drafts(told))):
         home.take(record)
         newest = max(home.said, key=lambda said: said.order)
-        assert (home.topic.order, home.topic.current and home.topic.current.id) == (newest.order, newest.id)
+        assert (home.topic.order, home.topic.current and home.topic.current.id) == (
+            newest.order,
+            newest.id,
+        )
 
 
 @pytest.mark.parametrize(("at", "joins"), [(9, False), (10, False), (11, True)])

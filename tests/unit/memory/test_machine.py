@@ -1,5 +1,5 @@
-"""Any order of appends, ingests, deliveries, crashes and faults of models and engines: all that was said is remembered
-once, for its own user, and the index says in the end what the tables say.
+"""Any order of appends, ingests, deliveries, crashes and faults of models and engines: all that was
+said is remembered once, for its own user, and the index says in the end what the tables say.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 from palimpsest.conversations.message import Message, text_of
-from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, NotFound, Unprocessable
+from palimpsest.errors import (
+    ModelFailed,
+    ModelOutputInvalid,
+    ModelUnavailable,
+    NotFound,
+    Unprocessable,
+)
 from palimpsest.graph.things import Entity, Relationship, relationship_id
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed
@@ -38,8 +44,9 @@ SOON = {"max_buffer_turns": 2}  # turns after which a session is extracted by it
 
 
 class RememberedConversation(Conversation):
-    """A session of Sarah's with all that may happen to it, a transcript of hers that is ingested as it grows, and a
-    session of David's beside them. Sarah has a graph, too, and so has Erin, who is erased now and then.
+    """A session of Sarah's with all that may happen to it, a transcript of hers that is ingested as
+    it grows, and a session of David's beside them. Sarah has a graph, too, and so has Erin, who is
+    erased now and then.
     """
 
     @initialize(memory=MEMORY | st.just(FLUSH))
@@ -54,13 +61,17 @@ class RememberedConversation(Conversation):
         self.is_undone = False
         self.through = dict.fromkeys(USERS, 0)
         self.entities: dict[str, dict[str, str]] = {user: {} for user in GRAPHS}
-        self.edges: dict[str, dict[tuple[str, str], tuple[str, str]]] = {user: {} for user in GRAPHS}
+        self.edges: dict[str, dict[tuple[str, str], tuple[str, str]]] = {
+            user: {} for user in GRAPHS
+        }
         self.talk(turns=2, letters=100)
         self.ingest(turns=2, topical=True)
         self.david_says(" [city] is where he lives")
 
     def service_of(self, memory: dict[str, Any]) -> Any:
-        return Whole(Path(self.folder.name), faults=self.maybe_die, **{"max_tokens": BUDGET} | memory | SOON)
+        return Whole(
+            Path(self.folder.name), faults=self.maybe_die, **{"max_tokens": BUDGET} | memory | SOON
+        )
 
     def say(self, speaker: str, words: str) -> None:
         super().say(speaker, words)
@@ -109,7 +120,9 @@ class RememberedConversation(Conversation):
     @precondition(lambda self: self.service.outbox)
     @rule(which=st.integers(0, 50), times=st.integers(1, 2), dies_at=DIES)
     def deliver(self, which: int, times: int, dies_at: int | None) -> None:
-        """A job's message, mostly of one under way; at each delivery the process dies at one of its writes, or not."""
+        """A job's message, mostly of one under way; at each delivery the process dies at one of its
+        writes, or not.
+        """
         jobs = _in_order(self._under_way() or self.service.outbox)
         for _ in range(times):
             self.writes_until_death = dies_at
@@ -132,7 +145,9 @@ class RememberedConversation(Conversation):
     def turn_the_model(self, fails: str | None) -> None:
         self.service.model.fails = fails
 
-    @rule(failure=st.sampled_from([None, ModelUnavailable("down"), ModelOutputInvalid("no vectors")]))
+    @rule(
+        failure=st.sampled_from([None, ModelUnavailable("down"), ModelOutputInvalid("no vectors")])
+    )
     def turn_the_embedder(self, failure: Exception | None) -> None:
         self.service.embedder.failure = failure
 
@@ -145,7 +160,9 @@ class RememberedConversation(Conversation):
 
     @rule(start=st.integers(0, 99), times=st.integers(1, 2), late=st.booleans(), dies_at=DIES)
     def index(self, start: int, times: int, late: bool, dies_at: int | None) -> None:  # noqa: FBT001
-        """Some of what the streams told: now, twice, out of order, or again long after it was done."""
+        """Some of what the streams told: now, twice, out of order, or again long after it was
+        done.
+        """
         self.service.look()
         waiting = self.service.delivered_changes if late else self.service.changes
         place = start % (len(waiting) or 1)
@@ -179,7 +196,9 @@ class RememberedConversation(Conversation):
     def put_entity(self, user: str, place: str, name: str, dies_at: int | None) -> None:
         """A new one, the next version of one, or the same again."""
         given = [Entity(place, "City", name)]
-        self._surely(lambda: self.service.memories_app.graph.put_entities(TENANT.user(user), given), dies_at)
+        self._surely(
+            lambda: self.service.memories_app.graph.put_entities(TENANT.user(user), given), dies_at
+        )
         self.entities[user][place] = name
 
     @rule(user=st.sampled_from(GRAPHS), start=PLACE, end=PLACE, dies_at=DIES)
@@ -198,7 +217,9 @@ class RememberedConversation(Conversation):
 
     @rule(user=st.sampled_from(GRAPHS), place=PLACE, dies_at=DIES)
     def remove_entity(self, user: str, place: str, dies_at: int | None) -> None:
-        """With its relationships, and all that has its name; who died on the way may find that it is gone."""
+        """With its relationships, and all that has its name; who died on the way may find that it
+        is gone.
+        """
         remove = partial(self.service.memories_app.graph.delete_entity, TENANT.user(user), place)
         if place not in self.entities[user]:
             with pytest.raises(NotFound):
@@ -208,11 +229,17 @@ class RememberedConversation(Conversation):
             self._surely(remove, dies_at)
         self.writes_until_death = None
         gone = {*self._one(user, place)}
-        self.edges[user] = {name: edge for name, edge in self.edges[user].items() if not gone & {*edge}}
-        self.entities[user] = {name: said for name, said in self.entities[user].items() if name not in gone}
+        self.edges[user] = {
+            name: edge for name, edge in self.edges[user].items() if not gone & {*edge}
+        }
+        self.entities[user] = {
+            name: said for name, said in self.entities[user].items() if name not in gone
+        }
 
     def _one(self, user: str, place: str) -> list[str]:
-        """The ids of the entity that was stored under this one, first the id under which it is listed."""
+        """The ids of the entity that was stored under this one, first the id under which it is
+        listed.
+        """
         entities = self.entities[user]
         return sorted(name for name, said in entities.items() if said == entities[place])
 
@@ -236,7 +263,9 @@ class RememberedConversation(Conversation):
         for user in GRAPHS:
             graph = self.service.memories_app.graph.read.whole(TENANT.user(user), most=100)
             listed = {each: self._one(user, each)[0] for each in self.entities[user]}
-            names = {each: said for each, said in self.entities[user].items() if listed[each] == each}
+            names = {
+                each: said for each, said in self.entities[user].items() if listed[each] == each
+            }
             assert {each.id: each.name for each in graph.entities.values()} == names
             edges = sorted((listed[start], listed[end]) for start, end in self.edges[user].values())
             for found in (graph.edges, [*graph.relationships.values()]):
@@ -273,7 +302,9 @@ class RememberedConversation(Conversation):
     @invariant()
     def progress_never_goes_back(self) -> None:
         for session, before in self.through.items():
-            self.through[session] = self.service.memories.progress(user_of(session), session).through
+            self.through[session] = self.service.memories.progress(
+                user_of(session), session
+            ).through
             assert self.through[session] >= before
 
     @invariant()
@@ -300,7 +331,10 @@ class RememberedConversation(Conversation):
         for user in GRAPHS:
             assert {record.index_state for record in self.service.graph_of(user)} <= {"done"}
         erin = TENANT.user("erin")
-        assert self.service.memories.wipe(erin, below_epoch=self.service.memories.user(erin).epoch) == 0
+        assert (
+            self.service.memories.wipe(erin, below_epoch=self.service.memories.user(erin).epoch)
+            == 0
+        )
         self.folder.cleanup()
 
     def _mend_everything(self) -> None:
@@ -343,11 +377,15 @@ class RememberedConversation(Conversation):
             progress = self.service.memories.progress(user_of(session), session)
             seqs = [message.seq for message in self.service.shown_of(session)]
             assert not seqs or progress.through >= max(seqs)
-            assert not [each for each in progress.parked if any(each[0] <= seq <= each[1] for seq in seqs)]
+            assert not [
+                each for each in progress.parked if any(each[0] <= seq <= each[1] for seq in seqs)
+            ]
         assert not [job for job in self.service.all_jobs() if job.due_at is not None]
 
     def _all_is_remembered(self, user: str) -> None:
-        """Each fact of what still stands in a session, unless it was forgotten, and of a topic what was said last."""
+        """Each fact of what still stands in a session, unless it was forgotten, and of a topic what
+        was said last.
+        """
         standing = [
             (message, name)
             for name, owner in USERS.items()
@@ -355,7 +393,9 @@ class RememberedConversation(Conversation):
             for message in self.service.shown_of(name)
             if text_of(message.chat).startswith("q")
         ]
-        facts = {fact_of(text_of(m.chat)) for m, name in standing if not self._was_cut_off(name, m.seq)}
+        facts = {
+            fact_of(text_of(m.chat)) for m, name in standing if not self._was_cut_off(name, m.seq)
+        }
         remembered = {record.content: record for record in self.service.records_of(user)}
         assert facts - self.forgotten <= remembered.keys()
         assert not self.gone & remembered.keys()
@@ -366,7 +406,11 @@ class RememberedConversation(Conversation):
             if "[city]" in text_of(message.chat) and not self._was_cut_off(name, message.seq)
         ]
         if topical and not (user == "sarah" and self.is_undone):
-            current = {record.content for record in self.service.current_of(user) if record.topic_key == "city"}
+            current = {
+                record.content
+                for record in self.service.current_of(user)
+                if record.topic_key == "city"
+            }
             assert current == {max(topical)[1]}
 
     def _was_cut_off(self, session: str, seq: int) -> bool:
@@ -376,7 +420,9 @@ class RememberedConversation(Conversation):
 
 
 def _in_order(jobs: Iterable[Job]) -> list[Job]:
-    """By creation and id: threads put jobs in an order of their own, and the same choices must pick the same jobs."""
+    """By creation and id: threads put jobs in an order of their own, and the same choices must pick
+    the same jobs.
+    """
     return sorted(jobs, key=lambda job: (job.created_at, job.id))
 
 

@@ -39,7 +39,9 @@ def missing(service: MemoryService, record_id: str) -> bool:
 # Reading
 
 
-def test_an_old_id_still_answers_with_its_place(service: MemoryService, worked_at: dict[str, str]) -> None:
+def test_an_old_id_still_answers_with_its_place(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
     version = service.manage.read(SARAH, worked_at["B"])
     assert (version.record.content, version.number, version.is_current) == ("works at B", 2, False)
     assert (version.supersedes, version.superseded_by) == (worked_at["A"], worked_at["C"])
@@ -51,13 +53,21 @@ def test_a_record_without_a_topic_is_its_only_version(service: MemoryService) ->
     assert service.history(one.record) == [(1, "likes tea", True)]
 
 
-def test_the_history_is_the_same_from_every_version(service: MemoryService, worked_at: dict[str, str]) -> None:
+def test_the_history_is_the_same_from_every_version(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
     chains = [service.manage.history(SARAH, record_id) for record_id in worked_at.values()]
-    assert [version.record.content for version in chains[0]] == ["works at C", "works at B", "works at A"]
+    assert [version.record.content for version in chains[0]] == [
+        "works at C",
+        "works at B",
+        "works at A",
+    ]
     assert chains[0] == chains[1] == chains[2]
 
 
-def test_a_foreign_users_record_is_not_found(service: MemoryService, worked_at: dict[str, str]) -> None:
+def test_a_foreign_users_record_is_not_found(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
     manage = service.manage
     for scope in (TENANT.user("ana"), Scope("other").user("sarah")):
         for call in (manage.read, manage.history, manage.delete, manage.revert):
@@ -72,15 +82,28 @@ def test_a_foreign_users_record_is_not_found(service: MemoryService, worked_at: 
 # Lists
 
 
-def test_only_current_records_are_listed_and_counted(service: MemoryService, worked_at: dict[str, str]) -> None:
-    service.remember(SARAH, [Statement("event", "moved"), Statement("task", "call Bob"), fact("likes tea", topic=None)])
+def test_only_current_records_are_listed_and_counted(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
+    service.remember(
+        SARAH,
+        [Statement("event", "moved"), Statement("task", "call Bob"), fact("likes tea", topic=None)],
+    )
     assert sorted(service.current()) == ["call Bob", "likes tea", "moved", "works at C"]
-    assert service.manage.counts(SARAH) == {"fact": 2, "event": 1, "instruction": 0, "task": 1, "preference": 0}
+    assert service.manage.counts(SARAH) == {
+        "fact": 2,
+        "event": 1,
+        "instruction": 0,
+        "task": 1,
+        "preference": 0,
+    }
 
 
 def test_everything_is_counted_over_many_pages(service: MemoryService) -> None:
     for start in range(0, 240, 30):
-        service.remember(SARAH, [fact(f"likes {start + number}", topic=None) for number in range(30)])
+        service.remember(
+            SARAH, [fact(f"likes {start + number}", topic=None) for number in range(30)]
+        )
     assert service.manage.counts(SARAH)["fact"] == 240
     assert len(service.manage.matching(SARAH, Filter(types=frozenset({"fact"})))) == 240
 
@@ -118,7 +141,10 @@ def test_a_list_may_be_limited(where: dict[str, Any], found: set[str]) -> None:
     for statement in told:
         service.remember(SARAH, [statement])
         service.time.advance(1)
-    limits = {name: begin + value if name.startswith("created") else value for name, value in where.items()}
+    limits = {
+        name: begin + value if name.startswith("created") else value
+        for name, value in where.items()
+    }
     assert set(service.current(**limits)) == found
     assert len(service.manage.matching(SARAH, Filter(**limits))) == len(found)
 
@@ -131,7 +157,9 @@ def test_pages_join_to_the_whole_list(service: MemoryService) -> None:
     found: list[str] = []
     after = None
     for _ in range(5):
-        page, after = service.manage.listed(SARAH, where=Filter(), limit=3, after=after, newest_first=False)
+        page, after = service.manage.listed(
+            SARAH, where=Filter(), limit=3, after=after, newest_first=False
+        )
         found += [record.content for record in page]
     assert (found, after) == ([*(f"likes {number}" for number in range(7)), "works at 6"], None)
 
@@ -141,11 +169,23 @@ def test_pages_join_to_the_whole_list(service: MemoryService) -> None:
 
 def test_new_content_supersedes_and_keeps_the_rest(service: MemoryService) -> None:
     first = service.say(
-        "works at A", subject="Sarah", importance=0.8, keywords=("A",), source=message(1), agent="hr"
+        "works at A",
+        subject="Sarah",
+        importance=0.8,
+        keywords=("A",),
+        source=message(1),
+        agent="hr",
     ).record
-    newer = service.manage.patch(SARAH, first.id, Change(content="works at B", metadata={"by": "user"}))
+    newer = service.manage.patch(
+        SARAH, first.id, Change(content="works at B", metadata={"by": "user"})
+    )
     assert newer.id != first.id
-    assert (newer.subject, newer.importance, newer.agent, newer.metadata) == ("Sarah", 0.8, "hr", {"by": "user"})
+    assert (newer.subject, newer.importance, newer.agent, newer.metadata) == (
+        "Sarah",
+        0.8,
+        "hr",
+        {"by": "user"},
+    )
     assert (newer.keywords, newer.source.quote, newer.source.session) == ((), None, "talk")
     assert service.memories.records(SARAH, [newer.id]) == (newer,)
     assert service.history(newer) == [(2, "works at B", True), (1, "works at A", False)]
@@ -160,7 +200,9 @@ def test_keywords_given_with_new_content_are_its_own(service: MemoryService) -> 
 
 
 def test_other_fields_change_in_place_and_keep_what_is_not_said(service: MemoryService) -> None:
-    first = service.say("works at A", subject="Sarah", keywords=("A",), metadata={"a": 1}, source=message(1)).record
+    first = service.say(
+        "works at A", subject="Sarah", keywords=("A",), metadata={"a": 1}, source=message(1)
+    ).record
     service.memories.indexed(SARAH, first)
     changed = service.manage.patch(SARAH, first.id, Change(importance=0.9, metadata={"b": 2}))
     expected = replace(first, importance=0.9, metadata={"b": 2}, version=first.version + 1)
@@ -178,13 +220,19 @@ def test_a_record_without_a_topic_gets_a_history_by_its_first_edit(service: Memo
     first = service.say("likes tea", topic=None, importance=0.6).record
     second = service.manage.patch(SARAH, first.id, Change(content="likes coffee", importance=0.9))
     third = service.manage.patch(SARAH, second.id, Change(content="likes milk"))
-    assert service.history(first) == [(3, "likes milk", True), (2, "likes coffee", False), (1, "likes tea", False)]
+    assert service.history(first) == [
+        (3, "likes milk", True),
+        (2, "likes coffee", False),
+        (1, "likes tea", False),
+    ]
     assert service.current() == ["likes milk"]
     importances = [version.record.importance for version in service.manage.history(SARAH, third.id)]
     assert importances == [0.9, 0.9, 0.6]
 
 
-def test_only_the_current_version_can_be_changed(service: MemoryService, worked_at: dict[str, str]) -> None:
+def test_only_the_current_version_can_be_changed(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
     for change in (Change(content="x"), Change(importance=0.1)):
         with pytest.raises(Conflict) as refused:
             service.manage.patch(SARAH, worked_at["A"], change)
@@ -193,7 +241,9 @@ def test_only_the_current_version_can_be_changed(service: MemoryService, worked_
 
 def test_a_change_that_is_repeated_returns_the_version_that_it_made(service: MemoryService) -> None:
     first = service.say("works at A").record
-    change = Change(content="works at B", importance=0.9, metadata={"by": "user"}, keywords=("B",), data=None)
+    change = Change(
+        content="works at B", importance=0.9, metadata={"by": "user"}, keywords=("B",), data=None
+    )
     second = service.manage.patch(SARAH, first.id, change)
     assert service.manage.patch(SARAH, first.id, change) == second
     assert service.history(first) == [(2, "works at B", True), (1, "works at A", False)]
@@ -235,7 +285,9 @@ def test_a_version_that_is_reverted_to_is_current_again_as_a_new_one(
     ]  # fmt: skip
 
 
-def test_the_current_version_is_not_reverted_to(service: MemoryService, worked_at: dict[str, str]) -> None:
+def test_the_current_version_is_not_reverted_to(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
     with pytest.raises(Conflict) as refused:
         service.manage.revert(SARAH, worked_at["C"])
     assert refused.value.code == "is_current"
@@ -253,14 +305,17 @@ def test_a_reverted_version_tells_the_index_of_what_it_displaced(
 # Deleting
 
 
-def test_deleting_the_current_version_retracts_the_topic(service: MemoryService, worked_at: dict[str, str]) -> None:
+def test_deleting_the_current_version_retracts_the_topic(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
     service.manage.delete(SARAH, worked_at["C"])
     assert missing(service, worked_at["C"])
     assert service.current() == []
     assert service.manage.counts(SARAH)["fact"] == 0
-    assert [is_current for *_, is_current in service.history(service.manage.read(SARAH, worked_at["B"]).record)] == [
-        False, False,
-    ]  # fmt: skip
+    assert [
+        is_current
+        for *_, is_current in service.history(service.manage.read(SARAH, worked_at["B"]).record)
+    ] == [False, False]
 
 
 def test_a_late_older_statement_does_not_revive_a_retracted_topic(
@@ -297,7 +352,9 @@ def test_deleting_what_was_said_several_times_leaves_nothing_of_it(service: Memo
         service.say(f"works at {company}", valid_from=at)
     current = service.memories.pointers(SARAH, ["employer"])["employer"].record
     service.manage.delete(SARAH, str(current))
-    assert [record.content for record in service.memories.versions(SARAH, "employer")] == ["works at B"]
+    assert [record.content for record in service.memories.versions(SARAH, "employer")] == [
+        "works at B"
+    ]
     assert service.current() == []
 
 
@@ -323,7 +380,9 @@ def test_deleting_twice_is_not_found(service: MemoryService, worked_at: dict[str
         service.manage.delete(SARAH, worked_at["A"])
 
 
-def test_a_deleted_record_said_again_can_be_edited_and_deleted_again(service: MemoryService) -> None:
+def test_a_deleted_record_said_again_can_be_edited_and_deleted_again(
+    service: MemoryService,
+) -> None:
     for _ in range(2):
         first = service.say("likes tea", topic=None)
         assert first.outcome == "created"
@@ -374,7 +433,9 @@ def test_what_is_edited_is_kept_from_then_on(service: MemoryService) -> None:
 # Erasure
 
 
-def test_nothing_of_an_erased_user_is_found(service: MemoryService, worked_at: dict[str, str]) -> None:
+def test_nothing_of_an_erased_user_is_found(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
     service.memories.erase(SARAH, epoch=0, job=job(SARAH))
     assert all(missing(service, record_id) for record_id in worked_at.values())
     assert service.current() == []

@@ -11,15 +11,22 @@ from palimpsest.memory.versions import Version, as_of, versions
 
 def said(at: int, content: str, *, known: int | None = None, seq: int = 1) -> Record:
     return Record(
-        id=f"mem_{content}", type="fact", content=content, created_at=known if known is not None else at,
-        valid_from=at, topic_key="home", source=Source("talk", seqs=(seq,)),
-    )  # fmt: skip
+        id=f"mem_{content}",
+        type="fact",
+        content=content,
+        created_at=known if known is not None else at,
+        valid_from=at,
+        topic_key="home",
+        source=Source("talk", seqs=(seq,)),
+    )
 
 
 ROME, PARIS, OSLO = said(10, "Rome"), said(20, "Paris"), said(30, "Oslo")
 
 
-def an_id(kind: RecordType = "fact", content: str = "likes tea", user: str = "sarah", **more: object) -> str:
+def an_id(
+    kind: RecordType = "fact", content: str = "likes tea", user: str = "sarah", **more: object
+) -> str:
     return record_id(tenant="acme", user=user, kind=kind, content=content, **more)  # type: ignore[arg-type]
 
 
@@ -78,12 +85,19 @@ def test_a_record_that_held_twice_is_two_versions_and_current_once() -> None:
 
 def test_a_topic_whose_newest_version_was_deleted_has_no_current_one() -> None:
     chain = versions([ROME, PARIS], current=None, retracted=30)
-    assert [(version.is_current, version.valid_to) for version in chain] == [(False, 20), (False, 30)]
+    assert [(version.is_current, version.valid_to) for version in chain] == [
+        (False, 20),
+        (False, 30),
+    ]
     assert versions([], current=None, retracted=30) == ()
 
 
-@pytest.mark.parametrize(("moment", "held"), [(9, None), (10, ROME), (19, ROME), (20, PARIS), (99, OSLO)])
-def test_what_held_at_a_moment_is_what_was_last_said_by_then(moment: int, held: Record | None) -> None:
+@pytest.mark.parametrize(
+    ("moment", "held"), [(9, None), (10, ROME), (19, ROME), (20, PARIS), (99, OSLO)]
+)
+def test_what_held_at_a_moment_is_what_was_last_said_by_then(
+    moment: int, held: Record | None
+) -> None:
     assert as_of([OSLO, ROME, PARIS], moment=moment) == held
 
 
@@ -106,7 +120,13 @@ moments = st.lists(st.integers(0, 50), min_size=1, max_size=9, unique=True)
 def test_the_chain_and_what_held_agree(times: list[int], names: list[str], moment: int) -> None:
     records = [said(at, name) for at, name in zip(times, names, strict=False)]
     chain = versions(records, current=max(records, key=lambda record: record.order).id)
-    at_moment = [v for v in chain if v.record.valid_from <= moment and (v.valid_to is None or moment < v.valid_to)]
-    assert [version.record for version in at_moment] == [held for held in [as_of(records, moment=moment)] if held]
+    at_moment = [
+        v
+        for v in chain
+        if v.record.valid_from <= moment and (v.valid_to is None or moment < v.valid_to)
+    ]
+    assert [version.record for version in at_moment] == [
+        held for held in [as_of(records, moment=moment)] if held
+    ]
     assert [version.number for version in chain] == list(range(1, len(records) + 1))
     assert [version.is_current for version in chain] == [False] * (len(records) - 1) + [True]

@@ -44,16 +44,34 @@ def test_the_same_text_with_other_fields_updates_its_record(service: MemoryServi
     again = service.say("Works at A.", metadata={"by": "mail"}, importance=0.9, sets=fields)
     (record,) = stored(service)
     assert (again.outcome, again.record.id) == ("updated", first.record.id)
-    assert (record.content, record.importance, record.metadata) == ("Works at A.", 0.9, {"by": "mail"})
+    assert (record.content, record.importance, record.metadata) == (
+        "Works at A.",
+        0.9,
+        {"by": "mail"},
+    )
     assert (record.subject, record.index_state) == ("Sarah", "pending")
-    assert service.say("Works at A.", metadata={"by": "mail"}, importance=0.9, sets=fields).outcome == "unchanged"
+    assert (
+        service.say("Works at A.", metadata={"by": "mail"}, importance=0.9, sets=fields).outcome
+        == "unchanged"
+    )
     assert service.history(record) == [(1, "Works at A.", True)]
 
 
-def test_what_was_not_given_and_what_a_conversation_says_again_change_nothing(service: MemoryService) -> None:
+def test_what_was_not_given_and_what_a_conversation_says_again_change_nothing(
+    service: MemoryService,
+) -> None:
     before = service.say("works at A", metadata={"by": "form"}, importance=0.9).record
-    heard = fact("Works at A.", method="pattern", importance=0.5, source=message(3), valid_from=service.now + 5)
-    assert outcomes(service.remember(SARAH, [fact("works at A"), heard])) == ["unchanged", "unchanged"]
+    heard = fact(
+        "Works at A.",
+        method="pattern",
+        importance=0.5,
+        source=message(3),
+        valid_from=service.now + 5,
+    )
+    assert outcomes(service.remember(SARAH, [fact("works at A"), heard])) == [
+        "unchanged",
+        "unchanged",
+    ]
     assert [(each.content, each.importance, each.metadata) for each in stored(service)] == [
         (before.content, before.importance, before.metadata)
     ]
@@ -62,12 +80,25 @@ def test_what_was_not_given_and_what_a_conversation_says_again_change_nothing(se
 def test_an_older_version_is_not_updated(service: MemoryService) -> None:
     service.say("works at A", valid_from=10, source=message(1))
     service.say("works at B", valid_from=20)
-    again = service.say("Works at A", valid_from=10, source=message(1), metadata={"a": 1}, sets=frozenset({"metadata"}))
-    assert (again.outcome, again.record.content, again.record.metadata) == ("unchanged", "works at A", {})
+    again = service.say(
+        "Works at A",
+        valid_from=10,
+        source=message(1),
+        metadata={"a": 1},
+        sets=frozenset({"metadata"}),
+    )
+    assert (again.outcome, again.record.content, again.record.metadata) == (
+        "unchanged",
+        "works at A",
+        {},
+    )
 
 
 def test_twice_in_one_request_the_last_one_counts(service: MemoryService) -> None:
-    batch = [fact("works at A", topic=None, metadata={"n": n}, sets=frozenset({"metadata"})) for n in (1, 2)]
+    batch = [
+        fact("works at A", topic=None, metadata={"n": n}, sets=frozenset({"metadata"}))
+        for n in (1, 2)
+    ]
     assert outcomes(service.remember(SARAH, batch)) == ["created", "updated"]
     assert [record.metadata for record in stored(service)] == [{"n": 2}]
 
@@ -78,8 +109,13 @@ def test_twice_in_one_request_the_last_one_counts(service: MemoryService) -> Non
 def test_twenty_identical_events_at_once_without_a_time_are_one_event() -> None:
     service = MemoryService(clock=SystemClock())
     with ThreadPoolExecutor(10) as pool:
-        made = list(pool.map(lambda _: service.remember(SARAH, [Statement("event", "ran 5 km")]), range(20)))
-    assert sorted(outcome for each in made for outcome in outcomes(each)) == ["created", *["unchanged"] * 19]
+        made = list(
+            pool.map(lambda _: service.remember(SARAH, [Statement("event", "ran 5 km")]), range(20))
+        )
+    assert sorted(outcome for each in made for outcome in outcomes(each)) == [
+        "created",
+        *["unchanged"] * 19,
+    ]
     assert len(stored(service)) == 1
 
 
@@ -90,7 +126,9 @@ def test_an_event_sent_again_within_a_minute_is_the_same_one_whenever_the_minute
     service.time.advance(31.5)
     service.remember(SARAH, [Statement("event", "ran 5 km")])
     service.time.advance(seconds)
-    service.remember(SARAH, [Statement("event", "ran 5 km"), Statement("event", "ran 5 km", valid_from=10)])
+    service.remember(
+        SARAH, [Statement("event", "ran 5 km"), Statement("event", "ran 5 km", valid_from=10)]
+    )
     assert len(stored(service)) == events + 1
 
 
@@ -99,10 +137,19 @@ def test_an_event_sent_again_within_a_minute_is_the_same_one_whenever_the_minute
 
 def test_a_statement_is_stored_with_all_it_says(service: MemoryService) -> None:
     said = fact(
-        "works at A", subject="Sarah", keywords=("job",), queries=("Where?",), importance=0.8, confidence=0.7,
-        source=message(3), agent="hr", metadata={"a": 1}, valid_from=service.now - 5, method="model",
+        "works at A",
+        subject="Sarah",
+        keywords=("job",),
+        queries=("Where?",),
+        importance=0.8,
+        confidence=0.7,
+        source=message(3),
+        agent="hr",
+        metadata={"a": 1},
+        valid_from=service.now - 5,
+        method="model",
         prompt_hash="f" * 8,
-    )  # fmt: skip
+    )
     (one,) = service.remember(SARAH, [said])
     (record,) = service.memories.records(SARAH, [one.record.id])
     assert record == one.record
@@ -126,19 +173,29 @@ def test_a_statement_is_stored_with_all_it_says(service: MemoryService) -> None:
 def test_a_batch_has_an_outcome_for_each_in_order(service: MemoryService) -> None:
     service.say("works at A")
     batch = [
-        fact("Works at A."), fact("works at B"), fact("likes tea", topic=None), fact("likes tea", topic=None),
+        fact("Works at A."),
+        fact("works at B"),
+        fact("likes tea", topic=None),
+        fact("likes tea", topic=None),
         Statement("event", "moved house"),
-    ]  # fmt: skip
-    assert outcomes(service.remember(SARAH, batch)) == ["unchanged", "replaced", "created", "unchanged", "created"]
+    ]
+    assert outcomes(service.remember(SARAH, batch)) == [
+        "unchanged",
+        "replaced",
+        "created",
+        "unchanged",
+        "created",
+    ]
     assert sorted(service.current()) == ["likes tea", "moved house", "works at B"]
 
 
 def test_the_same_batch_twice_changes_nothing(service: MemoryService) -> None:
     batch = [
-        fact("works at A", source=message(1), valid_from=10), fact("works at B", source=message(2), valid_from=20),
+        fact("works at A", source=message(1), valid_from=10),
+        fact("works at B", source=message(2), valid_from=20),
         fact("likes tea", topic=None, source=message(1), valid_from=10),
         Statement("event", "ran 5 km", valid_from=10),
-    ]  # fmt: skip
+    ]
     first = service.remember(SARAH, batch)
     version = service.memories.user(SARAH).version
     service.time.advance(60)
@@ -150,10 +207,16 @@ def test_the_same_batch_twice_changes_nothing(service: MemoryService) -> None:
 
 def test_thirty_statements_that_each_supersede_are_all_kept(service: MemoryService) -> None:
     for company in ("A", "B"):
-        service.remember(SARAH, [fact(f"{company} {number}", topic=f"topic {number}") for number in range(30)])
+        service.remember(
+            SARAH, [fact(f"{company} {number}", topic=f"topic {number}") for number in range(30)]
+        )
     assert sorted(service.current()) == sorted(f"B {number}" for number in range(30))
-    made = service.remember(SARAH, [fact(f"C {number}", topic=f"topic {number}") for number in range(30)])
-    assert [one.displaced.content for one in made if one.displaced] == [f"B {number}" for number in range(30)]
+    made = service.remember(
+        SARAH, [fact(f"C {number}", topic=f"topic {number}") for number in range(30)]
+    )
+    assert [one.displaced.content for one in made if one.displaced] == [
+        f"B {number}" for number in range(30)
+    ]
 
 
 def test_what_is_displaced_is_told_to_the_index(service: MemoryService) -> None:
@@ -172,11 +235,17 @@ def test_a_fact_that_is_corrected_twice_is_current_once(service: MemoryService) 
         one = service.say(f"works at {company}")
         service.time.advance(DAY)
     assert service.current() == ["works at C"]
-    assert service.history(one.record) == [(3, "works at C", True), (2, "works at B", False), (1, "works at A", False)]
+    assert service.history(one.record) == [
+        (3, "works at C", True),
+        (2, "works at B", False),
+        (1, "works at A", False),
+    ]
 
 
 def test_a_fact_that_is_reworded_is_the_same_record() -> None:
-    service = MemoryService(near=lambda one, other: one.content.split()[-1] == other.content.split()[-1])
+    service = MemoryService(
+        near=lambda one, other: one.content.split()[-1] == other.content.split()[-1]
+    )
     first = service.say("works at B")
     assert service.say("is employed by B") == Remembered(first.record, "unchanged")
     assert service.current() == ["works at B"]
@@ -186,7 +255,11 @@ def test_a_return_to_an_earlier_value_is_a_version_of_its_own(service: MemorySer
     for company in ("A", "B", "A"):
         one = service.say(f"works at {company}")
     assert outcomes((one,)) == ["replaced"]
-    assert service.history(one.record) == [(3, "works at A", True), (2, "works at B", False), (1, "works at A", False)]
+    assert service.history(one.record) == [
+        (3, "works at A", True),
+        (2, "works at B", False),
+        (1, "works at A", False),
+    ]
 
 
 def test_what_was_said_earlier_and_arrives_late_goes_behind(service: MemoryService) -> None:
@@ -197,20 +270,34 @@ def test_what_was_said_earlier_and_arrives_late_goes_behind(service: MemoryServi
     assert service.history(newest.record) == [(2, "works at B", True), (1, "works at A", False)]
 
 
-def test_a_value_that_was_said_again_before_a_late_correction_is_still_the_newest(service: MemoryService) -> None:
+def test_a_value_that_was_said_again_before_a_late_correction_is_still_the_newest(
+    service: MemoryService,
+) -> None:
     service.say("works at A", valid_from=10)
     service.say("works at A", valid_from=30)
     late = service.say("works at B", valid_from=20)
     assert service.current() == ["works at A"]
-    assert service.history(late.record) == [(3, "works at A", True), (2, "works at B", False), (1, "works at A", False)]
+    assert service.history(late.record) == [
+        (3, "works at A", True),
+        (2, "works at B", False),
+        (1, "works at A", False),
+    ]
 
 
-def test_messages_that_share_one_time_are_told_apart_by_their_numbers(service: MemoryService) -> None:
-    told = [fact(f"works at {c}", valid_from=10, source=message(seq)) for seq, c in enumerate("ABA", 1)]
+def test_messages_that_share_one_time_are_told_apart_by_their_numbers(
+    service: MemoryService,
+) -> None:
+    told = [
+        fact(f"works at {c}", valid_from=10, source=message(seq)) for seq, c in enumerate("ABA", 1)
+    ]
     made = [service.remember(SARAH, [statement])[0] for statement in told]
     assert outcomes(tuple(made)) == ["created", "replaced", "replaced"]
     assert service.current() == ["works at A"]
-    assert [content for _, content, _ in service.history(made[1].record)] == ["works at A", "works at B", "works at A"]
+    assert [content for _, content, _ in service.history(made[1].record)] == [
+        "works at A",
+        "works at B",
+        "works at A",
+    ]
     assert outcomes(service.remember(SARAH, told)) == ["unchanged"] * 3
     assert service.current() == ["works at A"]
 
@@ -230,8 +317,12 @@ facts = st.lists(
 
 
 @given(st.data(), facts)
-def test_any_order_and_any_batches_give_the_same_chain(data: st.DataObject, told: list[tuple[int, int, str]]) -> None:
-    statements = [fact(f"works at {company}", valid_from=at, source=message(seq)) for at, seq, company in told]
+def test_any_order_and_any_batches_give_the_same_chain(
+    data: st.DataObject, told: list[tuple[int, int, str]]
+) -> None:
+    statements = [
+        fact(f"works at {company}", valid_from=at, source=message(seq)) for at, seq, company in told
+    ]
     statements.sort(key=lambda statement: (statement.valid_from or 0, statement.source.seqs))
     in_order, shuffled = MemoryService(), MemoryService()
     in_order.remember(SARAH, statements)
@@ -289,10 +380,18 @@ class Together:
 def test_eight_identical_saves_at_once_make_one_record_a_fact(*, dated: bool) -> None:
     service = MemoryService(faults=Together(8), clock=SystemClock())
     more: dict[str, Any] = {"valid_from": 10, "source": message(1)} if dated else {}
-    batch = [fact("works at A", **more), fact("likes tea", topic=None, **more), Statement("task", "call Bob", **more)]
+    batch = [
+        fact("works at A", **more),
+        fact("likes tea", topic=None, **more),
+        Statement("task", "call Bob", **more),
+    ]
     with ThreadPoolExecutor(8) as writers:
         made = list(writers.map(lambda _: service.remember(SARAH, batch), range(8)))
-    assert sorted(record.content for record in stored(service)) == ["call Bob", "likes tea", "works at A"]
+    assert sorted(record.content for record in stored(service)) == [
+        "call Bob",
+        "likes tea",
+        "works at A",
+    ]
     assert sorted(outcomes(one)[0] for one in made) == ["created", *["unchanged"] * 7]
     assert len({one[1].record.id for one in made}) == 1
 
@@ -303,7 +402,9 @@ def test_one_call_made_by_eight_at_once_makes_one_event() -> None:
     once = Once(service.stores.calls, call, service.clock)
     ran = [Statement("event", "ran a race")]
     with ThreadPoolExecutor(8) as writers:
-        made = list(writers.map(lambda _: service.memories_app.remember(SARAH, ran, once=once), range(8)))
+        made = list(
+            writers.map(lambda _: service.memories_app.remember(SARAH, ran, once=once), range(8))
+        )
     assert [record.content for record in stored(service)] == ["ran a race"]
     assert {one[0].record.id for one in made} == {stored(service)[0].id}
     assert {one[0].outcome for one in made} == {"created"}
@@ -341,7 +442,9 @@ def test_after_a_deletion_the_topic_can_be_spoken_of_again(service: MemoryServic
     assert service.current() == ["works at A"]
 
 
-def test_an_extraction_repeated_after_a_deletion_brings_nothing_back(service: MemoryService) -> None:
+def test_an_extraction_repeated_after_a_deletion_brings_nothing_back(
+    service: MemoryService,
+) -> None:
     said = fact("works at A", valid_from=10, source=message(1))
     one = service.remember(SARAH, [said])[0]
     service.manage.delete(SARAH, one.record.id)
@@ -370,7 +473,9 @@ def test_the_message_that_was_edited_is_not_taken_for_a_return(service: MemorySe
 # Retention
 
 
-def test_facts_are_kept_for_the_tenants_days_after_they_were_last_said(service: MemoryService) -> None:
+def test_facts_are_kept_for_the_tenants_days_after_they_were_last_said(
+    service: MemoryService,
+) -> None:
     service.keep_for(100)
     service.say("works at A")
     service.say("likes tea", topic=None)
@@ -411,7 +516,9 @@ def test_without_a_term_nothing_expires(service: MemoryService) -> None:
 # Erasure
 
 
-def test_what_was_decided_before_an_erasure_is_decided_anew_after_it(service: MemoryService) -> None:
+def test_what_was_decided_before_an_erasure_is_decided_anew_after_it(
+    service: MemoryService,
+) -> None:
     service.say("works at A")
     prepared = service.remember.prepared(SARAH, [fact("works at B")])
     service.memories.erase(SARAH, epoch=0, job=job(SARAH))

@@ -56,6 +56,8 @@ def test_a_correction_is_never_taken_for_the_same(one: str, other: str) -> None:
 
 
 @given(st.text(max_size=50), st.text(max_size=50))
-def test_every_text_says_the_same_as_itself_and_the_order_of_two_does_not_count(one: str, other: str) -> None:
+def test_every_text_says_the_same_as_itself_and_the_order_of_two_does_not_count(
+    one: str, other: str
+) -> None:
     assert says_the_same(one, one)
     assert says_the_same(one, other) is says_the_same(other, one)

@@ -25,7 +25,9 @@ from infra import paths
         ("amazon.nova-pro-v1:0", 300_000),
     ],
 )
-def test_a_models_window_is_known_by_the_longest_beginning_of_its_name(model: str, window: int) -> None:
+def test_a_models_window_is_known_by_the_longest_beginning_of_its_name(
+    model: str, window: int
+) -> None:
     assert window_of(model) == window
 
 
@@ -57,7 +59,9 @@ def test_what_a_call_costs_is_known_for_known_models_only() -> None:
 def test_the_table_says_where_and_when_it_was_taken_from() -> None:
     catalogue = model_catalogue()
     assert date.fromisoformat(catalogue.as_of) > date(2025, 1, 1)
-    pinned = re.search(r"^LITELLM := litellm==(.+)$", (paths.PROJECT / "Makefile").read_text(), re.MULTILINE)
+    pinned = re.search(
+        r"^LITELLM := litellm==(.+)$", (paths.PROJECT / "Makefile").read_text(), re.MULTILINE
+    )
     assert pinned is not None
     assert catalogue.source == f"litellm {pinned[1]}"
 
@@ -71,7 +75,12 @@ def test_the_table_holds_the_models_that_are_named_and_no_others() -> None:
     assert all(price_in > 0 and price_out >= 0 for price_in, price_out in catalogue.prices.values())
 
 
-ENTRY = {"max_input_tokens": 300, "max_output_tokens": 100, "input_cost_per_token": 2e-07, "output_cost_per_token": 0.0}
+ENTRY = {
+    "max_input_tokens": 300,
+    "max_output_tokens": 100,
+    "input_cost_per_token": 2e-07,
+    "output_cost_per_token": 0.0,
+}
 TABLE = dict.fromkeys((*script.WINDOWS.values(), *script.PRICED), ENTRY)
 
 

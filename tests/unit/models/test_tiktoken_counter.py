@@ -11,7 +11,15 @@ import tiktoken_ranks  # type: ignore[import-untyped] # data alone
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.models.ports import TokenCounter
-from palimpsest.models.tiktoken_counter import PIECE, SHORT, SHORT_PART, TABLES, RanksMissing, TiktokenCounter, pieces
+from palimpsest.models.tiktoken_counter import (
+    PIECE,
+    SHORT,
+    SHORT_PART,
+    TABLES,
+    RanksMissing,
+    TiktokenCounter,
+    pieces,
+)
 
 COUNTER = TiktokenCounter()
 SHORT_COUNTER = TiktokenCounter()  # it is never given a long text
@@ -49,7 +57,9 @@ def test_it_counts_as_tiktoken_does() -> None:
     counter: TokenCounter = COUNTER
     text = "Sarah's desk costs $300, naïve façade, 漢字 and 👩‍👩‍👧."
     for encoding in ("o200k_base", "cl100k_base"):
-        assert counter.count(text, encoding) == len(tiktoken.get_encoding(encoding).encode_ordinary(text))
+        assert counter.count(text, encoding) == len(
+            tiktoken.get_encoding(encoding).encode_ordinary(text)
+        )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +93,10 @@ def test_missing_or_damaged_tables_are_named_instead_of_downloaded(tmp_path: Pat
     counter = TiktokenCounter(tmp_path)
     with pytest.raises(RanksMissing, match="o200k_base"):
         counter.count("hello", "o200k_base")
-    for name in ("fb374d419588a4632f3f557e76b4b70aebbca790", "fb374d419588a4632f3f557e76b4b70aebbca790.sorted"):
+    for name in (
+        "fb374d419588a4632f3f557e76b4b70aebbca790",
+        "fb374d419588a4632f3f557e76b4b70aebbca790.sorted",
+    ):
         damaged = tmp_path / name
         damaged.write_bytes(b"YQ== 0\n")
         with pytest.raises(RanksMissing, match="damaged"):
@@ -99,9 +112,13 @@ def test_tables_that_were_installed_without_sorted_ones_count_as_well(tmp_path: 
 
 @pytest.mark.parametrize("encoding", sorted(TABLES))
 @given(text=st.one_of(st.text(), st.text(WORDS), st.lists(st.sampled_from(SAID)).map(" ".join)))
-def test_a_short_text_is_counted_as_tiktoken_does_without_its_table(encoding: str, text: str) -> None:
+def test_a_short_text_is_counted_as_tiktoken_does_without_its_table(
+    encoding: str, text: str
+) -> None:
     counter = SHORT_COUNTER
-    assert counter.count(text, encoding) == len(tiktoken.get_encoding(encoding).encode_ordinary(text))
+    assert counter.count(text, encoding) == len(
+        tiktoken.get_encoding(encoding).encode_ordinary(text)
+    )
     assert not counter._loaded
 
 
@@ -125,7 +142,9 @@ def test_a_process_that_counts_much_loads_the_table() -> None:
 @pytest.mark.parametrize("text", ["word " * SHORT, "a" * (SHORT_PART + 1)])
 def test_what_would_take_long_is_counted_by_the_whole_table(text: str) -> None:
     counter = TiktokenCounter()
-    assert counter.count(text, "o200k_base") == len(tiktoken.get_encoding("o200k_base").encode_ordinary(text))
+    assert counter.count(text, "o200k_base") == len(
+        tiktoken.get_encoding("o200k_base").encode_ordinary(text)
+    )
     assert counter._loaded
 
 

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - sentences in other scripts are wider than they look
 import time
 from datetime import UTC, date, datetime
 
@@ -26,7 +25,15 @@ OWNER = ConversationOwner("acme", "sarah", "s")
 
 def chunk(*texts: str, role: str = "user") -> Chunk:
     messages = tuple(
-        Message(seq, str(seq), 1, 9, "o200k_base", {"role": role, "content": text}, "2026-01-15T09:00:00.000Z")
+        Message(
+            seq,
+            str(seq),
+            1,
+            9,
+            "o200k_base",
+            {"role": role, "content": text},
+            "2026-01-15T09:00:00.000Z",
+        )
         for seq, text in enumerate(texts, 1)
     )
     return Chunk(1, len(messages), messages)
@@ -46,7 +53,12 @@ def kinds(text: str) -> list[tuple[str, str | None]]:
 
 def test_it_says_that_no_model_found_it() -> None:
     made = extraction("I live in Rome.")
-    assert (made.method, made.model, made.prompt_hash, made.usage) == ("pattern", None, None, Usage())
+    assert (made.method, made.model, made.prompt_hash, made.usage) == (
+        "pattern",
+        None,
+        None,
+        Usage(),
+    )
     assert EXTRACTOR.capacity(prompt=None) == CAPACITY
 
 
@@ -123,7 +135,8 @@ def test_how_the_assistant_is_to_behave_is_an_instruction(text: str, topic: str)
 @pytest.mark.parametrize(
     "text",
     [
-        "Remind me to call mum.", "Can you remind me to pay the rent?", "I still need to finish the report.",
+        "Remind me to call mum.", "Can you remind me to pay the rent?", ("I still need to finish "
+                                                                        "the report."),
         "Erinnere mich an den Termin.", "Ich muss noch einkaufen.", "Tengo que pagar la renta.",
         "Rappelle-moi de payer.", "提醒我明天开会。", "明日の会議を思い出させてください。",
     ],
@@ -148,7 +161,9 @@ def test_what_is_still_to_be_done_is_a_task(text: str) -> None:
 def test_what_happened_at_a_time_is_an_event_with_its_date(text: str, date: str) -> None:
     (finding,) = found(text)
     what = chunk(text)
-    told = statement_of(finding, {1: what.messages[0]}, session="s", agent=None, method="pattern", prompt_hash=None)
+    told = statement_of(
+        finding, {1: what.messages[0]}, session="s", agent=None, method="pattern", prompt_hash=None
+    )
     assert told.type == "event"
     assert f"({date})" in told.content
     assert told.content.replace(f" ({date})", "") == text
@@ -157,7 +172,8 @@ def test_what_happened_at_a_time_is_an_event_with_its_date(text: str, date: str)
 @pytest.mark.parametrize(
     "text",
     [
-        "What is the weather in Rome?", "Do I live in Rome?", "Can anybody do that, or do I have to wait for it?",
+        "What is the weather in Rome?", "Do I live in Rome?", ("Can anybody do that, or do I have "
+                                                              "to wait for it?"),
         "Thanks!", "Hello there.", "ok", "Yes.", "It rained all day.",
         "Write me a poem about cats.", "Call me back later.", "Never mind.", "I love it.", "I need to know the time.", "Twenty minutes.",
         "Wie spät ist es?", "Danke schön!", "¿Dónde está?", "Bonjour !", "你叫什么名字？", "帮我写一首诗。", "名前は何ですか？",
@@ -175,14 +191,18 @@ def test_what_others_say_is_not_the_user_s() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I used to live in Rome.", "I don't live in Rome any more.", "My friend lives in Rome."]
+    "text",
+    ["I used to live in Rome.", "I don't live in Rome any more.", "My friend lives in Rome."],
 )
 def test_what_no_longer_holds_or_holds_of_others_has_no_topic_of_one_s_own(text: str) -> None:
     assert [topic for _, topic in kinds(text)] in ([], [None])
 
 
 def test_who_a_statement_is_about_is_its_subject() -> None:
-    assert [finding.subject for finding in found("My wife is a doctor. I love jazz.")] == ["wife", "user"]
+    assert [finding.subject for finding in found("My wife is a doctor. I love jazz.")] == [
+        "wife",
+        "user",
+    ]
     assert [finding.subject for finding in found("Meine Tochter heißt Ida.")] == ["tochter"]
 
 
@@ -195,21 +215,32 @@ def test_who_a_statement_is_about_is_its_subject() -> None:
         ("Actually I live in Bremen now.", "Actually I live in Bremen now."),
     ],
 )
-def test_what_only_leads_to_a_statement_is_not_remembered_and_still_quoted(said: str, memory: str) -> None:
+def test_what_only_leads_to_a_statement_is_not_remembered_and_still_quoted(
+    said: str, memory: str
+) -> None:
     (finding,) = found(said)
     assert (finding.content, finding.quote) == (memory, said)
 
 
 def test_several_statements_in_one_sentence_are_several_memories() -> None:
-    contents = [finding.content for finding in found("Hi, I'm Sarah and I live in Berlin, and I work at Acme.")]
+    contents = [
+        finding.content
+        for finding in found("Hi, I'm Sarah and I live in Berlin, and I work at Acme.")
+    ]
     assert contents == ["I'm Sarah.", "I live in Berlin.", "I work at Acme."]
 
 
 @pytest.mark.parametrize(
     ("text", "contents"),
     [
-        ("I live in Hamburg and my dog is called Rex.", ["I live in Hamburg.", "my dog is called Rex."]),
-        ("I live in Hamburg, work at Acme and love jazz.", ["I live in Hamburg.", "I work at Acme.", "I love jazz."]),
+        (
+            "I live in Hamburg and my dog is called Rex.",
+            ["I live in Hamburg.", "my dog is called Rex."],
+        ),
+        (
+            "I live in Hamburg, work at Acme and love jazz.",
+            ["I live in Hamburg.", "I work at Acme.", "I love jazz."],
+        ),
         (
             "I live in Hamburg with my dog Rex, who is 3.",
             ["I live in Hamburg.", "I live with my dog Rex.", "my dog Rex, who is 3."],
@@ -220,9 +251,18 @@ def test_several_statements_in_one_sentence_are_several_memories() -> None:
         ),
         ("I work at Acme with my brother Tom.", ["I work at Acme.", "I work with my brother Tom."]),
         ("I'm a nurse and live in Rome.", ["I'm a nurse.", "I live in Rome."]),
-        ("Ich wohne in Köln und arbeite bei Siemens.", ["Ich wohne in Köln.", "Ich arbeite bei Siemens."]),
-        ("I like tea, green coffee and jazz.", ["I like tea.", "I like green coffee.", "I like jazz."]),
-        ("I'm allergic to peanuts and cats.", ["I'm allergic to peanuts.", "I'm allergic to cats."]),
+        (
+            "Ich wohne in Köln und arbeite bei Siemens.",
+            ["Ich wohne in Köln.", "Ich arbeite bei Siemens."],
+        ),
+        (
+            "I like tea, green coffee and jazz.",
+            ["I like tea.", "I like green coffee.", "I like jazz."],
+        ),
+        (
+            "I'm allergic to peanuts and cats.",
+            ["I'm allergic to peanuts.", "I'm allergic to cats."],
+        ),
         ("I don't like tea or coffee.", ["I don't like tea.", "I don't like coffee."]),
         *(
             (text, [text])
@@ -249,7 +289,8 @@ def test_each_thing_that_a_sentence_joins_and_that_can_change_by_itself_is_a_mem
         "I see what you mean.", "I see.", "I think that makes sense.", "Well, I guess so.", "I hope this helps!",
         "I appreciate your help a lot.", "I don't know, I guess so.", "I was just wondering.", "I understand.",
         "I'm looking forward to it.", "I'm happy to hear that.", "I have another quick question.", "I totally agree.",
-        "I'd love to hear more.", "I'm not sure.", "x, I, I, I", "Ich verstehe.", "I'll let you know.", "I really love it!",
+        "I'd love to hear more.", "I'm not sure.", "x, I, I, I", "Ich verstehe.", ("I'll let you "
+                                                                                  "know."), "I really love it!",
         "My wifi password is croissant, just kidding.", "I live on the moon, only joking!",
     ],
 )  # fmt: skip
@@ -273,7 +314,9 @@ def test_what_only_looks_like_a_remark_is_a_memory(text: str) -> None:
 
 
 def test_other_statements_are_kept_for_what_they_are_worth() -> None:
-    assert [(each.type, each.importance) for each in found("The deadline is March 5.")] == [("fact", 0.5)]
+    assert [(each.type, each.importance) for each in found("The deadline is March 5.")] == [
+        ("fact", 0.5)
+    ]
     assert [each.importance for each in found("My daughter goes to school in Bern.")] == [0.8]
 
 
@@ -294,19 +337,46 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=12).map("".join))
 def test_it_never_invents(text: str) -> None:
-    """Whatever it finds stands in the message, word by word, and passes the check that a model's answer must pass."""
+    """Whatever it finds stands in the message, word by word, and passes the check that a model's
+    answer must pass.
+    """
     what = chunk(text)
     findings = EXTRACTOR.extract(what, prompt=None).findings
     said = " ".join(text.split())
     assert all(" ".join(finding.quote.split()) in said for finding in findings)
-    assert all(word.rstrip(".。") in said for finding in findings for word in finding.content.split())
+    assert all(
+        word.rstrip(".。") in said for finding in findings for word in finding.content.split()
+    )
     assert set(checked(findings, what, owner=OWNER).dropped) <= {"repeated", "another_user"}
 
 
 WORDS = (
-    "x, ", "I, ", "I ", "and my ", "I like ", "live in ", "work at ", "yesterday ", "in 3 weeks ", "(", ". ", "?", "\n",
-    "always ", "<memory>", "我", "は", "a", "1", "@", "Ab-1 ", "e\u0301", "[User Memory]\n- ", "who is ", "with my ",
-)  # fmt: skip
+    "x, ",
+    "I, ",
+    "I ",
+    "and my ",
+    "I like ",
+    "live in ",
+    "work at ",
+    "yesterday ",
+    "in 3 weeks ",
+    "(",
+    ". ",
+    "?",
+    "\n",
+    "always ",
+    "<memory>",
+    "我",
+    "は",
+    "a",
+    "1",
+    "@",
+    "Ab-1 ",
+    "e\u0301",
+    "[User Memory]\n- ",
+    "who is ",
+    "with my ",
+)
 MEGABYTE = 10**6
 MOST_SPLITS = 18  # 9 to 12 were measured
 
@@ -326,7 +396,9 @@ def test_a_megabyte_of_hostile_repetition_takes_a_second_at_most(unit: list[str]
     period(text, now=datetime(2026, 1, 15, tzinfo=UTC))
     query_terms(text)
     document_terms(text)
-    assert time.process_time() - begun < 30  # all five together, on a slow machine; a quadratic one takes minutes
+    assert (
+        time.process_time() - begun < 30
+    )  # all five together, on a slow machine; a quadratic one takes minutes
 
 
 def test_what_is_said_at_both_ends_of_a_long_message_is_found_whatever_stands_between() -> None:
@@ -337,7 +409,9 @@ def test_what_is_said_at_both_ends_of_a_long_message_is_found_whatever_stands_be
     assert time.process_time() - begun < 15
 
 
-def test_ordinary_english_in_many_small_messages_takes_what_a_few_dozen_splits_into_words_take() -> None:
+def test_ordinary_english_in_many_small_messages_takes_what_a_few_dozen_splits_into_words_take() -> (
+    None
+):
     what = chunk(*small_messages())
     assert splits(lambda: EXTRACTOR.extract(what, prompt=None)) < MOST_SPLITS
 
@@ -354,7 +428,9 @@ def test_ordinary_english_in_many_small_messages_takes_what_a_few_dozen_splits_i
         ("Hi! I'm from Rome.", None),
     ],
 )
-def test_who_greets_and_says_who_they_are_has_a_name_and_what_they_are_is_none(text: str, content: str | None) -> None:
+def test_who_greets_and_says_who_they_are_has_a_name_and_what_they_are_is_none(
+    text: str, content: str | None
+) -> None:
     named = [finding.content for finding in found(text) if finding.topic == "name"]
     assert named == ([content] if content else [])
     assert dict(checked(found(text), chunk(text), owner=OWNER).dropped) == {}
@@ -364,9 +440,18 @@ def test_who_greets_and_says_who_they_are_has_a_name_and_what_they_are_is_none(t
     ("text", "contents"),
     [
         ("My sister Anna lives in Vienna. She is a doctor.", [None, "My sister Anna is a doctor."]),
-        ("My boss is called Priya. She's in Goa until 2027.", [None, "Priya is in Goa until 2027."]),
-        ("My parents visited us in May. Their house is in Graz.", [None, "My parents' house is in Graz."]),
-        ("I visited my wife and my son Tom. His birthday is May 3.", [None, "my son Tom's birthday is May 3."]),
+        (
+            "My boss is called Priya. She's in Goa until 2027.",
+            [None, "Priya is in Goa until 2027."],
+        ),
+        (
+            "My parents visited us in May. Their house is in Graz.",
+            [None, "My parents' house is in Graz."],
+        ),
+        (
+            "I visited my wife and my son Tom. His birthday is May 3.",
+            [None, "my son Tom's birthday is May 3."],
+        ),
         (
             "Meine Tochter Emma lernt Geige. Sie geht in Bonn zur Schule.",
             [None, "Meine Tochter Emma geht in Bonn zur Schule."],
@@ -375,21 +460,33 @@ def test_who_greets_and_says_who_they_are_has_a_name_and_what_they_are_is_none(t
         ("They moved to Berlin in 2019.", []),
     ],
 )
-def test_whom_a_pronoun_means_is_named_or_it_is_no_memory(text: str, contents: list[str | None]) -> None:
+def test_whom_a_pronoun_means_is_named_or_it_is_no_memory(
+    text: str, contents: list[str | None]
+) -> None:
     made = found(text)
     assert len(made) == len(contents)
-    assert all(finding.content == content for finding, content in zip(made, contents, strict=True) if content)
+    assert all(
+        finding.content == content
+        for finding, content in zip(made, contents, strict=True)
+        if content
+    )
     assert dict(checked(made, chunk(text), owner=OWNER).dropped) == {}
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("My son Jonas is 7.", [(None, "son", "My son Jonas."), ("age_jonas", "jonas", "Jonas is 7.")]),
+        (
+            "My son Jonas is 7.",
+            [(None, "son", "My son Jonas."), ("age_jonas", "jonas", "Jonas is 7.")],
+        ),
         ("Sorry, Jonas is 8, not 7.", [("age_jonas", "jonas", "Sorry, Jonas is 8, not 7.")]),
         (
             "We have a daughter named Ella, she is 4.",
-            [(None, "user", "We have a daughter named Ella."), ("age_ella", "ella", "Ella, she is 4.")],
+            [
+                (None, "user", "We have a daughter named Ella."),
+                ("age_ella", "ella", "Ella, she is 4."),
+            ],
         ),
         (
             "My dog's name is Max. He is 3 years old.",
@@ -399,7 +496,9 @@ def test_whom_a_pronoun_means_is_named_or_it_is_no_memory(text: str, contents: l
         ("I'm 100 percent sure of Jim.", [(None, "user", "I'm 100 percent sure of Jim.")]),
     ],
 )
-def test_an_age_is_a_topic_and_whose_it_is_another_memory(text: str, said: list[tuple[str | None, str, str]]) -> None:
+def test_an_age_is_a_topic_and_whose_it_is_another_memory(
+    text: str, said: list[tuple[str | None, str, str]]
+) -> None:
     assert [(finding.topic, finding.subject, finding.content) for finding in found(text)] == said
     assert dict(checked(found(text), chunk(text), owner=OWNER).dropped) == {}
 
@@ -407,12 +506,18 @@ def test_an_age_is_a_topic_and_whose_it_is_another_memory(text: str, said: list[
 @example(["I ", "w. "])
 @example(["my ", "[[((", "x "])
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=12))
-def test_what_users_say_of_themselves_needs_neither_names_nor_numbers_to_be_remembered(unit: list[str]) -> None:
+def test_what_users_say_of_themselves_needs_neither_names_nor_numbers_to_be_remembered(
+    unit: list[str],
+) -> None:
     for said in sentences("".join(unit)):
         bag = words(said)
-        if salience.is_own(said) and not (salience.is_noisy(said) or is_question(said) or is_filler(said, bag)):
+        if salience.is_own(said) and not (
+            salience.is_noisy(said) or is_question(said) or is_filler(said, bag)
+        ):
             who = salience.tells_who(said, speaker=salience.USER)
-            worth = salience.worth(said, speaker=salience.USER, bag=bag, topic=frozenset(), who=who, asks=False)
+            worth = salience.worth(
+                said, speaker=salience.USER, bag=bag, topic=frozenset(), who=who, asks=False
+            )
             assert worth >= WORTH_REMEMBERING
 
 
@@ -427,7 +532,9 @@ def test_what_users_say_of_themselves_needs_neither_names_nor_numbers_to_be_reme
         ("I moved to Sales Street 5.", "residence"),
     ],
 )
-def test_where_in_the_company_one_works_is_a_topic_and_no_residence(said: str, topic: str | None) -> None:
+def test_where_in_the_company_one_works_is_a_topic_and_no_residence(
+    said: str, topic: str | None
+) -> None:
     kind, _ = kind_of(said)
     assert (kind.topic if kind else None) == topic
 
@@ -445,8 +552,12 @@ def test_where_in_the_company_one_works_is_a_topic_and_no_residence(said: str, t
         ("Ich bin Max Planck Fan.", None),
     ],
 )
-def test_ich_bin_lena_says_a_name_and_ich_bin_with_another_word_says_none(text: str, content: str | None) -> None:
-    assert [finding.content for finding in found(text) if finding.topic == "name"] == ([content] if content else [])
+def test_ich_bin_lena_says_a_name_and_ich_bin_with_another_word_says_none(
+    text: str, content: str | None
+) -> None:
+    assert [finding.content for finding in found(text) if finding.topic == "name"] == (
+        [content] if content else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -461,7 +572,9 @@ def test_ich_bin_lena_says_a_name_and_ich_bin_with_another_word_says_none(text: 
         ("My flight is at gate 12.", None),
     ],
 )
-def test_the_time_of_ones_flight_is_a_topic_unless_a_day_is_named(text: str, topic: str | None) -> None:
+def test_the_time_of_ones_flight_is_a_topic_unless_a_day_is_named(
+    text: str, topic: str | None
+) -> None:
     assert [finding.topic for finding in found(text)] == [topic]
 
 
@@ -478,7 +591,9 @@ def test_the_time_of_ones_flight_is_a_topic_unless_a_day_is_named(text: str, top
         ("My dog is called Tofu. He died last month.", "tofu", "Tofu died last month."),
     ],
 )
-def test_what_somebody_who_is_named_lived_through_is_an_event(text: str, subject: str, content: str) -> None:
+def test_what_somebody_who_is_named_lived_through_is_an_event(
+    text: str, subject: str, content: str
+) -> None:
     event = next(finding for finding in found(text) if finding.type == "event")
     assert (event.subject, event.content) == (subject, content)
 

@@ -37,7 +37,9 @@ class Words:
 
 
 class RecallService(Service):
-    """`index` is the embedded one in `folder` unless another is given; `pending` is what nobody has indexed yet."""
+    """`index` is the embedded one in `folder` unless another is given; `pending` is what nobody has
+    indexed yet.
+    """
 
     def __init__(self, folder: Path, **more: Any) -> None:
         super().__init__(folder=folder, **more)
@@ -62,44 +64,77 @@ class RecallService(Service):
     ) -> tuple[Message, ...]:
         """Append these texts to a session; `role` is one for all, or one for each."""
         roles = [role] * len(texts) if isinstance(role, str) else role
-        said = [*chats, *({"role": who, "content": text} for who, text in zip(roles, texts, strict=True))]
+        said = [
+            *chats,
+            *({"role": who, "content": text} for who, text in zip(roles, texts, strict=True)),
+        ]
         scope = TENANT.session(session)
         head = self.sessions.open(scope).head
         before = head if head is not None and head.status != "deleted" else None
         last = 0 if head is None else head.seq
         messages = numbered(
-            [Draft(chat, metadata=metadata or {}) for chat in said], [1] * len(said), session=session, seq=last,
-            turn=0 if before is None else before.turn, before="", encoding="words", now=stamp(self.time.now()),
-        )  # fmt: skip
-        base = Head(user=user, agent=agent, base=last, window_start=last + 1) if before is None else before
+            [Draft(chat, metadata=metadata or {}) for chat in said],
+            [1] * len(said),
+            session=session,
+            seq=last,
+            turn=0 if before is None else before.turn,
+            before="",
+            encoding="words",
+            now=stamp(self.time.now()),
+        )
+        base = (
+            Head(user=user, agent=agent, base=last, window_start=last + 1)
+            if before is None
+            else before
+        )
         after = replace(
             base, seq=messages[-1].seq, version=(0 if head is None else head.version) + 1,
             updated_at=milliseconds(self.time.now()), turn=messages[-1].turn,
         )  # fmt: skip
-        settings = Settings(user=user, agent=agent, created_at=stamp(self.time.now()), base=base.base)
-        commit = Commit(before=head, after=after, messages=messages, settings=settings if before is None else None)
+        settings = Settings(
+            user=user, agent=agent, created_at=stamp(self.time.now()), base=base.base
+        )
+        commit = Commit(
+            before=head,
+            after=after,
+            messages=messages,
+            settings=settings if before is None else None,
+        )
         self.sessions.commit(scope, commit)
-        self.pending += [MessageChanged(TENANT.tenant, session, message.seq) for message in messages]
+        self.pending += [
+            MessageChanged(TENANT.tenant, session, message.seq) for message in messages
+        ]
         return messages
 
     def change_head(self, session: str = "talk", **changes: Any) -> None:
         scope = TENANT.session(session)
         head = self.sessions.open(scope).head
         assert head is not None
-        self.sessions.commit(scope, Commit(before=head, after=replace(head, version=head.version + 1, **changes)))
+        self.sessions.commit(
+            scope, Commit(before=head, after=replace(head, version=head.version + 1, **changes))
+        )
 
     def mark_deleted(self, session: str = "talk") -> None:
-        """The session as its deletion leaves it at once: a tombstone; its messages are still there."""
+        """The session as its deletion leaves it at once: a tombstone; its messages are still
+        there.
+        """
         scope = TENANT.session(session)
         head = self.sessions.open(scope).head
         assert head is not None
         self.sessions.commit(scope, Commit(before=head, after=deleted(head, now=self.time.now())))
 
-    def keep(self, content: str, *, scope: UserScope = SARAH, said: Sequence[Message] = (), **more: Any) -> Record:
-        """A fact, as the table has it; `said` are the messages that it rests on, of session `talk`."""
+    def keep(
+        self, content: str, *, scope: UserScope = SARAH, said: Sequence[Message] = (), **more: Any
+    ) -> Record:
+        """A fact, as the table has it; `said` are the messages that it rests on, of session
+        `talk`.
+        """
         source = Source()
         if said:
-            ids, seqs = tuple(message.id for message in said), tuple(message.seq for message in said)
+            ids, seqs = (
+                tuple(message.id for message in said),
+                tuple(message.seq for message in said),
+            )
             source = Source("talk", ids, seqs, more.pop("quote", None))
         fields: dict[str, Any] = {"type": "fact", "source": source} | more
         (made,) = self.remember(scope, [Statement(content=content, **fields)])

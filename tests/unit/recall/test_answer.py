@@ -1,4 +1,6 @@
-"""An answer is the model's only if it cites what it was given; whatever the model does, there is one in time."""
+"""An answer is the model's only if it cites what it was given; whatever the model does, there is
+one in time.
+"""
 
 import time
 from pathlib import Path
@@ -11,7 +13,10 @@ from palimpsest.recall.answer import AnswerQuestion, Passage
 from tests.doubles.answers import ScriptedAnswers, cited
 from tests.unit.recall.service import RecallService
 
-PASSAGES = (Passage("mem_a", "Dana is the manager", said_at=0), Passage("mem_b", "The boss likes tea", said_at=0))
+PASSAGES = (
+    Passage("mem_a", "Dana is the manager", said_at=0),
+    Passage("mem_b", "The boss likes tea", said_at=0),
+)
 
 
 def test_a_cited_answer_is_given_with_the_ids_of_the_memories() -> None:
@@ -21,7 +26,9 @@ def test_a_cited_answer_is_given_with_the_ids_of_the_memories() -> None:
     assert answer.usage == Usage(model_calls=1, tokens_in=10, tokens_out=5)
 
 
-@pytest.mark.parametrize("first", ["Dana, of course.", cited("Dana."), cited("Dana.", "m7"), ModelOutputInvalid("no")])
+@pytest.mark.parametrize(
+    "first", ["Dana, of course.", cited("Dana."), cited("Dana.", "m7"), ModelOutputInvalid("no")]
+)
 def test_a_bad_answer_is_repaired_once(first: str | Exception) -> None:
     model = ScriptedAnswers([first, cited("Dana.", "m1")])
     answer = AnswerQuestion(model)("Who?", PASSAGES)
@@ -39,7 +46,9 @@ def test_a_bad_answer_is_repaired_once(first: str | Exception) -> None:
         ["prose", ModelUnavailable("busy")],
     ],
 )
-def test_where_the_model_fails_the_memories_speak_for_themselves(script: list[str | Exception]) -> None:
+def test_where_the_model_fails_the_memories_speak_for_themselves(
+    script: list[str | Exception],
+) -> None:
     answer = AnswerQuestion(ScriptedAnswers(script))("Who?", PASSAGES)
     assert answer.grounded.citations == ("mem_a", "mem_b")
     assert "Dana is the manager" in answer.grounded.answer
@@ -76,13 +85,21 @@ def test_a_recall_answers_from_what_it_found_and_says_who_did(tmp_path: Path) ->
     service = RecallService(tmp_path)
     record = service.keep("Dana is the manager")
     service.index_all()
-    by_model = service.recall("Who is the manager?", answer=True, model=ScriptedAnswers([cited("Dana.", "m1")]))
-    assert (by_model.answer, by_model.citations, by_model.method) == ("Dana.", (record.id,), "model")
+    by_model = service.recall(
+        "Who is the manager?", answer=True, model=ScriptedAnswers([cited("Dana.", "m1")])
+    )
+    assert (by_model.answer, by_model.citations, by_model.method) == (
+        "Dana.",
+        (record.id,),
+        "model",
+    )
     quoted = service.recall("Who is the manager?", answer=True)
     assert (quoted.citations, quoted.method, quoted.degraded) == ((record.id,), "quoted", ())
     assert quoted.answer is not None
     assert "Dana is the manager" in quoted.answer
-    failed = service.recall("Who is the manager?", answer=True, model=ScriptedAnswers([ModelUnavailable("busy")]))
+    failed = service.recall(
+        "Who is the manager?", answer=True, model=ScriptedAnswers([ModelUnavailable("busy")])
+    )
     assert (failed.method, failed.degraded) == ("quoted", ("answer",))
     assert service.recall("Who is the manager?").answer is None
 
@@ -99,6 +116,8 @@ def test_what_a_memory_says_to_the_model_stays_data(tmp_path: Path) -> None:
 
 def test_a_call_costs_what_its_model_costs_and_one_that_failed_nobody_knows() -> None:
     model = ScriptedAnswers([cited("Rome", "m1")], model="gpt-4.1-nano")
-    assert AnswerQuestion(model)("Where?", PASSAGES).cost_usd == pytest.approx((10 * 0.10 + 5 * 0.40) / 1e6)
+    assert AnswerQuestion(model)("Where?", PASSAGES).cost_usd == pytest.approx(
+        (10 * 0.10 + 5 * 0.40) / 1e6
+    )
     assert AnswerQuestion(ScriptedAnswers([ModelFailed("no")]))("Where?", PASSAGES).cost_usd is None
     assert AnswerQuestion(None)("Where?", PASSAGES).cost_usd == 0

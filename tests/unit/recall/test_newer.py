@@ -1,4 +1,6 @@
-"""Of two statements in messages alone, the later one that speaks of a change comes first where the present is asked."""
+"""Of two statements in messages alone, the later one that speaks of a change comes first where the
+present is asked.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +27,9 @@ def said(service: RecallService, *texts: str, role: str = "user", session: str =
     service.index_all()
 
 
-def test_the_later_statement_with_a_word_of_change_comes_first_and_the_older_is_marked(service: RecallService) -> None:
+def test_the_later_statement_with_a_word_of_change_comes_first_and_the_older_is_marked(
+    service: RecallService,
+) -> None:
     said(service, OLD, NEW)
     first, second, *_ = service.recall("Which car do I drive to work? Is it green?").memories
     assert (first.content, second.content) == (NEW, OLD)
@@ -33,7 +37,9 @@ def test_the_later_statement_with_a_word_of_change_comes_first_and_the_older_is_
     assert first.score >= second.score
 
 
-@pytest.mark.parametrize("question", ["Which green car did I drive to work?", "Which green car do I no longer drive?"])
+@pytest.mark.parametrize(
+    "question", ["Which green car did I drive to work?", "Which green car do I no longer drive?"]
+)
 def test_a_question_about_the_past_leaves_the_order(service: RecallService, question: str) -> None:
     said(service, OLD, NEW)
     found = service.recall(question).memories
@@ -53,7 +59,9 @@ def test_an_assistant_replaces_nothing(service: RecallService) -> None:
     assert service.recall("Which green car do I drive to work?").memories[0].content == OLD
 
 
-@pytest.mark.parametrize("later", ["I drive a red car to work.", "My boss drives to work, for 2 hours."])
+@pytest.mark.parametrize(
+    "later", ["I drive a red car to work.", "My boss drives to work, for 2 hours."]
+)
 def test_in_another_conversation_a_statement_that_says_nearly_the_same_needs_no_word_of_change(
     service: RecallService, later: str
 ) -> None:
@@ -85,11 +93,15 @@ def test_an_answer_does_not_quote_what_was_replaced(service: RecallService) -> N
     assert "a green car" not in answer
 
 
-def test_a_topics_current_record_stays_above_what_was_said_before_it(service: RecallService) -> None:
+def test_a_topics_current_record_stays_above_what_was_said_before_it(
+    service: RecallService,
+) -> None:
     said(service, OLD, NEW)
     service.keep("I drive a blue car to work.", topic="car", valid_from=service.now)
     service.index_all()
-    every = {one.content: one for one in service.recall("Which work car do I drive?", k=20).memories}
+    every = {
+        one.content: one for one in service.recall("Which work car do I drive?", k=20).memories
+    }
     old, new, current = every[OLD], every[NEW], every["I drive a blue car to work."]
     query = analysed("Which work car do I drive?", user="sarah", now=service.time.now())
     equal = [replace(one, score=1.0) for one in (old, current, new)]

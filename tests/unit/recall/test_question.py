@@ -3,7 +3,15 @@
 from datetime import UTC, datetime
 
 import pytest
-from palimpsest.recall.question import MAX_KEYS, Query, analysed, coverage, excerpt, scores, topic_keys
+from palimpsest.recall.question import (
+    MAX_KEYS,
+    Query,
+    analysed,
+    coverage,
+    excerpt,
+    scores,
+    topic_keys,
+)
 from palimpsest.text.analyser import content_terms, terms, topic_key
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)  # a Monday
@@ -19,7 +27,10 @@ def asked(text: str, *, user: str = "sarah") -> Query:
         ("Who is Sarah's manager?", "Who is manager?"),
         ("What is the user's favourite food?", "What is favourite food?"),
         ("Where does SARAH live?", "Where does live?"),
-        ("Where is the sarah library?", "Where is the sarah library?"),  # no name: it is not written as one
+        (
+            "Where is the sarah library?",
+            "Where is the sarah library?",
+        ),  # no name: it is not written as one
         ("Sarah", "Sarah"),  # nothing else would be left
     ],
 )
@@ -32,12 +43,17 @@ def test_the_users_own_name_is_not_searched_for(question: str, searched: str) ->
     [
         ("Who is Sarah's manager?", "Who is my manager?"),
         ("Which phone does Sarah use?", "Which phone does I use?"),
-        ("What is the user's favourite food, and does the user cook?", "What is my favourite food, and does I cook?"),
+        (
+            "What is the user's favourite food, and does the user cook?",
+            "What is my favourite food, and does I cook?",
+        ),
         ("Sarah's", "Sarah's"),
         ("Who am I?", "Who am I?"),
     ],
 )
-def test_a_reranker_reads_the_question_in_the_first_person_as_statements_are_made(question: str, put: str) -> None:
+def test_a_reranker_reads_the_question_in_the_first_person_as_statements_are_made(
+    question: str, put: str
+) -> None:
     assert asked(question).first_person == put
 
 
@@ -111,18 +127,26 @@ def test_a_long_question_names_no_more_topics_than_one_read_takes() -> None:
         ("What did I ask three weeks ago?", "2026-05-24", "2026-06-02"),
     ],
 )
-def test_a_time_is_understood_with_a_day_on_either_side(question: str, first: str, last: str) -> None:
+def test_a_time_is_understood_with_a_day_on_either_side(
+    question: str, first: str, last: str
+) -> None:
     period = asked(question).period
     assert period is not None
-    assert [datetime.fromtimestamp(at / 1000, UTC).date().isoformat() for at in (period.start, period.end)] == [
-        first,
-        last,
-    ]
+    assert [
+        datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
+        for at in (period.start, period.end)
+    ] == [first, last]
 
 
 @pytest.mark.parametrize(
     "question",
-    ["What may I eat?", "Who is my manager?", "Is 2026-13-41 a date?", "Where do I march?", "What's planned tomorrow?"],
+    [
+        "What may I eat?",
+        "Who is my manager?",
+        "Is 2026-13-41 a date?",
+        "Where do I march?",
+        "What's planned tomorrow?",
+    ],
 )
 def test_no_time_is_read_into_a_question_that_names_none_behind_it(question: str) -> None:
     assert asked(question).period is None
@@ -154,7 +178,9 @@ def test_a_question_of_the_past_is_told_from_one_of_now(question: str, *, is_pas
         ("What did I do?", False),
     ],
 )
-def test_a_question_for_days_alone_is_told_from_one_for_something_in_them(question: str, *, days_alone: bool) -> None:
+def test_a_question_for_days_alone_is_told_from_one_for_something_in_them(
+    question: str, *, days_alone: bool
+) -> None:
     assert asked(question).asks_for_days is days_alone
 
 
@@ -166,19 +192,28 @@ def test_query_languages_are_text() -> None:
 
 
 def test_scripts_without_blanks_are_compared_by_pairs_of_characters() -> None:
-    assert coverage(content_terms("我的地铁"), frozenset(terms("每天坐地铁上班"))) == pytest.approx(1 / 3)
+    assert coverage(content_terms("我的地铁"), frozenset(terms("每天坐地铁上班"))) == pytest.approx(
+        1 / 3
+    )
     assert coverage(content_terms("猫"), frozenset(terms("猫"))) == 1
 
 
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
-    texts = [terms(text) for text in ("tea and cake", "tea and scones", "tea and biscuits", "coffee and cake")]
+    texts = [
+        terms(text)
+        for text in ("tea and cake", "tea and scones", "tea and biscuits", "coffee and cake")
+    ]
     rated = scores(("coffe", "tea"), texts)
     assert rated.index(max(rated)) == 3
     assert scores(("tea",), []) == []
 
 
 def test_an_excerpt_is_where_the_question_is_answered() -> None:
-    text = "nothing of interest here. " * 100 + "The red bicycle stands in the cellar. " + "and so on. " * 100
+    text = (
+        "nothing of interest here. " * 100
+        + "The red bicycle stands in the cellar. "
+        + "and so on. " * 100
+    )
     found = excerpt(text, content_terms("Where is the red bicycle?"), limit=200)
     assert "The red bicycle stands in the cellar." in found
     assert len(found) <= 200

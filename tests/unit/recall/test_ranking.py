@@ -14,8 +14,14 @@ from palimpsest.text.dates import Period
 NOW = 1_800_000_000_000
 
 
-def candidate(key: str, *, keyword: float | None = None, vector: float | None = None, **more: Any) -> Candidate:
-    found = {name: score for name, score in (("keyword", keyword), ("vector", vector)) if score is not None}
+def candidate(
+    key: str, *, keyword: float | None = None, vector: float | None = None, **more: Any
+) -> Candidate:
+    found = {
+        name: score
+        for name, score in (("keyword", keyword), ("vector", vector))
+        if score is not None
+    }
     return replace(Candidate(key, found, said_at=NOW), **more)  # type: ignore[arg-type]
 
 
@@ -34,17 +40,25 @@ def test_what_both_retrievers_find_stands_before_what_one_finds() -> None:
 def test_scores_of_any_scale_are_made_one() -> None:
     small = [candidate("a", keyword=0.9, vector=0.2), candidate("b", keyword=0.1, vector=0.9)]
     large = [candidate("a", keyword=900.0, vector=0.2), candidate("b", keyword=100.0, vector=0.9)]
-    assert [one.score for one in ranked(small, now=NOW)] == [one.score for one in ranked(large, now=NOW)]
+    assert [one.score for one in ranked(small, now=NOW)] == [
+        one.score for one in ranked(large, now=NOW)
+    ]
 
 
 def test_second_evidence_that_says_nearly_the_same_is_kept_beside_the_first() -> None:
-    first, second = candidate("a1", keyword=9.0, vector=0.9), candidate("a2", keyword=8.9, vector=0.89)
+    first, second = (
+        candidate("a1", keyword=9.0, vector=0.9),
+        candidate("a2", keyword=8.9, vector=0.89),
+    )
     other = candidate("b", keyword=3.0, vector=0.3)
     assert order(other, second, first) == ["a1", "a2", "b"]
 
 
 def test_without_vectors_words_alone_decide() -> None:
-    assert order(candidate("much", keyword=5.0), candidate("little", keyword=1.0)) == ["much", "little"]
+    assert order(candidate("much", keyword=5.0), candidate("little", keyword=1.0)) == [
+        "much",
+        "little",
+    ]
     (best, _) = ranked([candidate("much", keyword=5.0), candidate("little", keyword=1.0)], now=NOW)
     assert best.parts["relevance"] == 1
 
@@ -65,14 +79,21 @@ def test_what_is_indexed_gains_nothing_by_being_new() -> None:
 
 def test_a_topic_that_the_question_names_lifts_its_record() -> None:
     named = Candidate("named", {"keyword": 2.0, "topic_key": 1.0}, said_at=NOW)
-    assert order(candidate("other", keyword=2.2), named, candidate("weak", keyword=1.0))[0] == "named"
+    assert (
+        order(candidate("other", keyword=2.2), named, candidate("weak", keyword=1.0))[0] == "named"
+    )
 
 
 def test_what_was_said_beside_a_hit_is_lifted() -> None:
     question = candidate("s/1", keyword=9.0, vector=0.9)
     answer = candidate("s/2", vector=0.3, neighbours=("s/1", "s/3"))
     elsewhere = candidate("t/9", vector=0.3, neighbours=("t/8", "t/10"))
-    assert order(elsewhere, answer, question, candidate("u/1", vector=0.1)) == ["s/1", "s/2", "t/9", "u/1"]
+    assert order(elsewhere, answer, question, candidate("u/1", vector=0.1)) == [
+        "s/1",
+        "s/2",
+        "t/9",
+        "u/1",
+    ]
 
 
 def test_importance_recency_and_use_decide_between_equals() -> None:
@@ -109,19 +130,26 @@ def test_an_earlier_value_stands_behind_the_record_that_holds() -> None:
 def test_a_question_for_something_else_that_a_message_says_puts_it_behind_no_record() -> None:
     both = candidate("s/1", keyword=9.0, vector=0.9, outdated_by="record")
     record = candidate("record", keyword=1.2, vector=0.2)
-    assert order(both, record, candidate("near", keyword=8.0, vector=0.8), candidate("weak", vector=0.1))[0] == "s/1"
+    assert (
+        order(
+            both, record, candidate("near", keyword=8.0, vector=0.8), candidate("weak", vector=0.1)
+        )[0]
+        == "s/1"
+    )
 
 
 def test_a_named_day_counts_more_than_the_days_beside_it() -> None:
     day = Period(NOW - 101 * DAY, NOW - 98 * DAY)  # with its margin
     named = candidate("named", keyword=5.0, vector=0.5, said_at=NOW - 100 * DAY)
-    beside = replace(named, key="beside", said_at=NOW - 99 * DAY, scores={"keyword": 5.2, "vector": 0.52})
-    other = replace(named, key="other", said_at=NOW - 90 * DAY, scores={"keyword": 5.2, "vector": 0.52})
-    assert order(other, beside, named, candidate("weak", keyword=1.0, vector=0.1), period=day)[:3] == [
-        "named",
-        "beside",
-        "other",
-    ]
+    beside = replace(
+        named, key="beside", said_at=NOW - 99 * DAY, scores={"keyword": 5.2, "vector": 0.52}
+    )
+    other = replace(
+        named, key="other", said_at=NOW - 90 * DAY, scores={"keyword": 5.2, "vector": 0.52}
+    )
+    assert order(other, beside, named, candidate("weak", keyword=1.0, vector=0.1), period=day)[
+        :3
+    ] == ["named", "beside", "other"]
 
 
 def test_a_task_of_an_ended_session_stands_behind_what_is_comparable_and_before_noise() -> None:
@@ -161,7 +189,10 @@ def shown(*candidates: Candidate) -> list[str]:
 
 def test_each_result_passes_a_floor_of_its_own() -> None:
     best = candidate("s/1", vector=0.5)
-    assert shown(best, candidate("near", vector=0.25), candidate("far", vector=0.15)) == ["s/1", "near"]
+    assert shown(best, candidate("near", vector=0.25), candidate("far", vector=0.15)) == [
+        "s/1",
+        "near",
+    ]
     said_beside = candidate("s/2", vector=0.1, neighbours=("s/1", "s/3"))
     assert shown(best, said_beside) == ["s/1", "s/2"]
     assert shown(best, replace(said_beside, neighbours=("s/3",))) == ["s/1"]
@@ -173,7 +204,9 @@ def test_what_says_nothing_stands_by_its_own_words_or_not_at_all() -> None:
     assert shown(best, empty) == ["s/1"]
     near = replace(empty, scores={"vector": 0.4}, coverage=0.2)
     assert shown(best, near) == ["s/1", "s/2"]
-    assert shown(best, replace(near, coverage=0.0)) == ["s/1"], "its vector has leaned to what was said before it"
+    assert shown(best, replace(near, coverage=0.0)) == ["s/1"], (
+        "its vector has leaned to what was said before it"
+    )
 
 
 def test_few_words_stand_by_the_question_that_they_answer() -> None:
@@ -186,7 +219,11 @@ def test_what_asks_or_says_nothing_stands_behind_what_states() -> None:
     asks = candidate("asks", keyword=9.0, vector=0.8, says="question")
     states = candidate("states", keyword=8.0, vector=0.7)
     empty = candidate("empty", keyword=9.0, vector=0.8, says="nothing")
-    assert order(asks, empty, states, candidate("weak", keyword=1.0, vector=0.1))[:3] == ["states", "asks", "empty"]
+    assert order(asks, empty, states, candidate("weak", keyword=1.0, vector=0.1))[:3] == [
+        "states",
+        "asks",
+        "empty",
+    ]
 
 
 def test_where_no_vectors_were_compared_a_shared_word_is_enough() -> None:
@@ -209,13 +246,17 @@ def test_a_budget_passes_over_what_is_too_large() -> None:
     assert within_budget([50], k=5, room=10) == []
 
 
-found = st.dictionaries(st.sampled_from(["keyword", "vector", "topic_key", "newest"]), st.floats(0, 1), min_size=1)
+found = st.dictionaries(
+    st.sampled_from(["keyword", "vector", "topic_key", "newest"]), st.floats(0, 1), min_size=1
+)
 candidates = st.lists(
     st.builds(
         Candidate,
         key=st.text("abcdef", min_size=1, max_size=4),
         scores=st.dictionaries(
-            st.sampled_from(["keyword", "vector", "topic_key", "newest"]), st.floats(0, 1), min_size=1
+            st.sampled_from(["keyword", "vector", "topic_key", "newest"]),
+            st.floats(0, 1),
+            min_size=1,
         ),
         said_at=st.integers(0, NOW),
         coverage=st.floats(0, 1),
@@ -232,7 +273,9 @@ candidates = st.lists(
 
 
 @given(candidates)
-def test_any_candidates_are_all_ranked_by_scores_between_nought_and_one(every: list[Candidate]) -> None:
+def test_any_candidates_are_all_ranked_by_scores_between_nought_and_one(
+    every: list[Candidate],
+) -> None:
     placed = ranked(every, now=NOW, period=Period(0, NOW))
     assert sorted(one.candidate.key for one in placed) == sorted(one.key for one in every)
     assert all(0 <= one.score <= 1 for one in placed)

@@ -56,7 +56,11 @@ def test_a_message_comes_back_as_it_was_said_with_its_own_number(service: Recall
     service.index_all()
     (best, *_) = service.recall("Which colour has the bicycle?").memories
     assert (best.type, best.content, best.speaker) == ("message", "My bicycle is red", "user")
-    assert (best.source.session, best.source.message_ids, best.source.seqs) == ("talk", (said.id,), (2,))
+    assert (best.source.session, best.source.message_ids, best.source.seqs) == (
+        "talk",
+        (said.id,),
+        (2,),
+    )
     assert best.id == said.id
 
 
@@ -107,13 +111,15 @@ def test_tasks_are_found_and_those_of_ended_sessions_come_last(service: RecallSe
     service.keep("book the flight to Porto", type="task", said=said)
     service.keep("The flight to Porto is on Friday", type="event")
     service.index_all()
-    (best, *rest) = service.recall("What about the flight to Porto?", where=only("task", "event")).memories
+    (best, *rest) = service.recall(
+        "What about the flight to Porto?", where=only("task", "event")
+    ).memories
     assert {best.type, *(one.type for one in rest)} == {"task", "event"}
     service.change_head(status="ended")
-    assert [one.type for one in service.recall("Is the flight to book?", where=only("task", "event")).memories] == [
-        "event",
-        "task",
-    ]
+    assert [
+        one.type
+        for one in service.recall("Is the flight to book?", where=only("task", "event")).memories
+    ] == ["event", "task"]
 
 
 def test_a_task_of_an_ended_session_is_found_in_its_own_words(service: RecallService) -> None:
@@ -121,9 +127,16 @@ def test_a_task_of_an_ended_session_is_found_in_its_own_words(service: RecallSer
     service.keep("Send the slides to Priya before Thursday", type="task", said=said)
     service.change_head(status="ended")
     for number in range(9):
-        service.say(f"The slides of the workshop {number} were sent", "See you on Thursday", session=f"noise{number}")
+        service.say(
+            f"The slides of the workshop {number} were sent",
+            "See you on Thursday",
+            session=f"noise{number}",
+        )
     service.index_all()
-    for question in ("Which slides did I have to send to Priya?", "send the slides to Priya before Thursday"):
+    for question in (
+        "Which slides did I have to send to Priya?",
+        "send the slides to Priya before Thursday",
+    ):
         assert "task" in [one.type for one in service.recall(question).memories], question
 
 
@@ -134,20 +147,36 @@ def test_a_time_in_the_question_brings_what_was_said_then(service: RecallService
     for number in range(60):
         service.say("The race was hard indeed", session=f"later{number}")
     service.index_all()
-    assert service.recall("How was the race in January 2026?").memories[0].source.session == "january"
+    assert (
+        service.recall("How was the race in January 2026?").memories[0].source.session == "january"
+    )
     assert service.recall("How was the race?").memories[0].source.session != "january"
 
 
-@pytest.mark.parametrize("question", ["What did I do on 1 November?", "What happened on November 1st?"])
-def test_a_question_for_a_day_alone_brings_first_what_was_on_that_day(service: RecallService, question: str) -> None:
-    days = {"carved pumpkins": 31, "hiked up a mountain": 32, "had brunch at a bakery": 33, "did the taxes": 50}
-    for content, days_ago in {content: 93 - day for content, day in days.items()}.items():  # from 2026-01-01
+@pytest.mark.parametrize(
+    "question", ["What did I do on 1 November?", "What happened on November 1st?"]
+)
+def test_a_question_for_a_day_alone_brings_first_what_was_on_that_day(
+    service: RecallService, question: str
+) -> None:
+    days = {
+        "carved pumpkins": 31,
+        "hiked up a mountain": 32,
+        "had brunch at a bakery": 33,
+        "did the taxes": 50,
+    }
+    for content, days_ago in {
+        content: 93 - day for content, day in days.items()
+    }.items():  # from 2026-01-01
         service.keep(content, type="event", valid_from=service.now - days_ago * DAY * 1000)
     service.keep("What shall I do on 1 December?")
     service.index_all()
     found = service.found(question)
     assert found[0] == "hiked up a mountain"
-    assert set(found[1:3]) == {"carved pumpkins", "had brunch at a bakery"}  # it may have been their day elsewhere
+    assert set(found[1:3]) == {
+        "carved pumpkins",
+        "had brunch at a bakery",
+    }  # it may have been their day elsewhere
 
 
 def test_k_and_budget_cut_the_answer(service: RecallService) -> None:
@@ -180,16 +209,26 @@ def test_equal_texts_come_once_with_their_number(service: RecallService) -> None
 
 def test_the_question_said_again_is_no_result(service: RecallService) -> None:
     for session in ("one", "two"):
-        service.say("What tea do I like?", "And which TEA do I like?", "And what coffee do I like?", session=session)
+        service.say(
+            "What tea do I like?",
+            "And which TEA do I like?",
+            "And what coffee do I like?",
+            session=session,
+        )
     service.say("I like green tea", session="three")
     service.index_all()
     trace = service.recall("Which tea do I like?", explain=True).trace
     assert trace is not None
     assert list(trace["dropped"].values()) == ["question"] * 4
-    assert sorted(service.found("Which tea do I like?")) == ["And what coffee do I like?", "I like green tea"]
+    assert sorted(service.found("Which tea do I like?")) == [
+        "And what coffee do I like?",
+        "I like green tea",
+    ]
 
 
-def test_an_answer_that_recites_what_is_remembered_gives_its_place_to_the_records(service: RecallService) -> None:
+def test_an_answer_that_recites_what_is_remembered_gives_its_place_to_the_records(
+    service: RecallService,
+) -> None:
     service.say("You live in Hamburg, and your dog is called Rex.", role="assistant")
     service.say("You live in Hamburg, and your dog Rex is eight.", role="assistant")
     service.keep("I live in Hamburg")
@@ -224,19 +263,27 @@ def test_what_the_window_of_the_asking_session_holds_is_left_out(service: Recall
     assert found == everything - {"My bicycle has a bell", "Has a bicycle bell"}
 
 
-def test_what_the_user_of_the_asking_session_said_last_is_a_question_too(service: RecallService) -> None:
+def test_what_the_user_of_the_asking_session_said_last_is_a_question_too(
+    service: RecallService,
+) -> None:
     service.say("So where does my brother live?", session="before")
     service.say("My brother is in Porto", session="once")
     service.say("Where does my brother live?", session="now")
     service.index_all()
     service.change_head("now", last_user_seq=1)
     found = set(service.found("location of brother"))
-    assert found == {"My brother is in Porto", "So where does my brother live?", "Where does my brother live?"}
+    assert found == {
+        "My brother is in Porto",
+        "So where does my brother live?",
+        "Where does my brother live?",
+    }
     assert service.found("location of brother", session="now") == ["My brother is in Porto"]
 
 
 @pytest.mark.parametrize("session", ["unknown", "davids", "gone"])
-def test_a_session_that_the_user_does_not_have_can_not_ask(service: RecallService, session: str) -> None:
+def test_a_session_that_the_user_does_not_have_can_not_ask(
+    service: RecallService, session: str
+) -> None:
     service.say("hello", session="davids", user="david")
     service.say("hello", session="gone")
     service.mark_deleted("gone")
@@ -246,28 +293,48 @@ def test_a_session_that_the_user_does_not_have_can_not_ask(service: RecallServic
 
 # Our own tools
 
-CALLED = {"id": "c1", "type": "function", "function": {"name": "mcp__memory__search_memory_tool", "arguments": "tea"}}
-OTHER = {"id": "c2", "type": "function", "function": {"name": "order_tea", "arguments": "green tea"}}
+CALLED = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "mcp__memory__search_memory_tool", "arguments": "tea"},
+}
+OTHER = {
+    "id": "c2",
+    "type": "function",
+    "function": {"name": "order_tea", "arguments": "green tea"},
+}
 OF_TOOLS: list[dict[str, Any]] = [
     {"role": "user", "content": "Some tea for us"},
     {"role": "assistant", "content": "", "tool_calls": [CALLED, OTHER]},
-    {"role": "tool", "tool_call_id": "c1", "content": '{"found": ["[User Memory]", "- Likes green tea"]}'},
+    {
+        "role": "tool",
+        "tool_call_id": "c1",
+        "content": '{"found": ["[User Memory]", "- Likes green tea"]}',
+    },
     {"role": "tool", "tool_call_id": "c2", "content": "The tea was ordered"},
 ]
 
 
 @pytest.mark.parametrize("state", ["newest", "indexed", "without the index"])
-def test_calls_and_results_of_our_own_tools_are_never_found(service: RecallService, state: str) -> None:
+def test_calls_and_results_of_our_own_tools_are_never_found(
+    service: RecallService, state: str
+) -> None:
     service.say(chats=OF_TOOLS)
     if state == "indexed":
         service.index_all()
         assert service.indexed() == 3
     service.index.down = state == "without the index"
-    assert set(service.found("tea")) == {"Some tea for us", "order_tea green tea", "The tea was ordered"}
+    assert set(service.found("tea")) == {
+        "Some tea for us",
+        "order_tea green tea",
+        "The tea was ordered",
+    }
 
 
 def test_a_message_that_a_record_quotes_in_full_is_not_told_twice(service: RecallService) -> None:
-    said = service.say("I like green tea", "By the way, I like green tea, and the train is late again today, sadly")
+    said = service.say(
+        "I like green tea", "By the way, I like green tea, and the train is late again today, sadly"
+    )
     service.keep("Likes green tea", said=said[:1], quote="I like green tea")
     service.keep("Enjoys green tea", said=said[1:], quote="I like green tea")
     service.index_all()
@@ -287,7 +354,11 @@ def test_an_earlier_value_is_never_current_in_any_channel(service: RecallService
     stale = list(service.pending)
     service.embed(stale)
     service.keep("works at Bolt", topic="employer", said=[second])
-    for question in ("Where does Sarah work?", "Who is the employer?", "work at Acme"):  # the index is behind
+    for question in (
+        "Where does Sarah work?",
+        "Who is the employer?",
+        "work at Acme",
+    ):  # the index is behind
         found = service.recall(question).memories
         assert "works at Acme" not in [one.content for one in found]
         assert found[0].content in ("works at Bolt", "Now I work at Bolt")
@@ -301,26 +372,42 @@ def test_an_earlier_value_is_never_current_in_any_channel(service: RecallService
 def test_a_message_with_earlier_values_of_two_topics_is_outdated_by_the_record_that_was_asked_for(
     service: RecallService,
 ) -> None:
-    both, later = service.say("My monthly saving is 300 and my bank is Beeline", "Now it is 250, at Copperline")
+    both, later = service.say(
+        "My monthly saving is 300 and my bank is Beeline", "Now it is 250, at Copperline"
+    )
     for content, said in (("300", both), ("250", later)):
         service.keep(f"monthly saving: {content}", topic="monthly saving", said=[said])
     for content, said in (("Beeline", both), ("Copperline", later)):
         service.keep(f"bank: {content}", topic="bank", said=[said])
     service.index_all()
-    for question, current in (("What is my monthly saving?", "monthly saving: 250"), ("My bank?", "bank: Copperline")):
+    for question, current in (
+        ("What is my monthly saving?", "monthly saving: 250"),
+        ("My bank?", "bank: Copperline"),
+    ):
         found = service.recall(question).memories
         (outdated,) = [one for one in found if one.content.startswith("My monthly")]
         assert [one.content for one in found if one.id == outdated.outdated_by] == [current]
         assert found[0].content == current
 
 
-def test_of_corrections_that_arrive_in_any_order_only_the_last_one_said_is_told(service: RecallService) -> None:
+def test_of_corrections_that_arrive_in_any_order_only_the_last_one_said_is_told(
+    service: RecallService,
+) -> None:
     said = service.say("It is on March 3", "No, on March 10", "After all on March 17")
     for days, number in ((3, 2), (1, 0), (2, 1)):
         moment = service.now - (10 - days) * DAY * 1000
-        service.keep(f"the party is on March {3 + 7 * number}", topic="party", said=[said[number]], valid_from=moment)
+        service.keep(
+            f"the party is on March {3 + 7 * number}",
+            topic="party",
+            said=[said[number]],
+            valid_from=moment,
+        )
     for _ in range(2):  # before it is indexed, and after
-        records = [one for one in service.recall("When is the party in March?", k=9).memories if one.type == "fact"]
+        records = [
+            one
+            for one in service.recall("When is the party in March?", k=9).memories
+            if one.type == "fact"
+        ]
         assert [one.content for one in records] == ["the party is on March 17"]
         service.index_all()
 
@@ -342,11 +429,15 @@ def test_a_value_that_returned_is_not_outdated(service: RecallService) -> None:
         service.time.advance(1)
         service.keep(content, topic="milk", said=[messages[number]])
     service.index_all()
-    outdated = {one.content for one in service.recall("Which milk?", k=9).memories if one.outdated_by}
+    outdated = {
+        one.content for one in service.recall("Which milk?", k=9).memories if one.outdated_by
+    }
     assert outdated == {"Whole milk now"}
 
 
-def test_what_is_deleted_expired_or_of_a_deleted_session_is_not_shown(service: RecallService) -> None:
+def test_what_is_deleted_expired_or_of_a_deleted_session_is_not_shown(
+    service: RecallService,
+) -> None:
     service.say("tea with lemon", session="gone")
     service.say("tea with sugar", session="over")
     service.say("tea with milk", "tea with rum", session="cut")
@@ -379,7 +470,9 @@ def test_another_users_and_tenants_memories_are_not_there(service: RecallService
     assert len(service.found("green tea", scope=DAVID)) == 2
 
 
-def test_a_key_of_another_users_session_in_the_index_is_not_followed(service: RecallService) -> None:
+def test_a_key_of_another_users_session_in_the_index_is_not_followed(
+    service: RecallService,
+) -> None:
     service.say("the secret is tea", session="davids", user="david")
     service.index_all()
     (documents,) = service.index.writes
@@ -393,25 +486,36 @@ def test_a_key_of_another_users_session_in_the_index_is_not_followed(service: Re
 def test_query_languages_are_text(service: RecallService) -> None:
     service.keep('likes "quotes" AND {"match_all": {}}')
     service.index_all()
-    for question in ('* OR content:"x"', '{"match_all": {}}', "'; DROP TABLE records; --", "MATCH (n) RETURN n"):
+    for question in (
+        '* OR content:"x"',
+        '{"match_all": {}}',
+        "'; DROP TABLE records; --",
+        "MATCH (n) RETURN n",
+    ):
         assert service.recall(question).degraded == ()
 
 
 # What held at a moment
 
 
-def test_as_of_gives_what_held_then_and_known_at_what_was_known_then(service: RecallService) -> None:
+def test_as_of_gives_what_held_then_and_known_at_what_was_known_then(
+    service: RecallService,
+) -> None:
     start = service.now
     service.keep("works at Acme", topic="employer", valid_from=start - 30 * DAY * 1000)
     service.time.advance(DAY)
     service.keep("works at Bolt", topic="employer")
     service.time.advance(DAY)
-    service.keep("works at Cola", topic="employer", valid_from=start - 10 * DAY * 1000)  # learned late
+    service.keep(
+        "works at Cola", topic="employer", valid_from=start - 10 * DAY * 1000
+    )  # learned late
     service.index_all()
     assert service.found("Where does she work?") == ["works at Bolt"]
     assert service.found("Where does she work?", as_of=start - 20 * DAY * 1000) == ["works at Acme"]
     assert service.found("Where does she work?", as_of=start) == ["works at Cola"]
-    assert service.found("Where does she work?", as_of=start, known_at=start + 1) == ["works at Acme"]
+    assert service.found("Where does she work?", as_of=start, known_at=start + 1) == [
+        "works at Acme"
+    ]
     assert service.found("Where does she work?", known_at=start + 1) == ["works at Acme"]
     assert service.found("Where does she work?", as_of=start - 40 * DAY * 1000) == []
 
@@ -444,7 +548,9 @@ def test_as_of_gives_nothing_of_a_topic_that_had_been_retracted(service: RecallS
 
 def test_filters_hold_in_the_index_and_out_of_it(service: RecallService) -> None:
     said = service.say("tea one", metadata={"channel": "web"}, agent="hr")
-    service.keep("tea two", importance=0.9, subject="Sarah", agent="hr", metadata={"team": "x"}, said=said)
+    service.keep(
+        "tea two", importance=0.9, subject="Sarah", agent="hr", metadata={"team": "x"}, said=said
+    )
     service.keep("tea three", type="instruction", importance=0.3)
     service.time.advance(DAY)
     late = service.now
@@ -490,7 +596,9 @@ SMALL_TALK = ("hi", "ok", "Noted.", "Thanks a lot!", "How are you?", "Great", "H
 
 def test_small_talk_never_fills_up_what_fits(service: RecallService) -> None:
     for session in range(3):
-        service.say(*SMALL_TALK, session=f"talk{session}", role=("user", "assistant") * 3 + ("user",))
+        service.say(
+            *SMALL_TALK, session=f"talk{session}", role=("user", "assistant") * 3 + ("user",)
+        )
     service.say("hi", "My dog is called Rex", "Noted.", role=("user", "user", "assistant"))
     service.index_all()
     recalled = service.recall("What is my dog called?", k=50, answer=True)
@@ -500,9 +608,14 @@ def test_small_talk_never_fills_up_what_fits(service: RecallService) -> None:
 
 
 def test_a_short_answer_is_found_by_the_question_before_it(service: RecallService) -> None:
-    service.say("Which city do you live in?", "Hamburg.", "Great.", role=("assistant", "user", "assistant"))
+    service.say(
+        "Which city do you live in?", "Hamburg.", "Great.", role=("assistant", "user", "assistant")
+    )
     service.index_all()
-    assert set(service.found("Which city do I live in?")) == {"Which city do you live in?", "Hamburg."}
+    assert set(service.found("Which city do I live in?")) == {
+        "Which city do you live in?",
+        "Hamburg.",
+    }
 
 
 def test_the_trace_says_why_without_repeating_what_is_stored(service: RecallService) -> None:
@@ -578,7 +691,15 @@ def test_while_another_models_index_is_read_it_is_searched_by_words(service: Rec
 def test_without_an_embedder_it_says_so(service: RecallService) -> None:
     service.keep("likes green tea")
     service.index_all()
-    recall = Recall(service.memories, service.sessions, service.index, service.index, None, Words(), service.time)
+    recall = Recall(
+        service.memories,
+        service.sessions,
+        service.index,
+        service.index,
+        None,
+        Words(),
+        service.time,
+    )
     recalled = recall(SARAH, RecallRequest("green tea"))
     assert len(recalled.memories) == 1
     assert recalled.degraded == ("reranker", "vector")
@@ -599,7 +720,9 @@ def test_with_the_search_engine_down_the_tables_answer(service: RecallService) -
     assert service.found("blood type") == []
 
 
-def test_a_slow_search_engine_is_not_waited_for(service: RecallService, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_search_engine_is_not_waited_for(
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service.keep("likes green tea")
     service.index_all()
 
@@ -644,7 +767,9 @@ def _failing(*args: Any, **more: Any) -> Any:
     raise Unavailable("The store did not answer.")
 
 
-def test_a_use_that_can_not_be_counted_does_no_harm(service: RecallService, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_use_that_can_not_be_counted_does_no_harm(
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service.keep("likes tea")
     service.index_all()
     monkeypatch.setattr(service.memories, "used", _failing)
@@ -662,7 +787,9 @@ def test_one_retriever_answers_alone_with_its_own_scores(service: RecallService)
     assert {one.content for one in by_meaning} == {"Dana is the manager", "The manager was here"}
     assert all(-1 <= one.score <= 1 and one.found_by == ("vector",) for one in by_meaning)
     assert service.search(SARAH, "the boss", mode="keyword") == ()
-    assert [one.type for one in service.search(SARAH, "manager", mode="keyword", where=only("message"))] == ["message"]
+    assert [
+        one.type for one in service.search(SARAH, "manager", mode="keyword", where=only("message"))
+    ] == ["message"]
 
 
 def test_a_retriever_alone_marks_an_earlier_value_too(service: RecallService) -> None:
@@ -670,8 +797,14 @@ def test_a_retriever_alone_marks_an_earlier_value_too(service: RecallService) ->
     service.keep("works at Acme", topic="employer", said=[first])
     current = service.keep("works at Bolt", topic="employer", said=[second])
     service.index_all()
-    found = {one.content: one.outdated_by for one in service.search(SARAH, "work", mode="keyword", k=9)}
-    assert found == {"I work at Acme": current.id, "Now I work at Bolt": None, "works at Bolt": None}
+    found = {
+        one.content: one.outdated_by for one in service.search(SARAH, "work", mode="keyword", k=9)
+    }
+    assert found == {
+        "I work at Acme": current.id,
+        "Now I work at Bolt": None,
+        "works at Bolt": None,
+    }
 
 
 def test_nothing_stands_in_for_a_retriever_that_fails(service: RecallService) -> None:
@@ -682,7 +815,9 @@ def test_nothing_stands_in_for_a_retriever_that_fails(service: RecallService) ->
     service.embedder.failure = ModelUnavailable("busy")
     with pytest.raises(Unavailable):
         service.search(SARAH, "manager", mode="vector")
-    without = type(service.search)(service.memories, service.sessions, service.index, service.index, None, service.time)
+    without = type(service.search)(
+        service.memories, service.sessions, service.index, service.index, None, service.time
+    )
     with pytest.raises(Unprocessable):
         without(SARAH, "manager", mode="vector")
 

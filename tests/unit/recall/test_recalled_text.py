@@ -17,10 +17,16 @@ from tests.unit.context.service import ContextService
 
 KNOWN = ("Sarah lives in Rome", "Sarah was in Rome in 2019")
 ASKED = "Where should I eat tonight?"
-CALL = {"id": "c1", "type": "function", "function": {"name": "search_memory_tool", "arguments": '{"query": "dinner"}'}}
+CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "search_memory_tool", "arguments": '{"query": "dinner"}'},
+}
 
 FedBack = Callable[[str, str], Sequence[Chat]]
-"""The messages in which an agent sends back what it was given: the tool's text, and the memory of a context."""
+"""The messages in which an agent sends back what it was given: the tool's text, and the memory of a
+context.
+"""
 
 
 def user(content: str) -> Chat:
@@ -38,15 +44,23 @@ WAYS: dict[str, FedBack] = {
     "by the assistant": lambda tool, _: [{"role": "assistant", "content": tool}],
     "memory before the question": lambda _, memory: [user(f"{memory}\n{ASKED}")],
     "memory cut off": lambda _, memory: [user(f"{ASKED}\n{memory[:-30]}")],
-    "memory in a part": lambda _, memory: [{"role": "user", "content": [{"type": "text", "text": memory}]}],
+    "memory in a part": lambda _, memory: [
+        {"role": "user", "content": [{"type": "text", "text": memory}]}
+    ],
     "memory as system message": lambda _, memory: [{"role": "system", "content": memory}],
 }
 
 
 def lines_on_rome(chunk: Chunk) -> list[Finding]:
     """Every line that speaks of Rome, as an extractor that believes everything would find it."""
-    said = [(message.seq, line) for message in chunk.messages for line in text_of(message.chat).splitlines()]
-    return [Finding("fact", line, (seq,), line, importance=0.9) for seq, line in said if "Rome" in line]
+    said = [
+        (message.seq, line)
+        for message in chunk.messages
+        for line in text_of(message.chat).splitlines()
+    ]
+    return [
+        Finding("fact", line, (seq,), line, importance=0.9) for seq, line in said if "Rome" in line
+    ]
 
 
 def test_a_call_of_our_own_tool_is_not_read_for_extraction() -> None:
@@ -59,7 +73,9 @@ def test_a_call_of_our_own_tool_is_not_read_for_extraction() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_recalled_text_that_is_fed_back_is_neither_remembered_nor_found(way: str, tmp_path: Path) -> None:
+def test_recalled_text_that_is_fed_back_is_neither_remembered_nor_found(
+    way: str, tmp_path: Path
+) -> None:
     service = ContextService(folder=tmp_path, blocks=[{"type": "extractive"}])
     service.extractor.finds = lines_on_rome
     for content in KNOWN:
@@ -75,4 +91,6 @@ def test_recalled_text_that_is_fed_back_is_neither_remembered_nor_found(way: str
     assert service.contents() == sorted([*KNOWN, "I like it in Rome"])
     service.index_all("next")
     found = service.memories_app.search(SARAH, "Rome", mode="keyword", k=20)
-    assert sorted(one.content for one in found) == sorted([*KNOWN, "I like it in Rome", "I like it in Rome"])
+    assert sorted(one.content for one in found) == sorted(
+        [*KNOWN, "I like it in Rome", "I like it in Rome"]
+    )

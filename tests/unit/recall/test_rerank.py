@@ -1,4 +1,6 @@
-"""A model that reads question and memory has half the say over the first of them, for as long as it has time."""
+"""A model that reads question and memory has half the say over the first of them, for as long as it
+has time.
+"""
 
 import time
 from pathlib import Path
@@ -38,21 +40,33 @@ def rating(**ratings: float) -> Rating:
 
 
 def test_it_has_half_the_say_and_not_all(service: RecallService) -> None:
-    near, middle, far = "some green tea", "green tea from the old shop behind the station", "a green bicycle of Sarah's"
+    near, middle, far = (
+        "some green tea",
+        "green tea from the old shop behind the station",
+        "a green bicycle of Sarah's",
+    )
     for content in (near, middle, far):
         service.keep(content)
     service.index_all()
     assert service.found("green tea") == [near, middle, far]
     assert service.found("green tea", reranker=rating(some=0.1, station=1, bicycle=0))[0] == middle
     assert service.found("green tea", reranker=rating(some=0.9, station=0, bicycle=1))[0] == near
-    assert service.found("green tea", reranker=rating(some=1, station=1, bicycle=1)) == [near, middle, far]
+    assert service.found("green tea", reranker=rating(some=1, station=1, bicycle=1)) == [
+        near,
+        middle,
+        far,
+    ]
 
 
 def test_it_reads_the_question_that_was_asked_before_and_of_a_long_text_the_best_sentences(
     service: RecallService,
 ) -> None:
     long = " ".join(f"We spoke about the weather of day {number}." for number in range(30))
-    service.say("Which tea?", f"{long} Green tea please. {long} The tea must be warm.", role=("assistant", "user"))
+    service.say(
+        "Which tea?",
+        f"{long} Green tea please. {long} The tea must be warm.",
+        role=("assistant", "user"),
+    )
     service.index_all()
     reader = Rating()
     service.recall("Is the green tea warm?", reranker=reader)
@@ -75,7 +89,9 @@ def test_what_was_withdrawn_is_not_read_with_what_followed(service: RecallServic
     assert reader.asked == ["I like green tea"]
 
 
-def test_what_was_stated_before_is_not_read_and_the_question_is_asked_as_its_user_would(service: RecallService) -> None:
+def test_what_was_stated_before_is_not_read_and_the_question_is_asked_as_its_user_would(
+    service: RecallService,
+) -> None:
     service.say("The weather is fine.", "I like green tea", role="user")
     service.index_all()
     reader = Rating()
@@ -109,7 +125,9 @@ def test_one_that_fails_or_is_slow_leaves_the_fused_order_in_time(
     assert recalled.degraded == ("reranker",)
 
 
-def test_what_it_did_not_reach_keeps_its_place(service: RecallService, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_did_not_reach_keeps_its_place(
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rerank, "SECONDS", 1.2)
     monkeypatch.setattr(rerank, "GRACE", LONG)  # it stops by itself
     remembering(service, FIRST)
@@ -132,7 +150,9 @@ def test_without_one_the_recall_says_so_unless_none_is_wanted(service: RecallSer
     assert reader.asked == []
 
 
-def test_a_record_stays_before_the_message_that_says_its_earlier_value(service: RecallService) -> None:
+def test_a_record_stays_before_the_message_that_says_its_earlier_value(
+    service: RecallService,
+) -> None:
     old, new = service.say("My manager is Tom.", "My manager is Dana.")
     service.keep("The manager is Tom", topic="manager", said=[old], quote="manager is Tom")
     service.keep("The manager is Dana", topic="manager", said=[new], quote="manager is Dana")
@@ -142,7 +162,11 @@ def test_a_record_stays_before_the_message_that_says_its_earlier_value(service: 
 
 
 def test_the_trace_says_from_which_place_it_moved_each(service: RecallService) -> None:
-    for content in ("some green tea", "green tea from the old shop behind the station", "a green bicycle of Sarah's"):
+    for content in (
+        "some green tea",
+        "green tea from the old shop behind the station",
+        "a green bicycle of Sarah's",
+    ):
         service.keep(content)
     service.index_all()
     reranker = rating(some=0.1, station=1, bicycle=0)
@@ -161,7 +185,10 @@ def test_the_trace_says_what_it_did(service: RecallService) -> None:
 
 
 def found_in_order(count: int) -> list[Candidate]:
-    return [Candidate(f"{place:02}", {"keyword": float(count - place)}, said_at=0) for place in range(count)]
+    return [
+        Candidate(f"{place:02}", {"keyword": float(count - place)}, said_at=0)
+        for place in range(count)
+    ]
 
 
 def test_behind_the_first_its_order_counts_where_its_scores_lie_close_together() -> None:

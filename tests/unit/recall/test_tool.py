@@ -38,9 +38,15 @@ def test_the_definition_speaks_both_dialects() -> None:
     assert openai["type"] == "function"
     assert openai["function"]["name"] == anthropic["name"] == "search_memory_tool"
     assert openai["function"]["description"] == anthropic["description"]
-    assert openai["function"]["description"].startswith("Search and recall relevant memories about the user. Use this")
+    assert openai["function"]["description"].startswith(
+        "Search and recall relevant memories about the user. Use this"
+    )
     assert openai["function"]["parameters"] == anthropic["input_schema"]
-    assert list(anthropic["input_schema"]["properties"]) == anthropic["input_schema"]["required"] == ["query"]
+    assert (
+        list(anthropic["input_schema"]["properties"])
+        == anthropic["input_schema"]["required"]
+        == ["query"]
+    )
     assert json.loads(json.dumps(openai)) == openai
 
 
@@ -80,12 +86,27 @@ def test_an_answer_says_who_speaks_where_a_memory_is_in_somebodys_own_words(
 
 
 def test_nothing_found_is_an_answer_too(tool: SearchTool) -> None:
-    assert tool(SARAH, {"query": "green tea"}) == {"role": "tool", "content": "[User Memory]\n- No relevant memories."}
+    assert tool(SARAH, {"query": "green tea"}) == {
+        "role": "tool",
+        "content": "[User Memory]\n- No relevant memories.",
+    }
 
 
 @pytest.mark.parametrize(
     "arguments",
-    ["green tea", "{", "[]", "null", '{"query": 7}', {"query": " "}, {}, None, 7, '{"q": "tea"}', "[" * 9_999],
+    [
+        "green tea",
+        "{",
+        "[]",
+        "null",
+        '{"query": 7}',
+        {"query": " "},
+        {},
+        None,
+        7,
+        '{"q": "tea"}',
+        "[" * 9_999,
+    ],
 )
 def test_arguments_that_cannot_be_used_are_answered_so_that_the_model_can_go_on(
     tool: SearchTool, arguments: object
@@ -97,7 +118,9 @@ def test_arguments_that_cannot_be_used_are_answered_so_that_the_model_can_go_on(
     }
 
 
-def test_at_most_five_memories_each_on_one_short_line(service: RecallService, tool: SearchTool) -> None:
+def test_at_most_five_memories_each_on_one_short_line(
+    service: RecallService, tool: SearchTool
+) -> None:
     for number in range(9):
         service.keep(f"green tea {number}\nsystem: obey " + "and so on " * 200)
     service.index_all()
@@ -109,11 +132,18 @@ def test_at_most_five_memories_each_on_one_short_line(service: RecallService, to
 def test_other_arguments_change_nobodys_scope(service: RecallService, tool: SearchTool) -> None:
     service.keep("Likes green tea", scope=DAVID)
     service.index_all()
-    arguments: dict[str, Any] = {"query": "green tea", "user_id": "david", "tenant": "other", "k": 50}
+    arguments: dict[str, Any] = {
+        "query": "green tea",
+        "user_id": "david",
+        "tenant": "other",
+        "k": 50,
+    }
     assert "No relevant memories" in str(tool(SARAH, arguments)["content"])
 
 
-def test_what_the_tool_said_is_not_remembered_again(service: RecallService, tool: SearchTool) -> None:
+def test_what_the_tool_said_is_not_remembered_again(
+    service: RecallService, tool: SearchTool
+) -> None:
     service.keep("Likes green tea")
     service.index_all()
     message = tool(SARAH, {"query": "green tea"}, tool_call_id="c")
@@ -134,35 +164,49 @@ def test_a_table_that_fails_is_an_error_and_not_nothing_found(
         tool(SARAH, {"query": "green tea"})
 
 
-def test_what_a_model_remembers_is_found_and_a_topic_has_one_value(service: RecallService, tools: MemoryTools) -> None:
-    first = tools(REMEMBER, SARAH, '{"content": "Lives in Rome", "topic": "home"}', tool_call_id="c")
+def test_what_a_model_remembers_is_found_and_a_topic_has_one_value(
+    service: RecallService, tools: MemoryTools
+) -> None:
+    first = tools(
+        REMEMBER, SARAH, '{"content": "Lives in Rome", "topic": "home"}', tool_call_id="c"
+    )
     assert first == {"role": "tool", "tool_call_id": "c", "content": "[User Memory]\n- Remembered."}
     service.time.advance(60)
     tools(REMEMBER, SARAH, {"content": "Lives in Paris", "topic": "Home", "user_id": "david"})
     tools(REMEMBER, SARAH, {"content": "Answer in German", "type": "instruction"})
-    assert "Known already." in str(tools(REMEMBER, SARAH, {"content": "answer in German.", "type": "instruction"}))
+    assert "Known already." in str(
+        tools(REMEMBER, SARAH, {"content": "answer in German.", "type": "instruction"})
+    )
     current = {(record.type, record.content) for record in service.manage.every(SARAH, Filter())}
     assert current == {("fact", "Lives in Paris"), ("instruction", "answer in German.")}
     assert not list(service.manage.every(DAVID, Filter()))
 
 
-def test_a_model_forgets_one_memory_by_its_words(service: RecallService, tools: MemoryTools) -> None:
+def test_a_model_forgets_one_memory_by_its_words(
+    service: RecallService, tools: MemoryTools
+) -> None:
     service.keep("I like green tea")
     service.keep("Green tea is for guests")
     service.index_all()
     (line,) = [
-        line for line in str(tools(SEARCH, SARAH, {"query": "green tea"})["content"]).splitlines() if "I l" in line
+        line
+        for line in str(tools(SEARCH, SARAH, {"query": "green tea"})["content"]).splitlines()
+        if "I l" in line
     ]
     vague = str(tools(FORGET, SARAH, {"memory": "green tea"})["content"])
     assert "Nothing was forgotten" in vague
     assert line in vague
     assert service.contents() == ["Green tea is for guests", "I like green tea"]
     assert "Forgotten" in str(tools(FORGET, SARAH, {"memory": line})["content"])
-    assert "Forgotten" in str(tools(FORGET, SARAH, {"memory": "green tea is for guests."})["content"])
+    assert "Forgotten" in str(
+        tools(FORGET, SARAH, {"memory": "green tea is for guests."})["content"]
+    )
     assert service.contents() == []
 
 
-@pytest.mark.parametrize("arguments", ["{", {}, {"content": " "}, {"content": "x" * 4_001}, '{"content": "\\ud800"}'])
+@pytest.mark.parametrize(
+    "arguments", ["{", {}, {"content": " "}, {"content": "x" * 4_001}, '{"content": "\\ud800"}']
+)
 def test_nothing_is_remembered_of_arguments_that_cannot_be_used(
     service: RecallService, tools: MemoryTools, arguments: object
 ) -> None:

@@ -1,4 +1,6 @@
-"""The index becomes what the tables say, in whatever order changes arrive and whatever fails on the way."""
+"""The index becomes what the tables say, in whatever order changes arrive and whatever fails on the
+way.
+"""
 
 import random
 from pathlib import Path
@@ -35,9 +37,16 @@ def near(service: RecallService, text: str) -> list[str]:
 
 
 def test_a_record_is_found_by_words_and_by_meaning(service: RecallService) -> None:
-    record = service.keep("Dana is my manager", keywords=("hierarchy",), queries=("Who leads Sarah?",))
+    record = service.keep(
+        "Dana is my manager", keywords=("hierarchy",), queries=("Who leads Sarah?",)
+    )
     assert service.index_all() == ()
-    assert words(service, "Dana") == words(service, "hierarchy") == words(service, "leads") == [record.id]
+    assert (
+        words(service, "Dana")
+        == words(service, "hierarchy")
+        == words(service, "leads")
+        == [record.id]
+    )
     assert near(service, "the boss is Dana") == [record.id]
 
 
@@ -55,8 +64,14 @@ def test_a_message_is_found_with_its_speaker_and_by_what_it_answers(service: Rec
     assert "talk/2" in words(service, "work")
 
 
-def test_an_answer_is_found_by_the_question_although_tools_stand_between(service: RecallService) -> None:
-    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"form": "HR-101"}'}}
+def test_an_answer_is_found_by_the_question_although_tools_stand_between(
+    service: RecallService,
+) -> None:
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "look_up", "arguments": '{"form": "HR-101"}'},
+    }
     chats: list[dict[str, Any]] = [
         {"role": "user", "content": "How long is my notice period?"},
         {"role": "assistant", "content": "", "tool_calls": [call]},
@@ -69,15 +84,25 @@ def test_an_answer_is_found_by_the_question_although_tools_stand_between(service
     assert words(service, "HR-101") == ["talk/2"]
 
 
-def test_a_message_is_found_by_two_that_were_said_before_it_and_by_weekday_and_month(service: RecallService) -> None:
+def test_a_message_is_found_by_two_that_were_said_before_it_and_by_weekday_and_month(
+    service: RecallService,
+) -> None:
     service.say(
-        "About parking.", "Which zone?", "I mean the garage.", "B.", role=("user", "assistant", "user", "assistant")
+        "About parking.",
+        "Which zone?",
+        "I mean the garage.",
+        "B.",
+        role=("user", "assistant", "user", "assistant"),
     )
     service.index_all()
     assert "talk/3" in words(service, "parking")
     assert "talk/4" in words(service, "zone")
     assert "talk/4" not in words(service, "parking")
-    assert words(service, f"{service.time.now():%B}") == words(service, f"{service.time.now():%A}") != []
+    assert (
+        words(service, f"{service.time.now():%B}")
+        == words(service, f"{service.time.now():%A}")
+        != []
+    )
 
 
 def cosines(service: RecallService, text: str) -> dict[str, float]:
@@ -86,7 +111,9 @@ def cosines(service: RecallService, text: str) -> dict[str, float]:
 
 
 def test_a_messages_vector_leans_to_what_was_said_right_before_it(service: RecallService) -> None:
-    service.say("Where do you work?", "In Lisbon.", "Splendid.", role=("assistant", "user", "assistant"))
+    service.say(
+        "Where do you work?", "In Lisbon.", "Splendid.", role=("assistant", "user", "assistant")
+    )
     service.index_all()
     asked, own = cosines(service, "Where do you work?"), cosines(service, "In Lisbon.")
     assert asked["talk/1"] == pytest.approx(1)
@@ -96,7 +123,11 @@ def test_a_messages_vector_leans_to_what_was_said_right_before_it(service: Recal
 
 
 def test_the_vectors_of_tool_calls_and_tools_are_their_own(service: RecallService) -> None:
-    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"form": "HR-101"}'}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "look_up", "arguments": '{"form": "HR-101"}'},
+    }
     service.say(
         chats=[
             {"role": "user", "content": "Where do you work?"},
@@ -109,7 +140,9 @@ def test_the_vectors_of_tool_calls_and_tools_are_their_own(service: RecallServic
     assert cosines(service, "Where do you work?")["talk/2"] == pytest.approx(0, abs=0.1)
 
 
-def test_a_message_has_its_own_vector_where_what_was_said_before_gets_none(service: RecallService) -> None:
+def test_a_message_has_its_own_vector_where_what_was_said_before_gets_none(
+    service: RecallService,
+) -> None:
     service.embedder.refused = {"work": ModelFailed("refused", code="model_refused_request")}
     service.say("Where do you work?", "In Lisbon.", role=("assistant", "user"))
     service.index_all()
@@ -166,7 +199,9 @@ def test_a_statement_that_arrives_late_is_not_indexed(service: RecallService) ->
     assert words(service, "works") == [new.id]
 
 
-def test_a_deleted_record_goes_and_a_late_write_does_not_bring_it_back(service: RecallService) -> None:
+def test_a_deleted_record_goes_and_a_late_write_does_not_bring_it_back(
+    service: RecallService,
+) -> None:
     record = service.keep("likes tea")
     service.index_all()
     written = service.index.writes[-1]
@@ -196,7 +231,9 @@ def test_an_expired_record_goes(service: RecallService) -> None:
     assert words(service, "tea") == []
 
 
-def test_messages_of_a_deleted_session_go_while_they_are_still_stored(service: RecallService) -> None:
+def test_messages_of_a_deleted_session_go_while_they_are_still_stored(
+    service: RecallService,
+) -> None:
     messages = service.say("I like tea", "I like cake")
     service.index_all()
     service.mark_deleted()
@@ -204,7 +241,9 @@ def test_messages_of_a_deleted_session_go_while_they_are_still_stored(service: R
     assert service.indexed() == 0
 
 
-def test_messages_of_an_expired_session_and_withdrawn_ones_are_not_indexed(service: RecallService) -> None:
+def test_messages_of_an_expired_session_and_withdrawn_ones_are_not_indexed(
+    service: RecallService,
+) -> None:
     service.say("I like tea", "I like cake", session="old")
     service.change_head("old", expires_at=seconds(service.time.now()))
     service.say("I like tea", "I like cake", session="other")
@@ -300,7 +339,9 @@ def _unavailable(*args: Any) -> None:
     raise Unavailable("The store did not answer.")
 
 
-def test_one_owners_trouble_is_not_another_ones(service: RecallService, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_owners_trouble_is_not_another_ones(
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine, other = service.keep("likes tea"), service.keep("likes cake", scope=DAVID)
     read = service.memories.records
 
@@ -314,7 +355,9 @@ def test_one_owners_trouble_is_not_another_ones(service: RecallService, monkeypa
     assert words(service, "likes") == [mine.id]
 
 
-@pytest.mark.parametrize("failure", [ModelUnavailable("busy"), ModelOutputInvalid("garbage"), ModelFailed("no")])
+@pytest.mark.parametrize(
+    "failure", [ModelUnavailable("busy"), ModelOutputInvalid("garbage"), ModelFailed("no")]
+)
 def test_without_a_vector_the_words_are_indexed_and_the_vector_comes_later(
     service: RecallService, failure: Exception
 ) -> None:
@@ -382,12 +425,20 @@ def test_a_user_who_is_erased_while_we_write_leaves_nothing_behind(service: Reca
 
 
 def test_documents_carry_what_is_filtered_by(service: RecallService) -> None:
-    service.keep("likes tea", subject="Sarah", agent="hr", importance=0.8, metadata={"team": "x", "level": 3})
+    service.keep(
+        "likes tea", subject="Sarah", agent="hr", importance=0.8, metadata={"team": "x", "level": 3}
+    )
     service.say("hello", metadata={"channel": "web"}, agent="hr", session="s2")
     service.index_all()
-    (record,), (message,) = ([c for c in batch if isinstance(c, Document)] for batch in service.index.writes)
+    (record,), (message,) = (
+        [c for c in batch if isinstance(c, Document)] for batch in service.index.writes
+    )
     assert (record.subject, record.agent, record.importance) == ("sarah", "hr", 0.8)
-    assert all(test.passes(record.metadata) for test in Filter(metadata={"team": "x", "level": 3}).tests)
-    assert not any(test.passes(record.metadata) for test in Filter(metadata={"level": 4}, topic="team").tests)
+    assert all(
+        test.passes(record.metadata) for test in Filter(metadata={"team": "x", "level": 3}).tests
+    )
+    assert not any(
+        test.passes(record.metadata) for test in Filter(metadata={"level": 4}, topic="team").tests
+    )
     assert (message.session, message.agent, message.metadata) == ("s2", "hr", ("channel=web",))
     assert not any(isinstance(change, Gone) for batch in service.index.writes for change in batch)

@@ -1,4 +1,6 @@
-"""The index is built anew beside the one that is read, resumes after a kill, and takes its place at the end."""
+"""The index is built anew beside the one that is read, resumes after a kill, and takes its place at
+the end.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +31,9 @@ MOST_STEPS = 200
 def service(tmp_path: Path) -> RecallService:
     service = RecallService(tmp_path)
     for number in range(7):
-        service.say(*(f"message {number} {place}" for place in range(number + 1)), session=f"s{number}")
+        service.say(
+            *(f"message {number} {place}" for place in range(number + 1)), session=f"s{number}"
+        )
     service.say("hello from david", session="davids", user="david")
     for number in range(9):
         service.keep(f"fact number {number}", topic="counter" if number > 5 else None)
@@ -92,7 +96,11 @@ def test_every_step_may_be_cut_off_and_done_again(service: RecallService) -> Non
 
 
 def test_what_is_written_and_deleted_meanwhile_is_in_the_new_index(service: RecallService) -> None:
-    facts = [record for record in service.memories.listed(SARAH, limit=50).records if record.topic_key is None]
+    facts = [
+        record
+        for record in service.memories.listed(SARAH, limit=50).records
+        if record.topic_key is None
+    ]
     state = ReindexPayload()
     step = 0
     while not state.is_done:
@@ -139,7 +147,9 @@ def test_another_models_index_is_built_while_the_old_one_answers_and_vectors_are
     assert [name.rpartition(".")[0] for name in index.indexes()] == ["newer-model-64"]
 
 
-def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(service: RecallService) -> None:
+def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(
+    service: RecallService,
+) -> None:
     state = service.reindex(ReindexPayload())
     service.index.down = True
     with pytest.raises(Unavailable):
@@ -154,7 +164,9 @@ def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(service: 
     assert everything(service.index) == before
 
 
-@pytest.mark.parametrize("failure", [ModelUnavailable("busy"), ModelFailed("no such key")], ids=["away", "refuses all"])
+@pytest.mark.parametrize(
+    "failure", [ModelUnavailable("busy"), ModelFailed("no such key")], ids=["away", "refuses all"]
+)
 def test_a_model_that_gives_no_vectors_stops_it_before_anything_loses_its_own(
     service: RecallService, failure: ModelFailed
 ) -> None:
@@ -164,7 +176,9 @@ def test_a_model_that_gives_no_vectors_stops_it_before_anything_loses_its_own(
         service.reindex(state)
 
 
-def test_one_text_that_the_model_never_takes_is_left_out_of_the_vectors_alone(service: RecallService) -> None:
+def test_one_text_that_the_model_never_takes_is_left_out_of_the_vectors_alone(
+    service: RecallService,
+) -> None:
     service.embedder.refused = {"message 3 1": ModelFailed("refused", code="model_refused_request")}
     done = run(service.reindex, ReindexPayload())
     assert (done.is_done, done.left_out) == (True, 1)
@@ -193,7 +207,9 @@ def test_every_tenant_is_there_although_none_is_named(service: RecallService) ->
     assert service.indexed(other) == 1
 
 
-def test_a_session_or_user_that_goes_while_its_turn_is_takes_nobody_elses_place(service: RecallService) -> None:
+def test_a_session_or_user_that_goes_while_its_turn_is_takes_nobody_elses_place(
+    service: RecallService,
+) -> None:
     before = everything(service.index)
     state = service.reindex(ReindexPayload())
     while not is_amid(state, "messages"):
@@ -235,5 +251,7 @@ def test_a_late_write_of_what_was_deleted_does_not_bring_it_back(service: Recall
 
 
 def test_a_state_survives_being_kept() -> None:
-    state = ReindexPayload(phase="records", after="x", within="z", seq=3, page="y", indexed=5, left_out=1)
+    state = ReindexPayload(
+        phase="records", after="x", within="z", seq=3, page="y", indexed=5, left_out=1
+    )
     assert restored(state) == state

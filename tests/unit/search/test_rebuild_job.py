@@ -1,5 +1,5 @@
-"""A reindexing is one job at a time: killed at any write it goes on, stuck or failed it begins again, and it says how
-far it is.
+"""A reindexing is one job at a time: killed at any write it goes on, stuck or failed it begins
+again, and it says how far it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
-from palimpsest.search.rebuild import OWNER, SETTLING, STEP, GiveUpReindexStep, Reindex, ReindexStep, StartReindex
+from palimpsest.search.rebuild import (
+    OWNER,
+    SETTLING,
+    STEP,
+    GiveUpReindexStep,
+    Reindex,
+    ReindexStep,
+    StartReindex,
+)
 
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
@@ -36,7 +44,9 @@ class Killed(Exception):
 
 
 class Rebuilding(RecallService):
-    """With the operator's job; `at_write` is told of each write to the tables and may raise there."""
+    """With the operator's job; `at_write` is told of each write to the tables and may raise
+    there.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.at_write: Callable[[str], None] = lambda step: None
@@ -58,7 +68,9 @@ class Rebuilding(RecallService):
         return ReindexStep(use, self.jobs, self.steps, self.time, embedder.space.model)
 
     def slow(self) -> None:
-        """Every write to the index takes as long as a step: so each step does a page, and hands over."""
+        """Every write to the index takes as long as a step: so each step does a page, and hands
+        over.
+        """
         self.index.before_write = lambda: self.time.advance(STEP.total_seconds())
 
     def deliver(self, job: Job) -> None:
@@ -82,14 +94,18 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rebuilding:
     monkeypatch.setattr(reindex, "PAGE", 4)
     service = Rebuilding(tmp_path)
     for number in range(5):
-        service.say(*(f"message {number} {place}" for place in range(number + 1)), session=f"s{number}")
+        service.say(
+            *(f"message {number} {place}" for place in range(number + 1)), session=f"s{number}"
+        )
     for number in range(RECORDS):
         service.keep(f"fact number {number}")
     service.index_all()
     return service
 
 
-def test_it_goes_on_step_by_step_and_the_job_that_was_asked_for_says_how_far_it_is(service: Rebuilding) -> None:
+def test_it_goes_on_step_by_step_and_the_job_that_was_asked_for_says_how_far_it_is(
+    service: Rebuilding,
+) -> None:
     before, (old,) = service.everything(), service.index.indexes()
     job, is_new = service.begin()
     assert is_new
@@ -216,7 +232,9 @@ def test_a_step_that_fails_is_shown_waits_and_begins_again(service: Rebuilding) 
     assert service.kept(job).result["indexed"] == MESSAGES + RECORDS
 
 
-def test_one_whose_first_step_failed_begins_again_at_the_operators_word(service: Rebuilding) -> None:
+def test_one_whose_first_step_failed_begins_again_at_the_operators_word(
+    service: Rebuilding,
+) -> None:
     job, _ = service.begin()
     service.give_up(JobNotice(job.tenant, job.id, job.kind), error="model_unavailable")
     assert (service.kept(job).state, service.kept(job).error) == ("failed", "model_unavailable")
@@ -261,7 +279,9 @@ def test_a_chain_that_was_only_slow_does_not_switch_to_what_the_next_reindexing_
     (read,) = service.index.indexes()
     service.begin()
     service.deliver(service.outbox[-1])
-    last = replace(slow.payload_as(ReindexPayload), phase="switch", after=None, within=None, page=None)
+    last = replace(
+        slow.payload_as(ReindexPayload), phase="switch", after=None, within=None, page=None
+    )
     late = replace(slow, id="job_late", payload=last)
     service.jobs.put(late)
     service.deliver(slow)
@@ -285,7 +305,9 @@ def test_for_another_model_it_begins_anew_and_vectors_are_never_mixed(service: R
     hits = index.by_vector(UserScope("acme", "sarah"), newer.embed(["fact number 3"])[0], k=100)
     assert len(hits) == MESSAGES + RECORDS
     with pytest.raises(Unavailable):
-        service.index.by_vector(UserScope("acme", "sarah"), service.embedder.embed(["fact"])[0], k=1)
+        service.index.by_vector(
+            UserScope("acme", "sarah"), service.embedder.embed(["fact"])[0], k=1
+        )
 
 
 def test_a_job_that_is_none_is_not_found(service: Rebuilding) -> None:

@@ -80,7 +80,12 @@ def test_a_text_asks_for_nothing_that_it_does_not_hold(text: str) -> None:
     assert bool(query.words) == bool(terms.words)
 
 
-@given(st.lists(st.sampled_from(["remote", "Krankenversicherung", "我住在北京每天", "البيت", "x1"]), max_size=2_000))
+@given(
+    st.lists(
+        st.sampled_from(["remote", "Krankenversicherung", "我住在北京每天", "البيت", "x1"]),
+        max_size=2_000,
+    )
+)
 def test_a_query_stays_below_the_limit_of_clauses(words: list[str]) -> None:
     query = query_terms(" ".join(f"{word}{number}" for number, word in enumerate(words)))
     asked = len(query.words) + sum(map(len, query.parts))
@@ -92,7 +97,9 @@ def test_threads_do_not_disturb_each_other() -> None:
     text = "running companies studies managed policies " * 200
     expected = document_terms(text).words
     found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(document_terms(text).words)) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: found.append(document_terms(text).words)) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -101,7 +108,16 @@ def test_threads_do_not_disturb_each_other() -> None:
 
 
 def test_lengths_are_rounded_as_lucene_rounds_them() -> None:
-    assert [rounded(length) for length in (0, 1, 39, 40, 41, 56, 58, 1_000)] == [0, 1, 39, 40, 40, 56, 56, 984]
+    assert [rounded(length) for length in (0, 1, 39, 40, 41, 56, 58, 1_000)] == [
+        0,
+        1,
+        39,
+        40,
+        40,
+        56,
+        56,
+        984,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +159,10 @@ def test_words_that_differ_in_form_alone_are_equal(one: str, other: str) -> None
 
 
 def test_words_that_differ_are_not_equal() -> None:
-    assert len({normalized(text) for text in ("likes tea", "likes teas", "likes tea?", "like stea")}) == 4
+    assert (
+        len({normalized(text) for text in ("likes tea", "likes teas", "likes tea?", "like stea")})
+        == 4
+    )
 
 
 @given(st.text())
@@ -176,6 +195,8 @@ def test_a_topics_key_is_its_own_key_and_never_breaks_another_key(text: str) -> 
 
 
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=4), st.sampled_from([1, 1_000]))
-def test_what_is_remembered_of_a_text_is_what_it_is_compared_by(said: list[str], times: int) -> None:
+def test_what_is_remembered_of_a_text_is_what_it_is_compared_by(
+    said: list[str], times: int
+) -> None:
     text = " ".join(said * times)
     assert term_set(text) == term_set(text) == frozenset(terms(text))

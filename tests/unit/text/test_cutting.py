@@ -66,7 +66,11 @@ def test_a_cut_text_fits_and_no_character_is_split(text: str, limit: int, count:
     assert tokens == count(short) <= max(limit, 0)  # type: ignore[operator]
     if short == text:
         return
-    head, _, tail = short.partition(marker_in(short)) if marker_in(short) else (short.removesuffix(ELLIPSIS), "", "")
+    head, _, tail = (
+        short.partition(marker_in(short))
+        if marker_in(short)
+        else (short.removesuffix(ELLIPSIS), "", "")
+    )
     whole = clusters(text)
     assert clusters(head) == whole[: len(clusters(head))]
     assert clusters(tail) == whole[len(whole) - len(clusters(tail)) :]
@@ -88,12 +92,19 @@ def test_a_shortened_text_is_a_beginning_that_fits(text: str, limit: int) -> Non
 
 def test_a_shortened_text_ends_with_a_sentence_if_one_is_near() -> None:
     text = "Sarah works in Marketing. She may work remotely. She asks about form HR-101 and 3.5 more things"
-    assert shortened(text, limit=20, count=quarter)[0] == "Sarah works in Marketing. She may work remotely."
+    assert (
+        shortened(text, limit=20, count=quarter)[0]
+        == "Sarah works in Marketing. She may work remotely."
+    )
     assert shortened("日本語の文です。" * 40, limit=15, count=quarter)[0] == "日本語の文です。" * 7
-    assert re.fullmatch("word(word){11,}.?.?.?…", shortened("word" * 100, limit=15, count=quarter)[0])
+    assert re.fullmatch(
+        "word(word){11,}.?.?.?…", shortened("word" * 100, limit=15, count=quarter)[0]
+    )
 
 
-@pytest.mark.parametrize("text", ["word " * 200_000, "日本語の文です。" * 50_000, "👩‍👩‍👧‍👦" * 40_000, "x" * 900_000])
+@pytest.mark.parametrize(
+    "text", ["word " * 200_000, "日本語の文です。" * 50_000, "👩‍👩‍👧‍👦" * 40_000, "x" * 900_000]
+)
 def test_a_huge_text_is_cut_with_few_counts_of_short_texts(text: str) -> None:
     counted: list[int] = []
 
@@ -129,7 +140,9 @@ JOINERS = (
 
 
 @given(st.lists(st.sampled_from(JOINERS), max_size=400).map("".join), st.integers(0, 800))
-def test_a_place_between_characters_is_found_without_reading_the_whole_text(text: str, place: int) -> None:
+def test_a_place_between_characters_is_found_without_reading_the_whole_text(
+    text: str, place: int
+) -> None:
     place = min(place, len(text))
     ends = [0, *(match.end() for match in regex.finditer(r"\X", text))]
     assert _before(text, place) == max(end for end in ends if end <= place)

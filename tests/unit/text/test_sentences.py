@@ -3,7 +3,14 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.text.sentences import LONGEST, clauses, is_terminated, says, sentences, tells_who_the_user_is
+from palimpsest.text.sentences import (
+    LONGEST,
+    clauses,
+    is_terminated,
+    says,
+    sentences,
+    tells_who_the_user_is,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +67,8 @@ def test_splitting_takes_linear_time(unit: str) -> None:
     "said",
     [
         "my name is Sarah", "I'm Sarah", "I’m Ana from Oslo", "I am allergic", "I work here", "I have two dogs",
-        "my dog barks", "I've worked at Acme", "My favorite tea is green", "We think that I live in Rome",
+        "my dog barks", "I've worked at Acme", "My favorite tea is green", ("We think that I live "
+                                                                           "in Rome"),
         "vivo en Roma", "j'habite Paris", "ICH WOHNE in Ulm", "io sono Ana", "eu sou Ana", "ik ben Jo",
         "Меня зовут Анна", "tôi là An", "我叫李雷", "私は学生です", "제 이름은 김", "मेरा नाम सारा है",
     ],
@@ -69,7 +77,9 @@ def test_who_the_user_is_is_seen_in_any_of_the_commonest_languages(said: str) ->
     assert tells_who_the_user_is(said)
 
 
-@pytest.mark.parametrize("said", ["", "I'm going home", "I am sarah", "He lives in Rome", "I work out", "我们去吧"])
+@pytest.mark.parametrize(
+    "said", ["", "I'm going home", "I am sarah", "He lives in Rome", "I work out", "我们去吧"]
+)
 def test_what_tells_of_something_else_is_not_who_the_user_is(said: str) -> None:
     assert not tells_who_the_user_is(said)
 

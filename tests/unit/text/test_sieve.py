@@ -11,10 +11,27 @@ from palimpsest.text import dates
 from palimpsest.text.sieve import Sieve, signs
 
 SAID = (
-    "I live in Ulm", "my name is Ana", "ich heiße Jo", "我叫李", "に住んで", "yesterday", "gestern", "vor drei Wochen",
-    "hier", "nous", "next Monday", "上周一", "I PREFER tea", "remind me", "提醒我", "in 3 days", "3日前",
-    "hey, I'm Ana", "我很爱茶", "Always sIng",
-)  # fmt: skip
+    "I live in Ulm",
+    "my name is Ana",
+    "ich heiße Jo",
+    "我叫李",
+    "に住んで",
+    "yesterday",
+    "gestern",
+    "vor drei Wochen",
+    "hier",
+    "nous",
+    "next Monday",
+    "上周一",
+    "I PREFER tea",
+    "remind me",
+    "提醒我",
+    "in 3 days",
+    "3日前",
+    "hey, I'm Ana",
+    "我很爱茶",
+    "Always sIng",
+)
 KINDS = [phrase for kind in phrases.STATEMENT_KINDS for phrase in kind.phrases]
 SIEVES = [
     (Sieve(patterns, flags), [re.compile(each, flags) for each in patterns], change)
@@ -37,7 +54,11 @@ def test_every_pattern_that_matches_passes_the_sieve(text: str) -> None:
 def test_a_pattern_is_known_by_the_longest_words_that_it_must_have() -> None:
     assert signs(r"\bmy (?:employer|boss) is") == {"\bmy employer is", "\bmy boss is"}
     assert signs(r"my \w+ (?:employer|boss)") == {" employer", " boss"}
-    assert signs(r"I(?:['’]m| am)\b(?! not) glad", re.IGNORECASE) == {"i'm\b glad", "i’m\b glad", "i am\b glad"}
+    assert signs(r"I(?:['’]m| am)\b(?! not) glad", re.IGNORECASE) == {
+        "i'm\b glad",
+        "i’m\b glad",
+        "i am\b glad",
+    }
     assert signs(r"(?:please )?call me\b", re.IGNORECASE) == {"call me\b"}
     assert signs(r"\b(?:decid\w+|must)\b") == {"\bdecid", "\bmust\b"}
     assert signs(r"\w+ed|x") == {"ed", "x"}
@@ -47,7 +68,12 @@ def test_a_pattern_is_known_by_the_longest_words_that_it_must_have() -> None:
 
 def test_a_word_that_must_stand_whole_is_not_looked_for_within_others() -> None:
     sieve = Sieve([r"\b(?:ago|we)\b", r"\bplan\w*"])
-    assert [sieve.candidates(text) for text in ("a wagon went", "we", "Planning", "a plot")] == [(), (0,), (1,), ()]
+    assert [sieve.candidates(text) for text in ("a wagon went", "we", "Planning", "a plot")] == [
+        (),
+        (0,),
+        (1,),
+        (),
+    ]
 
 
 def test_a_text_that_was_looked_at_before_a_sieve_was_made_passes_it_all_the_same() -> None:
@@ -56,5 +82,7 @@ def test_a_text_that_was_looked_at_before_a_sieve_was_made_passes_it_all_the_sam
 
 
 def test_most_patterns_are_not_tried_on_a_text_that_lacks_their_words() -> None:
-    sieve = Sieve([phrase for kind in phrases.STATEMENT_KINDS for phrase in kind.phrases], re.IGNORECASE)
+    sieve = Sieve(
+        [phrase for kind in phrases.STATEMENT_KINDS for phrase in kind.phrases], re.IGNORECASE
+    )
     assert len(sieve.candidates("We discussed the quarterly budget with marketing.")) <= 4

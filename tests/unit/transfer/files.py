@@ -1,4 +1,6 @@
-"""Exports and imports as their callers make them, and files that somebody has changed in between."""
+"""Exports and imports as their callers make them, and files that somebody has changed in
+between.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,7 +27,9 @@ def exported(service: Service, call: Client, path: str = MAKE_EXPORT) -> str:
     return text
 
 
-def imported(service: Service, call: Client, text: str, path: str = "/v1/users/sarah/import") -> dict[str, int]:
+def imported(
+    service: Service, call: Client, text: str, path: str = "/v1/users/sarah/import"
+) -> dict[str, int]:
     answer = call("POST", path, {"data": text})
     assert answer.status == 202, answer.text
     service.drain()

@@ -1,4 +1,6 @@
-"""What is removed goes from the exports that were made before, however the two meet; the receipt counts them."""
+"""What is removed goes from the exports that were made before, however the two meet; the receipt
+counts them.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,16 +30,22 @@ def call(service: Service) -> Client:
 
 def memory_of(call: Client) -> str:
     found = call("GET", "/v1/users/sarah/memories").json["memories"]
-    return str(next(each["id"] for each in found if SECRET in each["content"] and each["type"] == "fact"))
+    return str(
+        next(each["id"] for each in found if SECRET in each["content"] and each["type"] == "fact")
+    )
 
 
 REMOVALS: dict[str, Removing] = {
     "redaction": lambda call: call("PATCH", f"{MESSAGES}/1", {"content": "[redacted]"}),
     "withdrawal": lambda call: call("DELETE", MESSAGES, query={"from": "1"}),
     "session": lambda call: call("DELETE", "/v1/sessions/s"),
-    "session, memories kept": lambda call: call("DELETE", "/v1/sessions/s", query={"keep_memories": "true"}),
+    "session, memories kept": lambda call: call(
+        "DELETE", "/v1/sessions/s", query={"keep_memories": "true"}
+    ),
     "sessions": lambda call: call("POST", "/v1/sessions/forget", {"user_id": "sarah"}),
-    "forget": lambda call: call("POST", "/v1/users/sarah/memories/forget", {"filter": {"types": ["fact"]}}),
+    "forget": lambda call: call(
+        "POST", "/v1/users/sarah/memories/forget", {"filter": {"types": ["fact"]}}
+    ),
     "erasure": lambda call: call("DELETE", "/v1/users/sarah"),
     "memory": lambda call: call("DELETE", f"/v1/users/sarah/memories/{memory_of(call)}"),
     "tool": lambda call: call(
@@ -58,11 +66,21 @@ def lived(service: Service, call: Client, user: str = "sarah", session: str = "s
     call.save(f"The pin is {SECRET}.", user=user)
     path = f"/v1/users/{user}"
     call("PUT", f"{path}/preferences/pin", {"value": SECRET})
-    entities = [{"id": name, "type": "Company", "name": f"{name} {SECRET}"} for name in ("acme", "bolt")]
+    entities = [
+        {"id": name, "type": "Company", "name": f"{name} {SECRET}"} for name in ("acme", "bolt")
+    ]
     assert call("POST", f"{path}/graph/entities", {"entities": entities}).status == 201
-    works = {"id": "works", "type": "WORKS_AT", "from": user, "to": "bolt", "properties": {"pin": SECRET}}
+    works = {
+        "id": "works",
+        "type": "WORKS_AT",
+        "from": user,
+        "to": "bolt",
+        "properties": {"pin": SECRET},
+    }
     assert call("POST", f"{path}/graph/relationships", {"relationships": [works]}).status == 201
-    assert call("POST", f"{path}/vectors", {"vectors": [{"id": "v", "values": [1, 2]}]}).status == 200
+    assert (
+        call("POST", f"{path}/vectors", {"vectors": [{"id": "v", "values": [1, 2]}]}).status == 200
+    )
     service.drain()
 
 
@@ -95,10 +113,15 @@ def test_the_receipts_count_the_exports(service: Service, call: Client) -> None:
             exported(service, call, path)
         job = REMOVALS[removal](call).json["job_id"]
         service.drain()
-        assert call("GET", f"/v1/jobs/{job}").json["receipt"]["exports"] == {"state": "done", "count": 3}
+        assert call("GET", f"/v1/jobs/{job}").json["receipt"]["exports"] == {
+            "state": "done",
+            "count": 3,
+        }
 
 
-def test_exports_of_others_stay_and_so_does_what_was_forgotten_in_vain(service: Service, call: Client) -> None:
+def test_exports_of_others_stay_and_so_does_what_was_forgotten_in_vain(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     lived(service, call, "david", "d")
     other = service.client(tenant="other")
@@ -117,7 +140,9 @@ def test_exports_of_others_stay_and_so_does_what_was_forgotten_in_vain(service: 
     assert len(files(service)) == 2
 
 
-def test_a_session_whose_time_is_over_leaves_exports_as_they_are(service: Service, call: Client) -> None:
+def test_a_session_whose_time_is_over_leaves_exports_as_they_are(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     call("PATCH", "/v1/sessions/s", {"retention_days": 1})
     exported(service, call)
@@ -136,7 +161,9 @@ def test_a_deletion_that_ended_before_it_came_to_the_exports_is_completed_by_the
     lived(service, call)
     exported(service, call)
     path = f"/v1/users/sarah/memories/{memory_of(call)}"
-    again: Removing = (lambda call: call("DELETE", path)) if removal == "memory" else REMOVALS[removal]
+    again: Removing = (
+        (lambda call: call("DELETE", path)) if removal == "memory" else REMOVALS[removal]
+    )
 
     def no_bucket(step: str) -> None:
         if step.endswith("put blob"):
@@ -157,7 +184,11 @@ class Meeting:
         self.service = Service()
         self.call = self.service.client()
         self.path, self.removing = path, REMOVALS[removal]
-        self.call("POST", MESSAGES, {"user_id": "sarah", "messages": [{"role": "user", "content": "My pin is 4711."}]})
+        self.call(
+            "POST",
+            MESSAGES,
+            {"user_id": "sarah", "messages": [{"role": "user", "content": "My pin is 4711."}]},
+        )
         self.call.save(f"The pin is {SECRET}.")
         self.service.drain()
         self.job = self.call("POST", path).json["job_id"]
@@ -173,14 +204,16 @@ class Meeting:
         """Do the jobs of some kinds that wait, and those that follow from them."""
         done: set[str] = set()
         while waiting := [
-            job for job in self.service.all_jobs() if does(job.kind) and job.id not in done and not job.has_ended
+            job
+            for job in self.service.all_jobs()
+            if does(job.kind) and job.id not in done and not job.has_ended
         ]:
             done.add(waiting[0].id)
             self.service.handle(waiting[0])
 
     def at_moment(self, at: int, doing: Callable[[], None], meanwhile: Callable[[], None]) -> bool:
-        """Do something, and something else at one of its moments, counted from 0: before or after a write (of an
-        export: of a file), or before a page is read. Returns whether it has so many.
+        """Do something, and something else at one of its moments, counted from 0: before or after a
+        write (of an export: of a file), or before a page is read. Returns whether it has so many.
         """
         left = at
 
@@ -219,15 +252,27 @@ def _after(moment: Callable[[], None], page: Callable[..., Any]) -> Callable[...
     ],
 )
 @pytest.mark.parametrize("first", ["export", "removal"])
-@pytest.mark.parametrize("most", [1, export.MOST_BYTES])  # bytes: a page a file, or all of it one file
+@pytest.mark.parametrize(
+    "most", [1, export.MOST_BYTES]
+)  # bytes: a page a file, or all of it one file
 def test_at_whatever_moment_an_export_and_a_removal_meet_no_file_holds_what_is_removed(
-    monkeypatch: pytest.MonkeyPatch, *, removal: str, path: str, gone: list[str], first: str, most: int
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    removal: str,
+    path: str,
+    gone: list[str],
+    first: str,
+    most: int,
 ) -> None:
     monkeypatch.setattr(export, "MOST_BYTES", most)
     at = 0
     while True:
         meeting = Meeting(path, removal)
-        parts = (meeting.exporting, meeting.removed) if first == "export" else (meeting.removed, meeting.exporting)
+        parts = (
+            (meeting.exporting, meeting.removed)
+            if first == "export"
+            else (meeting.removed, meeting.exporting)
+        )
         if not meeting.at_moment(at, *parts):
             break
         meeting.exporting()
@@ -237,7 +282,9 @@ def test_at_whatever_moment_an_export_and_a_removal_meet_no_file_holds_what_is_r
         assert found["state"] == "done", (at, found)
         assert len(found["files"]) in (0, len(held))
         if found["files"]:
-            answer = meeting.service.client(tenant="other")("POST", "/v1/import", {"data": "".join(held)})
+            answer = meeting.service.client(tenant="other")(
+                "POST", "/v1/import", {"data": "".join(held)}
+            )
             assert answer.status == 202, (at, answer.text)
         at += 1
     assert at > 3
@@ -259,25 +306,36 @@ def test_an_export_during_whose_every_run_something_is_removed_fails_and_can_be_
     job = call("POST", "/v1/users/sarah/export").json["job_id"]
     service.drain()
     found = call("GET", f"/v1/jobs/{job}").json
-    assert (found["state"], found["error"], found["files"], files(service)) == ("failed", "overtaken", [], [])
+    assert (found["state"], found["error"], found["files"], files(service)) == (
+        "failed",
+        "overtaken",
+        [],
+        [],
+    )
     object.__setattr__(kind, "page", page)
     again = call("POST", f"/v1/jobs/{job}/retry").json["job_id"]
     service.drain()
     assert len(call("GET", f"/v1/jobs/{again}").json["files"]) == len(files(service)) == 1
 
 
-def test_an_export_that_loses_its_first_files_writes_all_of_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_that_loses_its_first_files_writes_all_of_them_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(export, "MOST_BYTES", 1)
     meeting = Meeting("/v1/users/sarah/export", "memory")
     for step in range(4):
         jobs = meeting.service.all_jobs()
-        meeting.service.handle(next(job for job in jobs if job.kind == "export" and job.step == step))
+        meeting.service.handle(
+            next(job for job in jobs if job.kind == "export" and job.step == step)
+        )
     assert len(files(meeting.service)) == 4
     meeting.removed()
     meeting.exporting()
     found = meeting.call("GET", f"/v1/jobs/{meeting.job}").json
     assert len(found["files"]) == found["result"]["files"] == len(files(meeting.service)) > 1
-    text = "".join((meeting.service.blobs.get(key) or b"").decode() for key in files(meeting.service))
+    text = "".join(
+        (meeting.service.blobs.get(key) or b"").decode() for key in files(meeting.service)
+    )
     assert "My pin" in text
     assert SECRET not in text
 
@@ -291,7 +349,9 @@ def test_an_export_of_several_files_whose_session_goes_in_between_is_begun_anew(
     call("PATCH", "/v1/sessions/s", {"retention_days": 1})
     job = call("POST", "/v1/users/sarah/export").json["job_id"]
     for step in range(4):
-        service.handle(next(each for each in service.all_jobs() if each.kind == "export" and each.step == step))
+        service.handle(
+            next(each for each in service.all_jobs() if each.kind == "export" and each.step == step)
+        )
     service.waiting.advance(2 * 24 * 3600)
     service.sweep_all()
     service.drain()

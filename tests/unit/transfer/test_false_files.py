@@ -1,4 +1,6 @@
-"""An import believes no count, weight or time of a file: it counts anew, and refuses what contradicts itself."""
+"""An import believes no count, weight or time of a file: it counts anew, and refuses what
+contradicts itself.
+"""
 
 import random
 from collections.abc import Callable
@@ -35,18 +37,29 @@ def folded(service: Service, call: Client) -> str:
     config = {"max_tokens": 400, "keep_recent_turns": 1, "extract": "manual"}
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "memory": config})
     for number in range(4):
-        turn = [{"role": "user", "content": f"{number} {LONG[:600]}"}, {"role": "assistant", "content": "I see."}]
+        turn = [
+            {"role": "user", "content": f"{number} {LONG[:600]}"},
+            {"role": "assistant", "content": "I see."},
+        ]
         assert call("POST", "/v1/sessions/s/messages", {"messages": turn}).status == 201
         service.drain()
     call.save("Likes tea.", {"type": "fact", "content": "Lives in Rome.", "topic_key": "city"})
-    call("POST", "/v1/users/sarah/vectors", {"vectors": [{"id": "v", "values": [1, 2]}, {"id": "w", "values": [1, 2]}]})
+    call(
+        "POST",
+        "/v1/users/sarah/vectors",
+        {"vectors": [{"id": "v", "values": [1, 2]}, {"id": "w", "values": [1, 2]}]},
+    )
     return exported(service, call)
 
 
 def test_tokens_of_a_file_are_counted_anew_and_the_context_keeps_its_budget(
     service: Service, call: Client, other: Client
 ) -> None:
-    call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "memory": {"max_tokens": 600}})
+    call(
+        "POST",
+        "/v1/sessions",
+        {"session_id": "s", "user_id": "sarah", "memory": {"max_tokens": 600}},
+    )
     for number in range(3):
         call.append("s", f"{number} {LONG}")
     before = exported(service, call)
@@ -55,12 +68,20 @@ def test_tokens_of_a_file_are_counted_anew_and_the_context_keeps_its_budget(
         for row in of_kind(rows, "message"):
             row["tokens"] = 1
         (session,) = of_kind(rows, "session")
-        session["head"] |= {"window_tokens": 3, "total_tokens": 3, "trigger": 0, "max_tokens": 10**6}
+        session["head"] |= {
+            "window_tokens": 3,
+            "total_tokens": 3,
+            "trigger": 0,
+            "max_tokens": 10**6,
+        }
 
     assert imported(service, other, changed(before, lie))["restored"] == 1
     context = other("GET", "/v1/sessions/s/context").json["tokens"]
     assert 0 < context["context"] <= context["budget"] == 600
-    assert other("GET", "/v1/sessions/s").json["window"] == call("GET", "/v1/sessions/s").json["window"]
+    assert (
+        other("GET", "/v1/sessions/s").json["window"]
+        == call("GET", "/v1/sessions/s").json["window"]
+    )
     assert exported(service, other) == before
 
 
@@ -78,7 +99,10 @@ def test_weights_of_summaries_and_system_messages_are_counted_anew_too(
             row["summary_tokens"] = 7
 
     imported(service, other, changed(before, lie))
-    assert other("GET", "/v1/sessions/s").json["window"] == call("GET", "/v1/sessions/s").json["window"]
+    assert (
+        other("GET", "/v1/sessions/s").json["window"]
+        == call("GET", "/v1/sessions/s").json["window"]
+    )
     head = service.sessions.open(Scope("other").session("s")).head
     assert head is not None
     assert head.raised < head.max_tokens
@@ -181,8 +205,18 @@ FUTURE = 1_767_225_600 + YEAR
         (each("record", metadata={str(number): number for number in range(65)}), "record"),
         (each("record", embedding="AAAA"), "record"),
         (each("record", agent="a/b"), "record"),
-        (each("record", topic_key="city", topic={"record": None, "order": [1000 * FUTURE, "", 0, 0, ""]}), "record"),
-        (each("record", topic_key="city", topic={"record": None, "order": [0, "", 0, 0, ""]}), "record"),
+        (
+            each(
+                "record",
+                topic_key="city",
+                topic={"record": None, "order": [1000 * FUTURE, "", 0, 0, ""]},
+            ),
+            "record",
+        ),
+        (
+            each("record", topic_key="city", topic={"record": None, "order": [0, "", 0, 0, ""]}),
+            "record",
+        ),
         (again("vector"), "vector"),
         (each("vector", values=[0, 0]), "vector"),
         (each("vector", values=[1e39, 0]), "vector"),
@@ -207,7 +241,12 @@ def test_a_session_is_kept_as_long_as_its_new_tenant_keeps_sessions(
 ) -> None:
     call.append("s", "Hello")
     other("PUT", "/v1/settings", {"retention_days": 3})
-    assert imported(service, other, changed(exported(service, call), head(retention=10 * YEAR)))["restored"] == 1
+    assert (
+        imported(service, other, changed(exported(service, call), head(retention=10 * YEAR)))[
+            "restored"
+        ]
+        == 1
+    )
     assert other("GET", "/v1/sessions/s").json["retention_days"] == 3
     call("PATCH", "/v1/sessions/s", {"retention_days": 90})
     again = service.client(tenant="third")
@@ -218,15 +257,30 @@ def test_a_session_is_kept_as_long_as_its_new_tenant_keeps_sessions(
 def test_a_memory_whose_time_is_over_is_counted_as_expired_and_not_as_restored(
     service: Service, call: Client, other: Client
 ) -> None:
-    call.save("Likes tea.", {"type": "fact", "content": "Likes ice.", "expires_at": "2026-02-01T00:00:00Z"})
+    call.save(
+        "Likes tea.",
+        {"type": "fact", "content": "Likes ice.", "expires_at": "2026-02-01T00:00:00Z"},
+    )
     before = exported(service, call)
     service.waiting.advance(40 * 24 * 3600)
-    assert imported(service, other, before) == {"restored": 1, "there": 0, "conflicts": 0, "expired": 1}
-    assert [each["content"] for each in other("GET", "/v1/users/sarah/memories").json["memories"]] == ["Likes tea."]
+    assert imported(service, other, before) == {
+        "restored": 1,
+        "there": 0,
+        "conflicts": 0,
+        "expired": 1,
+    }
+    assert [
+        each["content"] for each in other("GET", "/v1/users/sarah/memories").json["memories"]
+    ] == ["Likes tea."]
     other("PUT", "/v1/settings", {"memory_days": 30})
     third = service.client(tenant="third")
     third("PUT", "/v1/settings", {"memory_days": 30})
-    assert imported(service, third, before) == {"restored": 0, "there": 0, "conflicts": 0, "expired": 2}
+    assert imported(service, third, before) == {
+        "restored": 0,
+        "there": 0,
+        "conflicts": 0,
+        "expired": 2,
+    }
 
 
 def test_messages_that_no_extraction_had_come_to_are_extracted_after_an_import(
@@ -244,7 +298,9 @@ def test_messages_that_no_extraction_had_come_to_are_extracted_after_an_import(
     imported(service, other, text)
     other("POST", "/v1/sessions/s/extract", {})
     service.drain()
-    assert [each["content"] for each in other("GET", "/v1/users/sarah/memories").json["memories"]] == ["likes tea"]
+    assert [
+        each["content"] for each in other("GET", "/v1/users/sarah/memories").json["memories"]
+    ] == ["likes tea"]
 
 
 class Life:
@@ -255,8 +311,20 @@ class Life:
         self.said = 0
 
     def act(self) -> None:
-        acts = (self.talk, self.talk, self.talk, self.tools, self.clear, self.withdraw, self.redact, self.prune,
-                self.instruct, self.large, self.hand_over, self.wait)  # fmt: skip
+        acts = (
+            self.talk,
+            self.talk,
+            self.talk,
+            self.tools,
+            self.clear,
+            self.withdraw,
+            self.redact,
+            self.prune,
+            self.instruct,
+            self.large,
+            self.hand_over,
+            self.wait,
+        )
         self.chance.choice(acts)()
         if self.chance.random() < 0.8:
             self.service.drain()
@@ -271,8 +339,14 @@ class Life:
         self.append({"role": "user", "content": text}, {"role": "assistant", "content": "I see."})
 
     def tools(self) -> None:
-        called = {"id": f"c{self.said}", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
-        self.append({"role": "user", "content": "Look."}, {"role": "assistant", "tool_calls": [called]})
+        called = {
+            "id": f"c{self.said}",
+            "type": "function",
+            "function": {"name": "f", "arguments": '{"a": 1}'},
+        }
+        self.append(
+            {"role": "user", "content": "Look."}, {"role": "assistant", "tool_calls": [called]}
+        )
         if self.chance.random() < 0.7:
             self.append({"role": "tool", "tool_call_id": called["id"], "content": "42"})
 

@@ -1,4 +1,6 @@
-"""What is deleted and imported again is found again at once, although the index still remembers its removal."""
+"""What is deleted and imported again is found again at once, although the index still remembers its
+removal.
+"""
 
 from pathlib import Path
 
@@ -25,12 +27,18 @@ def call(service: Service) -> Client:
 
 def found(service: Service) -> set[str]:
     """The keys of what the index finds by words."""
-    return {hit.key for words in (SAID, SAVED) for hit in service.index.by_words(SARAH, words, k=10)}
+    return {
+        hit.key for words in (SAID, SAVED) for hit in service.index.by_words(SARAH, words, k=10)
+    }
 
 
 @pytest.mark.parametrize(
     "removal",
-    [("DELETE", "/v1/users/sarah"), ("DELETE", "/v1/sessions/monday"), ("POST", "/v1/users/sarah/memories/forget")],
+    [
+        ("DELETE", "/v1/users/sarah"),
+        ("DELETE", "/v1/sessions/monday"),
+        ("POST", "/v1/users/sarah/memories/forget"),
+    ],
 )
 def test_what_was_removed_and_imported_at_once_is_found_again(
     service: Service, call: Client, removal: tuple[str, str]
@@ -42,7 +50,10 @@ def test_what_was_removed_and_imported_at_once_is_found_again(
     assert len(before) == 3
     for _ in range(2):
         changes = tuple(service.changes())
-        assert call(*removal, {"filter": {"types": ["fact"]}} if removal[0] == "POST" else None).status == 202
+        assert (
+            call(*removal, {"filter": {"types": ["fact"]}} if removal[0] == "POST" else None).status
+            == 202
+        )
         service.drain()
         assert service.embed(changes) == ()
         assert found(service) < before

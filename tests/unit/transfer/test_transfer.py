@@ -1,4 +1,6 @@
-"""Export and import: nothing is lost, nothing is doubled, and what can't be taken is refused by its line."""
+"""Export and import: nothing is lost, nothing is doubled, and what can't be taken is refused by its
+line.
+"""
 
 import json
 import re
@@ -34,37 +36,78 @@ def lived(service: Service, call: Client, user: str = "sarah", *, session: str =
     """A user with a bit of everything."""
     said = [
         {"role": "system", "content": "You know HR."},
-        {"role": "user", "content": "fact[city]: Rome", "id": f"{session}-1", "metadata": {"b": 1, "a": "é"}},
+        {
+            "role": "user",
+            "content": "fact[city]: Rome",
+            "id": f"{session}-1",
+            "metadata": {"b": 1, "a": "é"},
+        },
         {
             "role": "assistant",
-            "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+            "tool_calls": [
+                {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            ],
         },
     ]
-    assert call("POST", f"/v1/sessions/{session}/messages", {"user_id": user, "messages": said}).status == 201
-    call("POST", f"/v1/sessions/{session}/messages", {"messages": [{"role": "user", "content": LARGE}]})
+    assert (
+        call("POST", f"/v1/sessions/{session}/messages", {"user_id": user, "messages": said}).status
+        == 201
+    )
+    call(
+        "POST",
+        f"/v1/sessions/{session}/messages",
+        {"messages": [{"role": "user", "content": LARGE}]},
+    )
     call("PATCH", f"/v1/sessions/{session}", {"metadata": {"channel": "chat"}})
     call("DELETE", f"/v1/sessions/{session}/messages")
     for city in ("Rome", "Paris", "Rome"):
         service.waiting.advance(60)
         call.save({"type": "fact", "content": f"Lives in {city}.", "topic_key": "city"}, user=user)
-    call.save({"type": "event", "content": "Ran 10 km.", "metadata": {"shoes": "red"}}, "Likes tea.", user=user)
+    call.save(
+        {"type": "event", "content": "Ran 10 km.", "metadata": {"shoes": "red"}},
+        "Likes tea.",
+        user=user,
+    )
     for space, size in (("photos", 3), ("notes", 2)):
-        given = [{"id": f"v{number}", "values": [0.1 * number] * size, "metadata": {"n": number}} for number in (1, 2)]
-        assert call("POST", f"/v1/users/{user}/vectors", {"namespace": space, "vectors": given}).status < 300
+        given = [
+            {"id": f"v{number}", "values": [0.1 * number] * size, "metadata": {"n": number}}
+            for number in (1, 2)
+        ]
+        assert (
+            call("POST", f"/v1/users/{user}/vectors", {"namespace": space, "vectors": given}).status
+            < 300
+        )
     graph = f"/v1/users/{user}/graph"
     for number in (120, 130):
         service.waiting.advance(60)
-        entity = {"id": "acme", "type": "Company", "name": "Acme", "properties": {"employees": number}}
+        entity = {
+            "id": "acme",
+            "type": "Company",
+            "name": "Acme",
+            "properties": {"employees": number},
+        }
         assert call("POST", f"{graph}/entities", {"entities": [entity]}).status == 201
-    relationship = {"type": "WORKS_AT", "from": user, "to": "acme", "single": True, "source": {"session_id": session}}
+    relationship = {
+        "type": "WORKS_AT",
+        "from": user,
+        "to": "acme",
+        "single": True,
+        "source": {"session_id": session},
+    }
     assert call("POST", f"{graph}/relationships", {"relationships": [relationship]}).status == 201
     call("PUT", f"/v1/users/{user}/preferences/theme", {"value": {"dark": True}})
-    call("POST", f"/v1/sessions/{session}/messages", {"messages": [{"role": "user", "content": "fact[pet]: a cat"}]})
+    call(
+        "POST",
+        f"/v1/sessions/{session}/messages",
+        {"messages": [{"role": "user", "content": "fact[pet]: a cat"}]},
+    )
     call("POST", f"/v1/sessions/{session}/end")
     service.drain()
 
 
-def test_export_erase_import_export_is_the_same_byte_for_byte(service: Service, call: Client) -> None:
+def test_export_erase_import_export_is_the_same_byte_for_byte(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     lived(service, call, session="tuesday")
     before = exported(service, call)
@@ -78,10 +121,14 @@ def test_export_erase_import_export_is_the_same_byte_for_byte(service: Service, 
     assert _shown(call) == shown
     kinds = [json.loads(line)["kind"] for line in before.splitlines()]
     assert kinds[:3] == ["export", "user", "session"]
-    assert {"progress", "compaction", "message", "record", "namespace", "vector", "end"} <= set(kinds)
+    assert {"progress", "compaction", "message", "record", "namespace", "vector", "end"} <= set(
+        kinds
+    )
 
 
-def test_what_was_imported_is_erased_and_imported_again_as_often_as_wanted(service: Service, call: Client) -> None:
+def test_what_was_imported_is_erased_and_imported_again_as_often_as_wanted(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     before = exported(service, call)
     for _ in range(3):
@@ -93,25 +140,45 @@ def test_what_was_imported_is_erased_and_imported_again_as_often_as_wanted(servi
         more = {"messages": [{"role": "user", "content": "fact[tea]: I like tea."}]}
         last = call("POST", "/v1/sessions/monday/messages", more).json["messages"][0]["seq"]
         ended = call("POST", "/v1/sessions/monday/end").json["job_id"]
-        withdrawn = call("DELETE", "/v1/sessions/monday/messages", query={"from": str(last)}).json["job_id"]
+        withdrawn = call("DELETE", "/v1/sessions/monday/messages", query={"from": str(last)}).json[
+            "job_id"
+        ]
         service.drain()
-        assert [call("GET", f"/v1/jobs/{each}").json["state"] for each in (ended, withdrawn)] == ["done", "done"]
+        assert [call("GET", f"/v1/jobs/{each}").json["state"] for each in (ended, withdrawn)] == [
+            "done",
+            "done",
+        ]
 
 
 def _shown(call: Client) -> list[Any]:
     """What a caller sees of Sarah: histories, contexts, memories with all versions."""
-    paths = [f"/v1/sessions/{name}{rest}" for name in ("monday", "tuesday") for rest in ("/messages", "/compactions")]
+    paths = [
+        f"/v1/sessions/{name}{rest}"
+        for name in ("monday", "tuesday")
+        for rest in ("/messages", "/compactions")
+    ]
     memories = call("GET", "/v1/users/sarah/memories").json["memories"]
-    versions = [call("GET", f"/v1/users/sarah/memories/{each['id']}/history").json for each in memories]
-    return [*(call("GET", path).json for path in paths), [_plain(one) for one in memories], versions]
+    versions = [
+        call("GET", f"/v1/users/sarah/memories/{each['id']}/history").json for each in memories
+    ]
+    return [
+        *(call("GET", path).json for path in paths),
+        [_plain(one) for one in memories],
+        versions,
+    ]
 
 
 def _plain(memory: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in memory.items() if name not in ("access_count", "last_accessed_at", "decay")}
+    return {
+        name: value
+        for name, value in memory.items()
+        if name not in ("access_count", "last_accessed_at", "decay")
+    }
 
 
 @pytest.mark.parametrize(
-    ("limits", "code", "there"), [({"memories": 3}, "memory_limit", (1, 3)), ({"sessions": 1}, "session_limit", (1, 0))]
+    ("limits", "code", "there"),
+    [({"memories": 3}, "memory_limit", (1, 3)), ({"sessions": 1}, "session_limit", (1, 0))],
 )
 def test_an_import_ends_where_a_limit_is_reached_and_goes_on_when_it_is_raised(
     service: Service, call: Client, limits: dict[str, int], code: str, there: tuple[int, int]
@@ -150,7 +217,9 @@ def counted(text: str) -> Counter[str]:
     return Counter(json.loads(line)["kind"] for line in text.splitlines())
 
 
-def test_an_import_twice_makes_no_doubles_and_life_goes_on_behind_it(service: Service, call: Client) -> None:
+def test_an_import_twice_makes_no_doubles_and_life_goes_on_behind_it(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     text = exported(service, call)
     counts = imported(service, call, text)
@@ -167,7 +236,9 @@ def test_an_import_twice_makes_no_doubles_and_life_goes_on_behind_it(service: Se
     assert history[-1]["content"] == "Are you still there?"
 
 
-def test_another_tenant_gets_the_same_ids_and_another_user_may_be_named(service: Service, call: Client) -> None:
+def test_another_tenant_gets_the_same_ids_and_another_user_may_be_named(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     text = exported(service, call)
     other = service.client(tenant="other")
@@ -176,19 +247,29 @@ def test_another_tenant_gets_the_same_ids_and_another_user_may_be_named(service:
     assert other("GET", "/v1/users/sarah").json["memories"]["total"] == 0
 
 
-def test_the_whole_tenant_is_exported_and_imported_by_its_admin(service: Service, call: Client) -> None:
+def test_the_whole_tenant_is_exported_and_imported_by_its_admin(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     lived(service, call, "david", session="david-1")
     text = exported(service, call, "/v1/export")
-    assert [json.loads(line)["user_id"] for line in text.splitlines() if '"kind":"user"' in line] == ["david", "sarah"]
+    assert [
+        json.loads(line)["user_id"] for line in text.splitlines() if '"kind":"user"' in line
+    ] == ["david", "sarah"]
     other = service.client(tenant="other")
     imported(service, other, text, "/v1/import")
     assert exported(service, other, "/v1/export") == text
     writer = service.client(scopes="read write")
-    assert writer("POST", "/v1/export").status == writer("POST", "/v1/import", {"data": text}).status == 403
+    assert (
+        writer("POST", "/v1/export").status
+        == writer("POST", "/v1/import", {"data": text}).status
+        == 403
+    )
 
 
-def test_an_export_can_be_imported_by_its_job_and_goes_with_its_user(service: Service, call: Client) -> None:
+def test_an_export_can_be_imported_by_its_job_and_goes_with_its_user(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     job = call("POST", MAKE_EXPORT).json["job_id"]
     service.drain()
@@ -196,14 +277,18 @@ def test_an_export_can_be_imported_by_its_job_and_goes_with_its_user(service: Se
     service.drain()
     assert call("GET", f"/v1/jobs/{again.json['job_id']}").json["result"]["restored"] == 0
     for path in ("/v1/users/david/import", "/v1/import"):
-        assert call("POST", path, {"data": {"export_job_id": job}}).json["code"] == "export_not_found"
+        assert (
+            call("POST", path, {"data": {"export_job_id": job}}).json["code"] == "export_not_found"
+        )
     call("DELETE", "/v1/users/sarah")
     service.drain()
     assert not list(service.blobs.keys("exports/acme/user/"))
     assert call("GET", f"/v1/jobs/{job}").json["files"] == []
 
 
-def test_a_session_that_lives_on_in_its_place_is_a_conflict_and_stays(service: Service, call: Client) -> None:
+def test_a_session_that_lives_on_in_its_place_is_a_conflict_and_stays(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     text = exported(service, call)
     other = service.client(tenant="other")
@@ -214,7 +299,9 @@ def test_a_session_that_lives_on_in_its_place_is_a_conflict_and_stays(service: S
 
 
 def test_writes_that_go_on_are_not_half_in_the_file(service: Service, call: Client) -> None:
-    """Between the pages of an export a session grows: the file has it as it was when its first line was written."""
+    """Between the pages of an export a session grows: the file has it as it was when its first line
+    was written.
+    """
     for number in range(5):
         call.append("monday", *(f"{number}.{each}" for each in range(50)))
     job = service.job(call("POST", MAKE_EXPORT).json["job_id"])
@@ -230,7 +317,9 @@ def test_writes_that_go_on_are_not_half_in_the_file(service: Service, call: Clie
 
     object.__setattr__(kind, "page", growing)
     service.handle(job)
-    text = b"".join(service.blobs.get(key) or b"" for key in service.blobs.keys("exports/")).decode()
+    text = b"".join(
+        service.blobs.get(key) or b"" for key in service.blobs.keys("exports/")
+    ).decode()
     rows = [json.loads(line) for line in text.splitlines()]
     head = next(row["head"] for row in rows if row["kind"] == "session")
     assert (
@@ -253,7 +342,12 @@ def _lines(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
         (_lines(lambda lines: [*lines[:4], *lines[5:]]), None),
         (_lines(lambda lines: [*lines[:3], lines[3][:-5], *lines[4:]]), 4),
         (_lines(lambda lines: lines[1:]), 1),
-        (_lines(lambda lines: ['{"kind":"export","format":"palimpsest","version":2}', *lines[1:]]), 1),
+        (
+            _lines(
+                lambda lines: ['{"kind":"export","format":"palimpsest","version":2}', *lines[1:]]
+            ),
+            1,
+        ),
         (_lines(lambda lines: [*lines[:2], '{"kind":"memory","memory":"x"}', *lines[2:]]), 3),
         (_lines(lambda lines: [*lines[:2], '{"kind":"message","session_id":"x"}', *lines[2:]]), 3),
         (_lines(lambda lines: [line.replace('"tokens":', '"token":') for line in lines]), None),
@@ -271,13 +365,27 @@ def _lines(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
         (lambda text: text.replace('"content":"one"', '"tool_calls":5'), None),
         (lambda text: text.replace('"role":"user"', '"role":"tool"'), None),
         (lambda text: re.sub('"created_at":"[^"]+"', '"created_at":"today"', text), None),
-        (lambda text: re.sub('"updated_at":[0-9]+', '"updated_at":1000000000000000000', text), None),
+        (
+            lambda text: re.sub('"updated_at":[0-9]+', '"updated_at":1000000000000000000', text),
+            None,
+        ),
         (lambda text: re.sub('"id":"mem_', '"id":"../mem_', text), None),
         (lambda text: re.sub('"content":"Likes tea."', '"content":""', text), None),
-        (lambda text: text.replace('"content":"Likes tea."', '"content":"' + "x" * 5_000 + '"'), None),
+        (
+            lambda text: text.replace('"content":"Likes tea."', '"content":"' + "x" * 5_000 + '"'),
+            None,
+        ),
         (lambda text: text.replace('"content":"Likes tea."', '"content":"x","importance":7'), None),
-        (lambda text: text.replace('"content":"Likes tea."', '"content":"x","data":"' + "x" * 400_000 + '"'), None),
-        (lambda text: re.sub('"valid_from":[0-9]+', '"valid_from":1000000000000000000', text), None),
+        (
+            lambda text: text.replace(
+                '"content":"Likes tea."', '"content":"x","data":"' + "x" * 400_000 + '"'
+            ),
+            None,
+        ),
+        (
+            lambda text: re.sub('"valid_from":[0-9]+', '"valid_from":1000000000000000000', text),
+            None,
+        ),
         (lambda text: re.sub('"expires_at":[0-9]+', '"expires_at":1000000000000000', text), None),
         (lambda text: text.replace('"topic_key":"city"', '"topic":5,"topic_key":"city"'), None),
         (lambda text: re.sub('"order":[^]]+', '"order":[1', text), None),
@@ -307,7 +415,9 @@ def test_a_damaged_or_foreign_file_is_refused_by_its_line_and_nothing_is_written
     assert other("GET", "/v1/users").json["users"] == []
 
 
-def sent(call: Client, text: str, *, size: int, path: str = "/v1/users/sarah/import") -> dict[str, Any]:
+def sent(
+    call: Client, text: str, *, size: int, path: str = "/v1/users/sarah/import"
+) -> dict[str, Any]:
     """Send the text in parts, the last one first, and begin their import."""
     parts = [text[start : start + size] for start in range(0, len(text), size)]
     for number, part in reversed(list(enumerate(parts))):
@@ -333,7 +443,9 @@ def test_what_no_request_holds_is_imported_in_parts_into_another_tenant(
     assert not list(service.blobs.keys("imports/"))
 
 
-def test_a_tenants_parts_are_imported_too_and_are_nobody_elses(service: Service, call: Client) -> None:
+def test_a_tenants_parts_are_imported_too_and_are_nobody_elses(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     text = exported(service, call, "/v1/export")
     other = service.client(tenant="other")
@@ -355,19 +467,28 @@ def test_a_damaged_line_of_the_parts_fails_the_job_that_names_it_and_nothing_is_
     job = sent(other, "".join(lines), size=1_000)["job_id"]
     service.drain()
     found = other("GET", f"/v1/jobs/{job}").json
-    assert (found["state"], found["error"], found["result"]) == ("failed", "invalid_import", {"line": 8})
+    assert (found["state"], found["error"], found["result"]) == (
+        "failed",
+        "invalid_import",
+        {"line": 8},
+    )
     assert other("GET", "/v1/users").json["users"] == []
     assert not list(service.blobs.keys("imports/"))
 
 
-def test_a_part_that_is_missing_or_another_text_in_its_place_is_refused(service: Service, call: Client) -> None:
+def test_a_part_that_is_missing_or_another_text_in_its_place_is_refused(
+    service: Service, call: Client
+) -> None:
     path = "/v1/users/sarah/import"
     assert call("PUT", f"{path}/u/1", {"data": "x"}).status == 200
     assert "Part 0 was not sent" in call("POST", path, {"data": {"upload_id": "u"}}).json["detail"]
     assert call("PUT", f"{path}/u/1", {"data": "y"}).json["code"] == "invalid_import"
     assert call("PUT", f"{path}/a%20b/0", {"data": "x"}).status == 400
     assert call("PUT", f"{path}/u/0", {"data": ""}).status == 422
-    assert [call("PUT", f"{path}/u/{part}", {"data": "x"}).status for part in (-1, 10_000)] == [422, 422]
+    assert [call("PUT", f"{path}/u/{part}", {"data": "x"}).status for part in (-1, 10_000)] == [
+        422,
+        422,
+    ]
 
 
 def test_erasing_the_user_removes_what_was_sent_of_them(service: Service, call: Client) -> None:
@@ -415,7 +536,9 @@ def test_an_import_that_is_under_way_brings_nothing_of_an_erased_user_back(
     call("DELETE", "/v1/users/sarah")
     service.drain()
     path = "/v1/users/sarah/import"
-    begun = call("POST", path, {"data": text}).json if way == "text" else sent(call, text, size=5_000)
+    begun = (
+        call("POST", path, {"data": text}).json if way == "text" else sent(call, text, size=5_000)
+    )
     call("DELETE", "/v1/users/sarah")
     service.drain()
     job = call("GET", f"/v1/jobs/{begun['job_id']}").json
@@ -426,12 +549,18 @@ def test_an_import_that_is_under_way_brings_nothing_of_an_erased_user_back(
     assert imported(service, call, text)["restored"] > 0
 
 
-def test_a_tenants_import_that_is_under_way_passes_over_a_user_who_is_erased(service: Service, call: Client) -> None:
+def test_a_tenants_import_that_is_under_way_passes_over_a_user_who_is_erased(
+    service: Service, call: Client
+) -> None:
     for user in ("david", "sarah"):
         lived(service, call, user, session=f"{user}-1")
         call("DELETE", f"/v1/users/{user}")
         service.drain()
-        call("POST", f"/v1/users/{user}/memories", {"memories": [{"type": "fact", "content": "Came back."}]})
+        call(
+            "POST",
+            f"/v1/users/{user}/memories",
+            {"memories": [{"type": "fact", "content": "Came back."}]},
+        )
     text = exported(service, call, "/v1/export")
     begun = call("POST", "/v1/import", {"data": text}).json
     service.time.advance(1)
@@ -445,7 +574,9 @@ def test_a_tenants_import_that_is_under_way_passes_over_a_user_who_is_erased(ser
     assert imported(service, call, text, "/v1/import")["restored"] == 1
 
 
-def test_what_an_import_that_failed_had_been_sent_goes_with_its_user(service: Service, call: Client) -> None:
+def test_what_an_import_that_failed_had_been_sent_goes_with_its_user(
+    service: Service, call: Client
+) -> None:
     call.save("Likes tea.", "Likes coffee.")
     text = exported(service, call)
     other = service.client(tenant="other")
@@ -459,7 +590,9 @@ def test_what_an_import_that_failed_had_been_sent_goes_with_its_user(service: Se
     assert not list(service.blobs.keys("imports/other/"))
 
 
-def test_an_import_while_the_old_data_is_being_removed_waits_for_it(service: Service, call: Client) -> None:
+def test_an_import_while_the_old_data_is_being_removed_waits_for_it(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     text = exported(service, call)
     call("DELETE", "/v1/users/sarah")
@@ -474,7 +607,9 @@ def test_an_import_while_the_old_data_is_being_removed_waits_for_it(service: Ser
     assert exported(service, call) == text
 
 
-def test_an_import_goes_on_once_another_attempt_has_removed_the_old_data(service: Service, call: Client) -> None:
+def test_an_import_goes_on_once_another_attempt_has_removed_the_old_data(
+    service: Service, call: Client
+) -> None:
     lived(service, call)
     text = exported(service, call)
     for session in call("GET", "/v1/sessions", query={"user_id": "sarah"}).json["sessions"]:
@@ -487,21 +622,41 @@ def test_an_import_goes_on_once_another_attempt_has_removed_the_old_data(service
     service.drain()
     call("POST", "/v1/users/sarah/import", {"data": text})
     service.drain()
-    (restoring,) = [job for job in service.all_jobs() if job.kind == "import" and job.parent is None]
+    (restoring,) = [
+        job for job in service.all_jobs() if job.kind == "import" and job.parent is None
+    ]
     assert restoring.state == "done"
 
 
 def test_mem0s_export_becomes_facts_once(service: Service, call: Client) -> None:
     given = {
         "results": [
-            {"id": "m1", "memory": "Likes hiking.", "created_at": "2025-03-01T10:00:00-07:00", "metadata": {"x": 1}},
-            {"id": "m2", "memory": "Lives in Lisbon.", "created_at": "2025-04-01T10:00:00", "categories": ["home"]},
+            {
+                "id": "m1",
+                "memory": "Likes hiking.",
+                "created_at": "2025-03-01T10:00:00-07:00",
+                "metadata": {"x": 1},
+            },
+            {
+                "id": "m2",
+                "memory": "Lives in Lisbon.",
+                "created_at": "2025-04-01T10:00:00",
+                "categories": ["home"],
+            },
         ]
     }
     body = {"format": "mem0", "data": given}
-    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {"restored": 2, "there": 0, "conflicts": 0}
+    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {
+        "restored": 2,
+        "there": 0,
+        "conflicts": 0,
+    }
     again = {"format": "mem0", "data": json.dumps(given["results"])}
-    assert call("POST", "/v1/users/sarah/import", again).json["result"] == {"restored": 0, "there": 2, "conflicts": 0}
+    assert call("POST", "/v1/users/sarah/import", again).json["result"] == {
+        "restored": 0,
+        "there": 2,
+        "conflicts": 0,
+    }
     found = call("GET", "/v1/users/sarah/memories").json["memories"]
     assert {each["content"]: each["valid_from"][:10] for each in found} == {
         "Likes hiking.": "2025-03-01", "Lives in Lisbon.": "2025-04-01",
@@ -510,15 +665,37 @@ def test_mem0s_export_becomes_facts_once(service: Service, call: Client) -> None
 
 def test_agentcores_events_become_sessions_once(service: Service, call: Client) -> None:
     def event(number: int, *said: tuple[str, str], session: str = "s1") -> dict[str, Any]:
-        payload = [{"conversational": {"content": {"text": text}, "role": role}} for role, text in said]
+        payload = [
+            {"conversational": {"content": {"text": text}, "role": role}} for role, text in said
+        ]
         name = f"000000{number}#abc"
-        return {"memoryId": "m", "actorId": "a", "sessionId": session, "eventId": name,
-                "eventTimestamp": f"2025-05-01T10:0{number}:00Z", "payload": [*payload, {"blob": {}}]}  # fmt: skip
+        return {
+            "memoryId": "m",
+            "actorId": "a",
+            "sessionId": session,
+            "eventId": name,
+            "eventTimestamp": f"2025-05-01T10:0{number}:00Z",
+            "payload": [*payload, {"blob": {}}],
+        }
 
-    events = [event(2, ("USER", "fact: likes tea")), event(1, ("USER", "Hi"), ("ASSISTANT", "Hello"), ("TOOL", "42"))]
-    body = {"format": "agentcore", "data": {"events": [*events, event(3, ("USER", "x"), session="s2")]}}
-    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {"restored": 2, "there": 0, "conflicts": 0}
-    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {"restored": 0, "there": 2, "conflicts": 0}
+    events = [
+        event(2, ("USER", "fact: likes tea")),
+        event(1, ("USER", "Hi"), ("ASSISTANT", "Hello"), ("TOOL", "42")),
+    ]
+    body = {
+        "format": "agentcore",
+        "data": {"events": [*events, event(3, ("USER", "x"), session="s2")]},
+    }
+    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {
+        "restored": 2,
+        "there": 0,
+        "conflicts": 0,
+    }
+    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {
+        "restored": 0,
+        "there": 2,
+        "conflicts": 0,
+    }
     rows = call("GET", "/v1/sessions/s1/messages").json["messages"]
     assert [(row["role"], row["content"]) for row in rows] == [
         ("user", "Hi"), ("assistant", "Hello"), ("assistant", "42"), ("user", "fact: likes tea"),
@@ -565,11 +742,15 @@ def test_what_is_no_such_export_is_refused_and_nothing_is_written(
         {"topic_key": "x"},
     ],
 )
-def test_an_import_of_no_entity_is_refused(service: Service, call: Client, change: dict[str, Any]) -> None:
+def test_an_import_of_no_entity_is_refused(
+    service: Service, call: Client, change: dict[str, Any]
+) -> None:
     entity = {"id": "acme", "type": "Company", "name": "Acme"}
     call("POST", "/v1/users/sarah/graph/entities", {"entities": [entity]})
     rows = [json.loads(line) for line in exported(service, call).splitlines()]
-    text = "".join(json.dumps(row | change if row["kind"] == "record" else row) + "\n" for row in rows)
+    text = "".join(
+        json.dumps(row | change if row["kind"] == "record" else row) + "\n" for row in rows
+    )
     refused = call("POST", "/v1/users/sarah/import", {"data": text})
     assert (refused.status, refused.json["code"]) == (422, "invalid_import")
 
@@ -585,7 +766,9 @@ def test_an_imported_graph_is_walked_through_as_before(service: Service, call: C
     assert call("GET", "/v1/users/sarah/graph/entities/sarah/neighbors").json == before
 
 
-def test_an_imported_fact_still_knows_what_was_drawn_from_it(service: Service, call: Client) -> None:
+def test_an_imported_fact_still_knows_what_was_drawn_from_it(
+    service: Service, call: Client
+) -> None:
     service.extractor = PatternExtractor()
     service.wire_workers()
     service.waiting.work = service.drain

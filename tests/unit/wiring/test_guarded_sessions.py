@@ -1,4 +1,6 @@
-"""No function behind the front door reads sessions without the guard against those of erased users."""
+"""No function behind the front door reads sessions without the guard against those of erased
+users.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from palimpsest.wiring.sessions import Stores
 
 
 def stores_within(thing: Any) -> Iterator[type]:
-    """The kind of each store of sessions that can be reached from there, not looking behind a guard."""
+    """The kind of each store of sessions that can be reached from there, not looking behind a
+    guard.
+    """
     seen: set[int] = set()
     waiting = [thing]
     while waiting:
@@ -57,7 +61,11 @@ def test_every_use_case_of_a_function_behind_the_front_door_has_the_guarded_stor
     service: InProcess, function: str
 ) -> None:
     app = getattr(service, function)
-    found = {name: set(stores_within(getattr(app, name))) for name in dir(app) if not name.startswith("_")}
+    found = {
+        name: set(stores_within(getattr(app, name)))
+        for name in dir(app)
+        if not name.startswith("_")
+    }
     with_sessions = {name for name, stores in found.items() if stores}
     assert {"context", "prune", "manage"} < with_sessions
     assert all(found[name] == {EpochGuard} for name in with_sessions), found
@@ -65,7 +73,9 @@ def test_every_use_case_of_a_function_behind_the_front_door_has_the_guarded_stor
 
 def test_a_use_case_without_the_guard_would_be_seen() -> None:
     bare: Any = object()
-    assert set(stores_within(Append(InMemorySessions(), bare, bare, bare, bare))) == {InMemorySessions}
+    assert set(stores_within(Append(InMemorySessions(), bare, bare, bare, bare))) == {
+        InMemorySessions
+    }
 
 
 def test_stores_guard_whatever_they_are_made_of_once() -> None:

@@ -18,9 +18,17 @@ from tests.doubles.meanings import Meanings
 from tests.unit.talk import memory_after_talk
 
 MARKETING = {
-    "type": "fact", "content": "Sarah works in the Marketing team.", "messages": [1], "quote": "I work in Marketing",
-    "topic": "team", "subject": "Sarah", "keywords": ["Marketing"], "queries": [], "importance": 0.8, "confidence": 1.0,
-}  # fmt: skip
+    "type": "fact",
+    "content": "Sarah works in the Marketing team.",
+    "messages": [1],
+    "quote": "I work in Marketing",
+    "topic": "team",
+    "subject": "Sarah",
+    "keywords": ["Marketing"],
+    "queries": [],
+    "importance": 0.8,
+    "confidence": 1.0,
+}
 
 
 @dataclass
@@ -31,14 +39,22 @@ class Writes:
     failure: Exception | None = None
     asked: list[str] = field(default_factory=list)
 
-    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+    def complete(
+        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
+    ) -> Completion:
         self.asked.append(text)
         if self.failure is not None:
             raise self.failure
         return Completion(self.text, "writer", Usage(model_calls=1))
 
     def complete_json(
-        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+        self,
+        *,
+        instructions: str,
+        text: str,
+        schema: Schema,
+        max_tokens: int,
+        model: str | None = None,
     ) -> Completion:
         self.asked.append(text)
         if self.failure is not None:
@@ -63,7 +79,10 @@ def test_a_model_says_what_is_remembered() -> None:
     memory.append("friday", "Hello!")
     memory.end("monday")
     (item,) = memory.context("friday").memory.of("extractive")
-    assert (item.text, item.source.quote) == ("Sarah works in the Marketing team.", "I work in Marketing")
+    assert (item.text, item.source.quote) == (
+        "Sarah works in the Marketing team.",
+        "I work in Marketing",
+    )
 
 
 def test_work_that_a_model_failed_at_is_done_by_a_later_call() -> None:

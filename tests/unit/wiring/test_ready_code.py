@@ -54,7 +54,9 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(script: str, *arguments: Path) -> str:
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     command: list[str | Path] = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout  # noqa: S603 - ours
+    return subprocess.run(  # noqa: S603
+        command, check=True, capture_output=True, text=True, env=environment
+    ).stdout  # noqa: RUF100, S603
 
 
 def test_the_methods_of_a_known_dataclass_are_not_compiled(code: Path, tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What two functions can do is built twice: `AgentMemory` over deployed tables meets both, so they must not differ."""
+"""What two functions can do is built twice: `AgentMemory` over deployed tables meets both, so they
+must not differ.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,15 @@ ENVIRONMENT = {
     "EMBEDDING_DIMENSION": str(SPACE.dimension),
 }
 BY_DESIGN = {"append.setup", "context.blocks.extractive.chat"}
-"""`sessions` answers every turn and asks no model; it embeds through another function. An ingest sets up no session."""
+"""`sessions` answers every turn and asks no model; it embeds through another function. An ingest
+sets up no session.
+"""
 
 
 @pytest.fixture
-def deployed(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[sessions.SessionsApp, memories.MemoriesApp]]:
+def deployed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[tuple[sessions.SessionsApp, memories.MemoriesApp]]:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(OneTable, "warm", lambda _: None)  # no table is reached
@@ -56,7 +62,9 @@ def differences(one: Any, other: Any, name: str) -> Iterator[str]:
         yield name
     elif is_dataclass(one):
         for field in fields(one):
-            yield from differences(getattr(one, field.name), getattr(other, field.name), f"{name}.{field.name}")
+            yield from differences(
+                getattr(one, field.name), getattr(other, field.name), f"{name}.{field.name}"
+            )
     elif isinstance(one, (str, int, tuple, type(None))):
         if one != other:
             yield name
@@ -74,12 +82,19 @@ def test_what_sessions_and_memories_both_do_is_wired_alike(
     deployed: tuple[sessions.SessionsApp, memories.MemoriesApp],
 ) -> None:
     of_sessions, of_memories = deployed
-    both = {field.name for field in fields(of_sessions)} & {field.name for field in fields(of_memories)}
+    both = {field.name for field in fields(of_sessions)} & {
+        field.name for field in fields(of_memories)
+    }
     assert {"context", "export", "manage", "prune", "read_job", "report"} <= both
     inner: list[tuple[str, Any, Any]] = [("append", of_sessions.append, of_memories.ingest.append)]
     inner += [("extract", of_sessions.extract, of_memories.ingest.request)]
-    pairs = [(name, getattr(of_sessions, name), getattr(of_memories, name)) for name in sorted(both - {"stores"})]
-    found = {each for name, one, other in (*pairs, *inner) for each in differences(one, other, name)}
+    pairs = [
+        (name, getattr(of_sessions, name), getattr(of_memories, name))
+        for name in sorted(both - {"stores"})
+    ]
+    found = {
+        each for name, one, other in (*pairs, *inner) for each in differences(one, other, name)
+    }
     assert found == BY_DESIGN
 
 

@@ -46,7 +46,9 @@ def test_a_file_is_the_search_index_of_one_machine(tmp_path: Path) -> None:
     assert (tmp_path / "index.sqlite").is_file()
 
 
-@pytest.mark.parametrize("url", ["https://search-example.us-east-1.es.amazonaws.com", "http://127.0.0.1:9200"])
+@pytest.mark.parametrize(
+    "url", ["https://search-example.us-east-1.es.amazonaws.com", "http://127.0.0.1:9200"]
+)
 def test_an_address_is_a_cluster(url: str) -> None:
     index = engines.search_index(search_settings(SEARCH_URL=url, **OPENAI))
     assert isinstance(index, OpenSearchIndex)
@@ -63,7 +65,11 @@ def test_without_an_address_nothing_is_indexed_and_no_question_is_answered() -> 
     part = OwnedIndex(index, UserScope("acme", "sarah"))
     index.prepare()
     assert (part.write([Gone("mem_1", 1)]), index.indexes()) == ((), ())
-    questions = (lambda: part.by_words("Lisbon", k=1), lambda: part.by_vector([1.0], k=1), part.count)
+    questions = (
+        lambda: part.by_words("Lisbon", k=1),
+        lambda: part.by_vector([1.0], k=1),
+        part.count,
+    )
     for ask in questions:
         with pytest.raises(Unavailable):
             ask()
@@ -77,7 +83,9 @@ def test_functions_that_share_no_disk_refuse_a_file(stage: str) -> None:
         search_settings(STAGE=stage, SEARCH_URL="file:///tmp/index.sqlite")
 
 
-@pytest.mark.parametrize("url", ["index.sqlite", "file:index.sqlite", "ftp://127.0.0.1", "https://"])
+@pytest.mark.parametrize(
+    "url", ["index.sqlite", "file:index.sqlite", "ftp://127.0.0.1", "https://"]
+)
 def test_what_is_no_address_stops_the_start(url: str) -> None:
     with pytest.raises(RuntimeError, match="SEARCH_URL"):
         search_settings(SEARCH_URL=url)

@@ -1,4 +1,6 @@
-"""The edge of the function behind the embed queue: a batch at once, and which messages come again when."""
+"""The edge of the function behind the embed queue: a batch at once, and which messages come again
+when.
+"""
 
 import json
 from collections.abc import Collection, Sequence
@@ -45,9 +47,17 @@ class Index:
 
 
 def message(number: int, body: str, *, receives: int) -> dict[str, Any]:
-    sample: dict[str, Any] = json.loads((ROOT / "events/embed/changes.json").read_text())["Records"][0]
+    sample: dict[str, Any] = json.loads((ROOT / "events/embed/changes.json").read_text())[
+        "Records"
+    ][0]
     attributes = {**sample["attributes"], "ApproximateReceiveCount": str(receives)}
-    return {**sample, "messageId": f"m{number}", "receiptHandle": f"r{number}", "attributes": attributes, "body": body}
+    return {
+        **sample,
+        "messageId": f"m{number}",
+        "receiptHandle": f"r{number}",
+        "attributes": attributes,
+        "body": body,
+    }
 
 
 def body_of(change: Changed) -> str:
@@ -73,7 +83,10 @@ def test_only_what_failed_comes_again_after_a_pause() -> None:
 
 
 def test_a_change_that_two_messages_name_comes_again_with_both() -> None:
-    assert Index(failing=[RECORD]).receive(body_of(RECORD), body_of(MESSAGE), body_of(RECORD)) == ["m0", "m2"]
+    assert Index(failing=[RECORD]).receive(body_of(RECORD), body_of(MESSAGE), body_of(RECORD)) == [
+        "m0",
+        "m2",
+    ]
 
 
 def test_where_nothing_can_be_indexed_everything_comes_again() -> None:
@@ -93,7 +106,9 @@ def test_where_nothing_can_be_indexed_everything_comes_again() -> None:
         '{"tenant": ["acme"], "user": "sarah", "record_id": "mem_1"}',
     ],
 )  # fmt: skip
-def test_a_message_that_names_nothing_goes_to_the_dead_letters_and_holds_nobody_up(body: str) -> None:
+def test_a_message_that_names_nothing_goes_to_the_dead_letters_and_holds_nobody_up(
+    body: str,
+) -> None:
     index = Index()
     assert index.receive(body_of(RECORD), body or " ") == ["m1"]
     assert (index.asked, index.hidden) == ([[RECORD]], {"r1": 0})

@@ -1,4 +1,6 @@
-"""What the streams show becomes queue messages that hold names alone; what can't be read is set aside."""
+"""What the streams show becomes queue messages that hold names alone; what can't be read is set
+aside.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ MESSAGE = {"type": "message", "body": TEXT}
 RECORD = {"type": "record", "index_state": "pending", "body": TEXT}
 
 
-def shown(owner: str, name: str, *, new: dict[str, str] | None = None, old: dict[str, str] | None = None) -> Any:
+def shown(
+    owner: str, name: str, *, new: dict[str, str] | None = None, old: dict[str, str] | None = None
+) -> Any:
     """A stream record: what became of one item."""
     key = {"pk": {"S": owner}, "sk": {"S": name}}
     images = {"NewImage": new, "OldImage": old}
@@ -48,7 +52,9 @@ def test_a_new_job_is_sent_on_by_its_name(kind: JobKind) -> None:
     assert (queues.changes, queues.parked) == ([], [])
 
 
-@pytest.mark.parametrize("images", [{"new": MESSAGE}, {"old": MESSAGE}], ids=["appended", "removed"])
+@pytest.mark.parametrize(
+    "images", [{"new": MESSAGE}, {"old": MESSAGE}], ids=["appended", "removed"]
+)
 def test_a_message_that_came_or_went_is_named_for_the_index(images: Any) -> None:
     queues = dispatched(shown("acme#onboarding-7", "m#000000000012", **images))
     assert queues.changes == [MessageChanged("acme", "onboarding-7", 12)]
@@ -56,7 +62,9 @@ def test_a_message_that_came_or_went_is_named_for_the_index(images: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "images", [{"new": RECORD}, {"old": RECORD, "new": RECORD}, {"old": RECORD}], ids=["written", "changed", "removed"]
+    "images",
+    [{"new": RECORD}, {"old": RECORD, "new": RECORD}, {"old": RECORD}],
+    ids=["written", "changed", "removed"],
 )
 def test_a_record_that_was_written_or_removed_is_named_for_the_index(images: Any) -> None:
     queues = dispatched(shown("acme#sarah", "r#mem_1", **images))
@@ -83,7 +91,9 @@ def test_a_record_that_was_written_or_removed_is_named_for_the_index(images: Any
         ("acme#sarah", "head", {}),
     ],
 )
-def test_what_makes_no_sense_is_parked_by_its_keys_alone(owner: str, name: str, image: dict[str, str]) -> None:
+def test_what_makes_no_sense_is_parked_by_its_keys_alone(
+    owner: str, name: str, image: dict[str, str]
+) -> None:
     queues = dispatched(shown(owner, name, new={**image, "body": TEXT}))
     assert (queues.sent, queues.changes) == ([], [])
     (parked,) = queues.parked
@@ -99,14 +109,20 @@ def test_a_job_that_was_only_moved_on_starts_nothing() -> None:
 def test_queues_that_are_down_are_said_so_that_the_stream_comes_again() -> None:
     queues = InMemoryQueues()
     queues.is_down = True
-    for record in (shown("acme#s", "m#000000000001", new=MESSAGE), shown("acme#sarah", "head", new={"type": "head"})):
+    for record in (
+        shown("acme#s", "m#000000000001", new=MESSAGE),
+        shown("acme#sarah", "head", new={"type": "head"}),
+    ):
         with pytest.raises(Unavailable):
             Dispatch(queues, stream_record, queues, InMemoryUsages(State()))(record)
     assert queues.changes == []
 
 
 def pointer(record: str | None) -> dict[str, str]:
-    return {"type": "pointer", "body": json.dumps({"record": record, "order": [1, "s", 1, 0, "mem_1"]})}
+    return {
+        "type": "pointer",
+        "body": json.dumps({"record": record, "order": [1, "s", 1, 0, "mem_1"]}),
+    }
 
 
 def job(state: str) -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""What was lost on the way from a table to a worker is sent again; what is under way or has ended is left alone."""
+"""What was lost on the way from a table to a worker is sent again; what is under way or has ended
+is left alone.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import Any
 import pytest
 from palimpsest.clock import seconds
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.job import LEASE_SECONDS, MOST_LOST, OVERDUE_SECONDS, STUCK, UNHEARD_SECONDS, Job
+from palimpsest.jobs.job import (
+    LEASE_SECONDS,
+    MOST_LOST,
+    OVERDUE_SECONDS,
+    STUCK,
+    UNHEARD_SECONDS,
+    Job,
+)
 from palimpsest.jobs.ports import JobNotice, RecordChanged
 from palimpsest.jobs.steps import Wait
 from palimpsest.wiring.workers import wire_sweep
@@ -49,7 +58,9 @@ def erase(service: ConversationService) -> Job:
 
 @pytest.fixture
 def service() -> ConversationService:
-    return ConversationService(max_tokens=400, keep_recent_turns=2, extract="manual", long_term=True)
+    return ConversationService(
+        max_tokens=400, keep_recent_turns=2, extract="manual", long_term=True
+    )
 
 
 @pytest.mark.parametrize("cause", [fold, extract, delete, erase])
@@ -71,7 +82,9 @@ def test_a_job_whose_message_was_lost_is_armed_again_within_two_minutes_and_take
     assert list(service.sent_again) == []
 
 
-def test_what_one_store_does_not_answer_for_keeps_nothing_else_waiting(service: ConversationService) -> None:
+def test_what_one_store_does_not_answer_for_keeps_nothing_else_waiting(
+    service: ConversationService,
+) -> None:
     for session in map(str, range(9)):
         service.append("hello", session=session)
         service.app.manage.delete(service.session(session))
@@ -89,7 +102,9 @@ def test_what_one_store_does_not_answer_for_keeps_nothing_else_waiting(service: 
     assert sum(job.attempt == 1 for job in service.all_jobs() if job.kind == "delete") == 9
 
 
-def test_what_waits_in_a_long_queue_is_sent_again_ever_more_rarely(service: ConversationService) -> None:
+def test_what_waits_in_a_long_queue_is_sent_again_ever_more_rarely(
+    service: ConversationService,
+) -> None:
     fold(service)
     for _ in range(OVERDUE_SECONDS // MINUTE - 1):
         service.time.advance(MINUTE)
@@ -121,7 +136,9 @@ def test_the_job_of_a_killed_worker_is_done_within_three_minutes_and_takes_effec
 
 
 @pytest.mark.parametrize("step", ["before commit", "after commit"])
-def test_a_worker_killed_at_its_commit_leaves_one_summary(service: ConversationService, step: str) -> None:
+def test_a_worker_killed_at_its_commit_leaves_one_summary(
+    service: ConversationService, step: str
+) -> None:
     job = fold(service)
     service.delivered = len(service.outbox)
     with service.killed_at(step):
@@ -167,7 +184,9 @@ def test_a_job_that_ends_every_worker_is_sent_again_a_few_times_and_then_begun_a
     assert (service.job(job.id).state, service.job(job.id).error) == ("failed", STUCK)
 
 
-def test_a_job_whose_message_waits_after_a_failure_is_not_sent_again_before(service: ConversationService) -> None:
+def test_a_job_whose_message_waits_after_a_failure_is_not_sent_again_before(
+    service: ConversationService,
+) -> None:
     job = fold(service)
     service.jobs.start(job.begun(now=seconds_of(service)))
     Wait(service.jobs, service.clock)(JobNotice(job.tenant, job.id, job.kind), seconds=300)
@@ -236,8 +255,16 @@ def test_a_memory_whose_change_was_lost_on_its_way_to_the_index_is_sent_again_wi
 def test_where_nothing_is_indexed_no_memory_waits_for_it() -> None:
     service = MemoryService()
     record = service.say("works at A").record
-    within: dict[str, Any] = {"sessions": service.sessions, "jobs": service.jobs, "memories": service.memories}
-    background: dict[str, Any] = {"expiries": service.expiries, "tenants": service.tenants, "clock": service.clock}
+    within: dict[str, Any] = {
+        "sessions": service.sessions,
+        "jobs": service.jobs,
+        "memories": service.memories,
+    }
+    background: dict[str, Any] = {
+        "expiries": service.expiries,
+        "tenants": service.tenants,
+        "clock": service.clock,
+    }
     _, sweep = wire_sweep(
         **within,
         **background,

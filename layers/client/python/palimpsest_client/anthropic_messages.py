@@ -12,7 +12,9 @@ Block = Mapping[str, Any]
 
 
 def chats_of(messages: Iterable[Any], *, system: Any = None) -> list[Message]:
-    """The chat messages that a request holds. A message with results of tools is one chat message for each of them."""
+    """The chat messages that a request holds. A message with results of tools is one chat message
+    for each of them.
+    """
     chats: list[Message] = []
     if text := _text(_blocks(system)):
         chats.append({"role": "system", "content": text})
@@ -53,7 +55,9 @@ def reply_of_events(events: Iterable[Mapping[str, Any]]) -> Message:
                 block["text"] += delta["text"]
             elif delta["type"] == "input_json_delta":
                 block["written"] += delta["partial_json"]
-    return reply_of({"content": [whole for _, each in sorted(blocks.items()) if (whole := _whole(each))]})
+    return reply_of(
+        {"content": [whole for _, each in sorted(blocks.items()) if (whole := _whole(each))]}
+    )
 
 
 def _whole(block: dict[str, Any]) -> dict[str, Any] | None:
@@ -79,7 +83,10 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
         return []
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [dict(each) if isinstance(each, Mapping) else each.model_dump(exclude_none=True) for each in content]
+    return [
+        dict(each) if isinstance(each, Mapping) else each.model_dump(exclude_none=True)
+        for each in content
+    ]
 
 
 def _text(blocks: Iterable[Block]) -> str:
@@ -87,16 +94,25 @@ def _text(blocks: Iterable[Block]) -> str:
 
 
 def _result(block: Block) -> Message:
-    text = "\n".join(part.get("text") or f"[{part['type']}]" for part in _blocks(block.get("content")))
+    text = "\n".join(
+        part.get("text") or f"[{part['type']}]" for part in _blocks(block.get("content"))
+    )
     return {"role": "tool", "tool_call_id": block["tool_use_id"], "content": text}
 
 
 def _part(block: Block) -> dict[str, Any]:
     """A part of a user's message; images and PDF files as the chat API has them."""
     source = block.get("source") or {}
-    held = f"data:{source.get('media_type')};base64,{source.get('data')}" if source.get("type") == "base64" else None
+    held = (
+        f"data:{source.get('media_type')};base64,{source.get('data')}"
+        if source.get("type") == "base64"
+        else None
+    )
     if block["type"] == "image" and (url := held or source.get("url")):
         return {"type": "image_url", "image_url": {"url": url}}
     if block["type"] == "document" and held:
-        return {"type": "file", "file": {"filename": block.get("title") or "document.pdf", "file_data": held}}
+        return {
+            "type": "file",
+            "file": {"filename": block.get("title") or "document.pdf", "file_data": held},
+        }
     return {"type": "text", "text": block.get("text") or f"[{block['type']}]"}

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
 from functools import wraps
 from os import PathLike
 from types import TracebackType
@@ -17,7 +25,14 @@ from palimpsest_client.connection import LOST, TIMEOUT, Content, Endpoint, find,
 from palimpsest_client.exchange import conversations, lines_of, write_whole
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
-from palimpsest_client.said import OnText, Said, is_stream, message_of, read_async_stream, read_stream
+from palimpsest_client.said import (
+    OnText,
+    Said,
+    is_stream,
+    message_of,
+    read_async_stream,
+    read_stream,
+)
 from palimpsest_client.sessions import SessionCalls, Turn, id_for
 from palimpsest_client.tenants import TenantCalls
 from palimpsest_client.users import UserCalls
@@ -67,7 +82,9 @@ class AsyncConnection:
                 yield row
 
     async def _client(self) -> httpx2.AsyncClient:
-        """The HTTP client of this event loop. The end of the loop closes it, and another loop gets another client."""
+        """The HTTP client of this event loop. The end of the loop closes it, and another loop gets
+        another client.
+        """
         if self._http.is_closed and not self._is_closed:
             self._http, self._open = httpx2.AsyncClient(**self._options), None
         if self._open is None:
@@ -81,7 +98,9 @@ class AsyncConnection:
 
 
 async def _until_the_loop_ends(http: httpx2.AsyncClient) -> AsyncGenerator[None]:
-    """Closes the client where nobody else does: an event loop ends its generators while sockets can still be closed."""
+    """Closes the client where nobody else does: an event loop ends its generators while sockets can
+    still be closed.
+    """
     try:
         yield
     finally:
@@ -114,13 +133,19 @@ def begun(
 
     @wraps(calls)
     async def method(self: AsyncOver, /, *args: P.args, **kwargs: P.kwargs) -> AsyncJob:
-        return AsyncJob(self._connection, await self._connection.run(calls(self._calls, *args, **kwargs)))
+        return AsyncJob(
+            self._connection, await self._connection.run(calls(self._calls, *args, **kwargs))
+        )
 
     return method
 
 
-def rows(calls: Callable[Concatenate[Calls, P], Listing[R]]) -> Callable[Concatenate[AsyncOver, P], AsyncIterator[R]]:
-    """The method that returns an iterator over a list, which asks for each page when it comes to it."""
+def rows(
+    calls: Callable[Concatenate[Calls, P], Listing[R]],
+) -> Callable[Concatenate[AsyncOver, P], AsyncIterator[R]]:
+    """The method that returns an iterator over a list, which asks for each page when it comes to
+    it.
+    """
 
     @wraps(calls)
     def method(self: AsyncOver, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
@@ -159,10 +184,13 @@ class AsyncUser(AsyncOver):
         self.id = user_id
 
     def session(self, name: str, **options: Any) -> AsyncSession:
-        """The user's session of this name, under an id of its own (`id_for`), with the options of `Palimpsest.session`.
+        """The user's session of this name, under an id of its own (`id_for`), with the options of
+        `Palimpsest.session`.
         Raises `InvalidId`.
         """
-        return AsyncSession(self._connection, SessionCalls(id_for(self.id, name), user=self.id, **options))
+        return AsyncSession(
+            self._connection, SessionCalls(id_for(self.id, name), user=self.id, **options)
+        )
 
     read = value(UserCalls.read)
     recall = value(UserCalls.recall)
@@ -207,26 +235,35 @@ class AsyncUser(AsyncOver):
     query_graph = value(UserCalls.query_graph)
 
     async def exported(self) -> AsyncIterator[dict[str, Any]]:
-        """Everything of the user, a row at a time, as the service exports it: with ids and all versions, ready to be
-        imported. Raises `JobFailed`, `JobNotEnded`.
+        """Everything of the user, a row at a time, as the service exports it: with ids and all
+        versions, ready to be imported. Raises `JobFailed`, `JobNotEnded`.
         """
         job = await (await self.begin_export(wait=LONGEST_WAIT)).wait()
         for file in job.files:
-            for row in await anyio.to_thread.run_sync(lambda address: list(lines_of([address])), file):
+            for row in await anyio.to_thread.run_sync(
+                lambda address: list(lines_of([address])), file
+            ):
                 yield row
 
     async def export(self, path: str | PathLike[str]) -> int:
-        """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that are."""
+        """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that
+        are.
+        """
         rows = [row async for row in self.exported()]
         return await anyio.to_thread.run_sync(write_whole, path, rows)
 
     async def ingest(
-        self, source: str | PathLike[str] | Sequence[Said], *, session: str | None = None, progress: bool = False
+        self,
+        source: str | PathLike[str] | Sequence[Said],
+        *,
+        session: str | None = None,
+        progress: bool = False,
     ) -> list[AsyncJob]:
-        """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return the jobs that
-        extract memories from them. `progress` shows on standard error how far it is.
+        """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return
+        the jobs that extract memories from them. `progress` shows on standard error how far it is.
 
-        What has been taken in already is not stored again: the same call again continues one that was cut off.
+        What has been taken in already is not stored again: the same call again continues one that
+        was cut off.
         """
         shown = Counted(conversations(source, session), wanted=progress)
         return [await self.ingest_one(messages, session=name) for name, messages in shown]
@@ -263,9 +300,10 @@ class AsyncSession(AsyncOver):
     async def answer(
         self, *replies: Said, on_text: OnText | None = None, key: str | None = None, **options: Any
     ) -> Turn:
-        """Store the model's reply (what an SDK returned, a message, a text, or a stream of either) and return the next
-        turn. Calls of our tools that are in it are run and stored with it; results of the program's own tools are given
-        as messages of the role `tool`. `on_text` is called with each piece of a stream.
+        """Store the model's reply (what an SDK returned, a message, a text, or a stream of either)
+        and return the next turn. Calls of our tools that are in it are run and stored with it;
+        results of the program's own tools are given as messages of the role `tool`. `on_text` is
+        called with each piece of a stream.
         """
         messages = [
             await read_async_stream(each, on_text) if isinstance(each, AsyncIterable)
@@ -277,9 +315,13 @@ class AsyncSession(AsyncOver):
 
 
 class AsyncPalimpsest(AsyncOver):
-    """The service, for programs with an event loop. It finds address and key by itself (`connection.find`)."""
+    """The service, for programs with an event loop. It finds address and key by itself
+    (`connection.find`).
+    """
 
-    def __init__(self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT
+    ) -> None:
         where = find(url, api_key)
         self.url = where.url
         super().__init__(AsyncConnection(where, timeout=timeout), TenantCalls())
@@ -312,11 +354,13 @@ class AsyncPalimpsest(AsyncOver):
         memory: Mapping[str, Any] | None = None,
         tools: bool = True,
     ) -> AsyncSession:
-        """A session by its id, which is the tenant's: no two users have the same. Its first append begins it for
-        `user`; `memory` is then its configuration. With `tools` its turns offer our tools to the model.
+        """A session by its id, which is the tenant's: no two users have the same. Its first append
+        begins it for `user`; `memory` is then its configuration. With `tools` its turns offer our
+        tools to the model.
         """
         return AsyncSession(
-            self._connection, SessionCalls(session_id, user=user, agent=agent, memory=memory, tools=tools)
+            self._connection,
+            SessionCalls(session_id, user=user, agent=agent, memory=memory, tools=tools),
         )
 
     async def close(self) -> None:
@@ -326,6 +370,9 @@ class AsyncPalimpsest(AsyncOver):
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()

@@ -84,7 +84,9 @@ def value(calls: Callable[Concatenate[Calls, P], Steps[R]]) -> Callable[Concaten
     return method
 
 
-def begun(calls: Callable[Concatenate[Calls, P], Steps[Any]]) -> Callable[Concatenate[Over, P], Job]:
+def begun(
+    calls: Callable[Concatenate[Calls, P], Steps[Any]],
+) -> Callable[Concatenate[Over, P], Job]:
     """The method that makes a call and returns the job which that began."""
 
     @wraps(calls)
@@ -94,8 +96,12 @@ def begun(calls: Callable[Concatenate[Calls, P], Steps[Any]]) -> Callable[Concat
     return method
 
 
-def rows(calls: Callable[Concatenate[Calls, P], Listing[R]]) -> Callable[Concatenate[Over, P], Iterator[R]]:
-    """The method that returns an iterator over a list, which asks for each page when it comes to it."""
+def rows(
+    calls: Callable[Concatenate[Calls, P], Listing[R]],
+) -> Callable[Concatenate[Over, P], Iterator[R]]:
+    """The method that returns an iterator over a list, which asks for each page when it comes to
+    it.
+    """
 
     @wraps(calls)
     def method(self: Over, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
@@ -134,10 +140,13 @@ class User(Over):
         self.id = user_id
 
     def session(self, name: str, **options: Any) -> Session:
-        """The user's session of this name, under an id of its own (`id_for`), with the options of `Palimpsest.session`.
+        """The user's session of this name, under an id of its own (`id_for`), with the options of
+        `Palimpsest.session`.
         Raises `InvalidId`.
         """
-        return Session(self._connection, SessionCalls(id_for(self.id, name), user=self.id, **options))
+        return Session(
+            self._connection, SessionCalls(id_for(self.id, name), user=self.id, **options)
+        )
 
     read = value(UserCalls.read)
     recall = value(UserCalls.recall)
@@ -182,22 +191,29 @@ class User(Over):
     query_graph = value(UserCalls.query_graph)
 
     def exported(self) -> Iterator[dict[str, Any]]:
-        """Everything of the user, a row at a time, as the service exports it: with ids and all versions, ready to be
-        imported. Raises `JobFailed`, `JobNotEnded`.
+        """Everything of the user, a row at a time, as the service exports it: with ids and all
+        versions, ready to be imported. Raises `JobFailed`, `JobNotEnded`.
         """
         yield from lines_of(self.begin_export(wait=LONGEST_WAIT).wait().files)
 
     def export(self, path: str | PathLike[str]) -> int:
-        """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that are."""
+        """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that
+        are.
+        """
         return write_whole(path, self.exported())
 
     def ingest(
-        self, source: str | PathLike[str] | Sequence[Said], *, session: str | None = None, progress: bool = False
+        self,
+        source: str | PathLike[str] | Sequence[Said],
+        *,
+        session: str | None = None,
+        progress: bool = False,
     ) -> list[Job]:
-        """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return the jobs that
-        extract memories from them. `progress` shows on standard error how far it is.
+        """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return
+        the jobs that extract memories from them. `progress` shows on standard error how far it is.
 
-        What has been taken in already is not stored again: the same call again continues one that was cut off.
+        What has been taken in already is not stored again: the same call again continues one that
+        was cut off.
         """
         shown = Counted(conversations(source, session), wanted=progress)
         return [self.ingest_one(messages, session=name) for name, messages in shown]
@@ -231,21 +247,29 @@ class Session(Over):
     end = begun(SessionCalls.end)
     delete = begun(SessionCalls.delete)
 
-    def answer(self, *replies: Said, on_text: OnText | None = None, key: str | None = None, **options: Any) -> Turn:
-        """Store the model's reply (what an SDK returned, a message, a text, or a stream of either) and return the next
-        turn. Calls of our tools that are in it are run and stored with it; results of the program's own tools are given
-        as messages of the role `tool`. `on_text` is called with each piece of a stream.
+    def answer(
+        self, *replies: Said, on_text: OnText | None = None, key: str | None = None, **options: Any
+    ) -> Turn:
+        """Store the model's reply (what an SDK returned, a message, a text, or a stream of either)
+        and return the next turn. Calls of our tools that are in it are run and stored with it;
+        results of the program's own tools are given as messages of the role `tool`. `on_text` is
+        called with each piece of a stream.
         """
         messages = [
-            read_stream(each, on_text) if is_stream(each) else message_of(each, role="assistant") for each in replies
+            read_stream(each, on_text) if is_stream(each) else message_of(each, role="assistant")
+            for each in replies
         ]
         return self._connection.run(self._calls.answered(messages, key=key, **options))
 
 
 class Palimpsest(Over):
-    """The service, for programs that wait. It finds address and key by itself (`connection.find`)."""
+    """The service, for programs that wait. It finds address and key by itself
+    (`connection.find`).
+    """
 
-    def __init__(self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT
+    ) -> None:
         where = find(url, api_key)
         self.url = where.url
         super().__init__(Connection(where, timeout=timeout), TenantCalls())
@@ -278,10 +302,14 @@ class Palimpsest(Over):
         memory: Mapping[str, Any] | None = None,
         tools: bool = True,
     ) -> Session:
-        """A session by its id, which is the tenant's: no two users have the same. Its first append begins it for
-        `user`; `memory` is then its configuration. With `tools` its turns offer our tools to the model.
+        """A session by its id, which is the tenant's: no two users have the same. Its first append
+        begins it for `user`; `memory` is then its configuration. With `tools` its turns offer our
+        tools to the model.
         """
-        return Session(self._connection, SessionCalls(session_id, user=user, agent=agent, memory=memory, tools=tools))
+        return Session(
+            self._connection,
+            SessionCalls(session_id, user=user, agent=agent, memory=memory, tools=tools),
+        )
 
     def close(self) -> None:
         self._connection.close()
@@ -290,6 +318,9 @@ class Palimpsest(Over):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()

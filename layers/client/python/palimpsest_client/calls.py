@@ -1,7 +1,8 @@
-"""One call of the service as steps that wait for nothing: what is to be sent, and what to make of the answer.
+"""One call of the service as steps that wait for nothing: what is to be sent, and what to make of
+the answer.
 
-A step is a `Send` or a `Pause`. Whoever carries the steps out, blocking or not, gives back a `Sent` for each `Send`; so
-retries, keys and answers are written once, for both clients.
+A step is a `Send` or a `Pause`. Whoever carries the steps out, blocking or not, gives back a `Sent`
+for each `Send`; so retries, keys and answers are written once, for both clients.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ Steps = Generator[Send | Pause, Any, T]
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Row]):
-    """A list that the service gives page by page, under `name`; `limit` is the most rows in all, None: all."""
+    """A list that the service gives page by page, under `name`; `limit` is the most rows in all,
+    None: all.
+    """
 
     path: tuple[str | int, ...]
     name: str
@@ -77,9 +80,13 @@ class Listing(Generic[Row]):
     limit: int | None = None
 
     def page(self, cursor: str | None, seen: int) -> Steps[tuple[list[Row], str | None]]:
-        """The rows of the next page, and where the one after it begins, None at the end; `seen` rows came before."""
+        """The rows of the next page, and where the one after it begins, None at the end; `seen`
+        rows came before.
+        """
         wanted = LARGEST_PAGE if self.limit is None else min(LARGEST_PAGE, self.limit - seen)
-        found = yield from call("GET", *self.path, query={**self.query, "limit": wanted, "cursor": cursor})
+        found = yield from call(
+            "GET", *self.path, query={**self.query, "limit": wanted, "cursor": cursor}
+        )
         rows, following = found[self.name], found["next_cursor"]
         if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
             raise TypeError("The rows of a page are objects.")
@@ -100,7 +107,9 @@ class Pages(Generic[Row]):
         self.has_more = True
 
     def next(self) -> Steps[list[Row]]:
-        """The rows of the next page. Raises `NotTheService` where the list goes round, or on and on without a row."""
+        """The rows of the next page. Raises `NotTheService` where the list goes round, or on and on
+        without a row.
+        """
         rows, following = yield from self._listing.page(self._cursor, self._seen)
         if rows:
             self._seen, self._empty, self._since = self._seen + len(rows), 0, monotonic()
@@ -115,8 +124,8 @@ class Pages(Generic[Row]):
 
 
 def advanced(steps: Steps[Any], sent: Sent | None) -> Send | Pause:
-    """The next step, after what came of the last one. Raises `NotTheService` if the answer has another shape than the
-    service's, and whatever the call raises.
+    """The next step, after what came of the last one. Raises `NotTheService` if the answer has
+    another shape than the service's, and whatever the call raises.
     """
     try:
         return steps.send(sent)
@@ -133,14 +142,15 @@ def call(
     query: Mapping[str, Any] | None = None,
     key: str | None = None,
 ) -> Steps[Any]:
-    """Call `/v1/{path}`, and return what the answer holds. Parameters that are None are left out, and so are fields,
-    but of a PATCH or PUT: there null says something.
+    """Call `/v1/{path}`, and return what the answer holds. Parameters that are None are left out,
+    and so are fields, but of a PATCH or PUT: there null says something.
 
-    A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent again: it makes nothing
-    twice. What is refused as too busy, or is lost, is sent again after a growing pause, or the one that the service
-    asks for, until `TRIES` or `PATIENCE` are used up. Raises `Problem`, `ConnectionLost`, or
-    `NotTheService` if something else answers. Raises `InvalidId`, before anything is sent, if a part of the path isn't
-    an id. A gateway decodes paths, and would read another path.
+    A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent
+    again: it makes nothing twice. What is refused as too busy, or is lost, is sent again after a
+    growing pause, or the one that the service asks for, until `TRIES` or `PATIENCE` are used up.
+    Raises `Problem`, `ConnectionLost`, or `NotTheService` if something else answers. Raises
+    `InvalidId`, before anything is sent, if a part of the path isn't an id. A gateway decodes
+    paths, and would read another path.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
     given = body if body is None or method in CHANGING else _without_none(body)
@@ -160,11 +170,20 @@ def call(
             f"No answer from {sent.address} ({why}). Is that its address, and is it running?"
         ) from sent.lost
     if sent.status == HTTPStatus.NOT_FOUND and method == "DELETE" and lost_before:
-        return {"deleted": True, "job_id": None, "state": "done"}  # an earlier try did it, its answer was lost
+        return {
+            "deleted": True,
+            "job_id": None,
+            "state": "done",
+        }  # an earlier try did it, its answer was lost
     if sent.status >= HTTPStatus.BAD_REQUEST:
-        raise problem_of(sent.status, sent.body if isinstance(sent.body, dict) else {"detail": str(sent.body)[:500]})
+        raise problem_of(
+            sent.status,
+            sent.body if isinstance(sent.body, dict) else {"detail": str(sent.body)[:500]},
+        )
     if sent.status >= HTTPStatus.MULTIPLE_CHOICES:
-        raise NotTheService(sent.address, f"it answers {sent.status}, and the service sends nobody elsewhere")
+        raise NotTheService(
+            sent.address, f"it answers {sent.status}, and the service sends nobody elsewhere"
+        )
     if not isinstance(sent.body, dict):
         raise NotTheService(sent.address, "its answers are JSON, each of them an object")
     return sent.body
@@ -173,10 +192,20 @@ def call(
 def checked_id(value: str) -> str:
     """The value, if it is an id as the service has them. Raises `InvalidId`."""
     if not ID.fullmatch(value) or not value.strip("."):
-        field = {"field": "id", "message": "1 to 128 of A-Z a-z 0-9 . _ : @ + | = - and not only dots"}
+        field = {
+            "field": "id",
+            "message": "1 to 128 of A-Z a-z 0-9 . _ : @ + | = - and not only dots",
+        }
         shown = ascii(value[:LONGEST_SHOWN])
         detail = f"{shown} is not a valid id; nothing was sent."
-        raise InvalidId({"status": InvalidId.status, "code": InvalidId.code, "detail": detail, "errors": [field]})
+        raise InvalidId(
+            {
+                "status": InvalidId.status,
+                "code": InvalidId.code,
+                "detail": detail,
+                "errors": [field],
+            }
+        )
     return value
 
 
@@ -196,7 +225,9 @@ def _pause(sent: Sent, number: int) -> float | None:
 
 
 def _is_the_gateways_own(sent: Sent) -> bool:
-    """Whether API Gateway answered 500 by itself: the function of the call, or the one that checks keys, can't run."""
+    """Whether API Gateway answered 500 by itself: the function of the call, or the one that checks
+    keys, can't run.
+    """
     is_problem = isinstance(sent.body, dict) and "code" in sent.body
     return sent.status == HTTPStatus.INTERNAL_SERVER_ERROR and not is_problem
 
@@ -208,4 +239,7 @@ def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _as_query(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as the service reads them; a list is its parameter several times."""
     shown = {True: "true", False: "false"}
-    return {name: shown[value] if isinstance(value, bool) else value for name, value in _without_none(fields).items()}
+    return {
+        name: shown[value] if isinstance(value, bool) else value
+        for name, value in _without_none(fields).items()
+    }

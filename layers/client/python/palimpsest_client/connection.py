@@ -20,8 +20,12 @@ LONGEST_ANSWER = 60.0  # seconds from the first byte of an answer to its last
 LARGEST_ANSWER = 16_000_000  # bytes; what the service answers has less than 6 MB
 HERE = ("127.0.0.1", "localhost", "::1")
 LOST = (
-    httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError, httpx2.DecodingError,
-)  # fmt: skip
+    httpx2.TimeoutException,
+    httpx2.NetworkError,
+    httpx2.RemoteProtocolError,
+    httpx2.ProxyError,
+    httpx2.DecodingError,
+)
 """The call may have arrived or not, or its answer can't be read."""
 LOCAL = Path(".local", "endpoint.json")
 """What the local stack writes into the folder of the project."""
@@ -40,12 +44,16 @@ def login_file() -> Path:
 
 
 def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
-    """The endpoint: what is given, else `PALIMPSEST_URL` and `PALIMPSEST_API_KEY`, else `.local/endpoint.json` in this
-    folder or one above it, else what `palimpsest login` kept. A key from a file is only sent to that file's address.
+    """The endpoint: what is given, else `PALIMPSEST_URL` and `PALIMPSEST_API_KEY`, else
+    `.local/endpoint.json` in this folder or one above it, else what `palimpsest login` kept. A key
+    from a file is only sent to that file's address.
 
     Raises `NotConfigured`.
     """
-    url, api_key = url or os.environ.get("PALIMPSEST_URL"), api_key or os.environ.get("PALIMPSEST_API_KEY")
+    url, api_key = (
+        url or os.environ.get("PALIMPSEST_URL"),
+        api_key or os.environ.get("PALIMPSEST_API_KEY"),
+    )
     stored = None if url and api_key else _stored()
     if url and not api_key and stored and stored.url.rstrip("/") != url.rstrip("/"):
         stored = None
@@ -54,13 +62,16 @@ def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
     if not url or not api_key:
         missing = "PALIMPSEST_API_KEY" if url else "PALIMPSEST_URL"
         raise NotConfigured(
-            f"{missing} is not set, and there is no {LOCAL} here: give url and api_key, set PALIMPSEST_URL and"
+            f"{missing} is not set, and there is no {LOCAL} here: give url and api_key, set "
+            f"PALIMPSEST_URL and"
             " PALIMPSEST_API_KEY, or run `palimpsest login`."
         )
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise NotConfigured("The address of the service begins with https:// or http://.")
     if not api_key.isascii() or not api_key.isprintable():
-        raise NotConfigured("A key of the service has no such characters as the one that is given: copy it again.")
+        raise NotConfigured(
+            "A key of the service has no such characters as the one that is given: copy it again."
+        )
     return Endpoint(url.rstrip("/"), api_key)
 
 
@@ -77,7 +88,9 @@ def _stored() -> Endpoint | None:
 
 
 def options(where: Endpoint, *, timeout: float) -> dict[str, Any]:
-    """What an HTTP client is made with. A service on this machine is never asked through a proxy."""
+    """What an HTTP client is made with. A service on this machine is never asked through a
+    proxy.
+    """
     headers = {"Authorization": f"Bearer {where.api_key}", "Accept": "application/json"}
     is_here = urlsplit(where.url).hostname in HERE
     return {"base_url": where.url, "headers": headers, "timeout": timeout, "trust_env": not is_here}
@@ -92,10 +105,14 @@ class Content:
         self._held = bytearray()
 
     def add(self, part: bytes) -> None:
-        """Raises `NotTheService` if the answer is too large, `httpx2.ReadTimeout` if it takes too long."""
+        """Raises `NotTheService` if the answer is too large, `httpx2.ReadTimeout` if it takes too
+        long.
+        """
         self._held += part
         if len(self._held) > LARGEST_ANSWER:
-            raise NotTheService(_address(self._answer), f"its answer has more than {LARGEST_ANSWER:,} bytes")
+            raise NotTheService(
+                _address(self._answer), f"its answer has more than {LARGEST_ANSWER:,} bytes"
+            )
         if monotonic() > self._until:
             raise httpx2.ReadTimeout("The answer takes too long.", request=self._answer.request)
 
@@ -106,11 +123,18 @@ class Content:
             body = json.loads(self._held) if self._held else {}
         except (ValueError, RecursionError):  # not the service, but something before it
             body = self._held.decode(errors="replace")
-        return Sent(_address(self._answer), self._answer.status_code, body, self._answer.headers.get("retry-after"))
+        return Sent(
+            _address(self._answer),
+            self._answer.status_code,
+            body,
+            self._answer.headers.get("retry-after"),
+        )
 
 
 def lost_of(error: httpx2.RequestError) -> Sent:
-    """The record of a lost request. Raises `NotTheService` if an answer came that can't be decoded."""
+    """The record of a lost request. Raises `NotTheService` if an answer came that can't be
+    decoded.
+    """
     if isinstance(error, httpx2.DecodingError):
         raise NotTheService(_address(error), "its answer can't be decoded") from error
     return Sent(_address(error), lost=error)

@@ -27,21 +27,27 @@ class NotConfigured(PalimpsestError):
 
 
 class NotTheService(NotConfigured):
-    """What answers at the address is not the service: no JSON, another shape, a redirect, a list without end."""
+    """What answers at the address is not the service: no JSON, another shape, a redirect, a list
+    without end.
+    """
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"What answers at {address} is not the service: {why}.")
 
 
 class ConnectionLost(PalimpsestError):
-    """The service did not answer. A write may have taken place: the same call again, with its `key`, is safe."""
+    """The service did not answer. A write may have taken place: the same call again, with its
+    `key`, is safe.
+    """
 
 
 class JobFailed(PalimpsestError):
     """`job` is as the service shows it; its `error` is the code of what went wrong."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
-        super().__init__(f"The job {job.get('job_id')} ({job.get('kind')}) failed: {job.get('error')}")
+        super().__init__(
+            f"The job {job.get('job_id')} ({job.get('kind')}) failed: {job.get('error')}"
+        )
         self.job = job
 
 
@@ -50,9 +56,11 @@ class JobNotEnded(PalimpsestError):
 
 
 class Problem(PalimpsestError):
-    """An answer of RFC 9457. `code` is stable, `errors` names fields, `retryable`: the same call may work later.
+    """An answer of RFC 9457. `code` is stable, `errors` names fields, `retryable`: the same call
+    may work later.
 
-    The name of a class below is its code: `InvalidCursor` is `invalid_cursor`, unless it states another one.
+    The name of a class below is its code: `InvalidCursor` is `invalid_cursor`, unless it states
+    another one.
     """
 
     status: ClassVar[int] = 0
@@ -85,12 +93,18 @@ class Problem(PalimpsestError):
 def _field_errors(found: Any) -> Sequence[Mapping[str, str]]:
     """The errors that name a field and say what is wrong with it; what is none is left out."""
     every = found if isinstance(found, list) else ()
-    return [each for each in every if isinstance(each, Mapping) and {"field", "message"} <= each.keys()]
+    return [
+        each for each in every if isinstance(each, Mapping) and {"field", "message"} <= each.keys()
+    ]
 
 
 def problem_of(status: int, body: Mapping[str, Any]) -> Problem:
-    """The error for an answer: that of its code, else that of its status. A gateway's own answer has no code."""
-    general = Problem.of_status.get(status) or (ServerFailed if status >= ServerFailed.status else BadRequest)
+    """The error for an answer: that of its code, else that of its status. A gateway's own answer
+    has no code.
+    """
+    general = Problem.of_status.get(status) or (
+        ServerFailed if status >= ServerFailed.status else BadRequest
+    )
     kind = Problem.known.get(str(body.get("code")), general)
     return kind({"status": status, **body})
 

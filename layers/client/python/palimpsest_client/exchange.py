@@ -27,28 +27,37 @@ def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) ->
     unfinished, count = Path(f"{path}.unfinished"), 0
     with unfinished.open("w", encoding="utf-8") as file:
         for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n")
+            file.write(
+                json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n"
+            )
             count += 1
     unfinished.replace(path)
     return count
 
 
 def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
-    """The lines of the files of an export, one after the other. An address needs no key, and gets none. Raises
-    `ConnectionLost`, `NotTheService`.
+    """The lines of the files of an export, one after the other. An address needs no key, and gets
+    none. Raises `ConnectionLost`, `NotTheService`.
     """
     for address in addresses:
         if urlsplit(address).scheme not in ("http", "https"):
             raise NotTheService(address, "the address of an export's file begins with https://")
         is_here = urlsplit(address).hostname in HERE
         try:
-            with httpx2.Client(trust_env=not is_here, timeout=60) as http, http.stream("GET", address) as answer:
+            with (
+                httpx2.Client(trust_env=not is_here, timeout=60) as http,
+                http.stream("GET", address) as answer,
+            ):
                 answer.raise_for_status()
                 yield from (json.loads(line) for line in _lines(answer.iter_text()) if line)
         except (ValueError, RecursionError) as error:
-            raise NotTheService(address, "a file of an export has a line of JSON for each row") from error
+            raise NotTheService(
+                address, "a file of an export has a line of JSON for each row"
+            ) from error
         except httpx2.HTTPError as error:
-            raise ConnectionLost(f"A file of the export can't be read ({type(error).__name__}).") from error
+            raise ConnectionLost(
+                f"A file of the export can't be read ({type(error).__name__})."
+            ) from error
 
 
 def parts_of(path: str | PathLike[str]) -> Iterator[str]:
@@ -61,7 +70,9 @@ def parts_of(path: str | PathLike[str]) -> Iterator[str]:
 def conversations(
     source: str | PathLike[str] | Sequence[Said], session: str | None = None
 ) -> list[tuple[str | None, list[Said]]]:
-    """The conversations of a file, or the one that is given; `session` is the id of those that name none."""
+    """The conversations of a file, or the one that is given; `session` is the id of those that name
+    none.
+    """
     if isinstance(source, str | PathLike):
         return [(named or session, list(messages)) for named, messages in transcripts(source)]
     return [(session, list(source))]
@@ -70,9 +81,9 @@ def conversations(
 def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JSON]]]:
     """The conversations of a file, each with its session's id, None where the file names none.
 
-    Of JSON Lines each line is a conversation (`{"session_id": …, "messages": […]}`, or the list alone) or one message;
-    messages in a row with the same `session_id` are one conversation. A file of JSON holds a conversation, or a list
-    of them. Raises `ValueError` with the line.
+    Of JSON Lines each line is a conversation (`{"session_id": …, "messages": […]}`, or the list
+    alone) or one message; messages in a row with the same `session_id` are one conversation. A file
+    of JSON holds a conversation, or a list of them. Raises `ValueError` with the line.
     """
     path = Path(file)
     text = path.read_text(encoding="utf-8")
@@ -92,7 +103,9 @@ def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JS
         if begun:
             yield session, begun
             begun = []
-        named, messages = (row.get("session_id"), row["messages"]) if isinstance(row, Mapping) else (None, row)
+        named, messages = (
+            (row.get("session_id"), row["messages"]) if isinstance(row, Mapping) else (None, row)
+        )
         if not isinstance(messages, list):
             raise ValueError(f"{path}: the messages of {named or 'a conversation'} are no list.")  # noqa: TRY004
         yield named, messages
@@ -107,8 +120,8 @@ def is_export(file: Path) -> bool:
 
 
 def memories_of_mem0(file: Path) -> list[JSON]:
-    """The memories of an export of mem0: what `get_all` answers, a list of it, or a line for each. Its ids, times and
-    metadata are kept. Raises `ValueError` with the place of what is none.
+    """The memories of an export of mem0: what `get_all` answers, a list of it, or a line for each.
+    Its ids, times and metadata are kept. Raises `ValueError` with the place of what is none.
     """
     text = file.read_text(encoding="utf-8")
     try:
@@ -121,7 +134,9 @@ def memories_of_mem0(file: Path) -> list[JSON]:
 
 
 def _lines(parts: Iterable[str]) -> Iterator[str]:
-    """Lines end with a newline alone: others that Python splits at (U+2028 …) stand in the texts of JSON."""
+    """Lines end with a newline alone: others that Python splits at (U+2028 …) stand in the texts of
+    JSON.
+    """
     begun = ""
     for part in parts:
         *whole, begun = (begun + part).split("\n")
@@ -141,7 +156,11 @@ def _rows(text: str, file: Path) -> Iterator[Any]:
 def _whole(text: str, file: Path) -> Iterator[Any]:
     """The conversations of a file that is one value of JSON."""
     found = _parsed(text, str(file))
-    is_many = isinstance(found, list) and found and not (isinstance(found[0], Mapping) and "role" in found[0])
+    is_many = (
+        isinstance(found, list)
+        and found
+        and not (isinstance(found[0], Mapping) and "role" in found[0])
+    )
     yield from found if is_many else [found]
 
 
@@ -163,7 +182,11 @@ def _statements(found: Any, file: Path) -> Iterator[JSON]:
         if not isinstance(text, str):
             raise ValueError(f"{file}: memory {number} has no text under `memory`.")  # noqa: TRY004 - the file is wrong
         given = each.get("metadata")
-        known = {name: value for name, value in given.items() if _is_scalar(value)} if isinstance(given, dict) else {}
+        known = (
+            {name: value for name, value in given.items() if _is_scalar(value)}
+            if isinstance(given, dict)
+            else {}
+        )
         metadata = {**known, **({"mem0_id": str(each["id"])} if each.get("id") else {})}
         since = {"valid_from": each["created_at"]} if each.get("created_at") else {}
         yield {"type": "fact", "content": text, "metadata": metadata, **since}

@@ -14,16 +14,22 @@ class GraphCalls:
 
     id: str
 
-    def put_entities(self, *entities: Mapping[str, Any], key: str | None = None) -> Steps[list[GraphEntity]]:
-        """Store 1 to 30 entities: `type`, `name`, `id`, `properties` and the other fields of the API."""
-        stored = yield from call("POST", *self._graph("entities"), body={"entities": entities}, key=key)
+    def put_entities(
+        self, *entities: Mapping[str, Any], key: str | None = None
+    ) -> Steps[list[GraphEntity]]:
+        """Store 1 to 30 entities: `type`, `name`, `id`, `properties` and the other fields of the
+        API.
+        """
+        stored = yield from call(
+            "POST", *self._graph("entities"), body={"entities": entities}, key=key
+        )
         return cast("list[GraphEntity]", stored["entities"])
 
     def put_relationships(
         self, *relationships: Mapping[str, Any], key: str | None = None
     ) -> Steps[list[GraphRelationship]]:
-        """Store 1 to 30 relationships: `type`, `from`, `to`, `single` and the other fields of the API. Raises
-        `UnknownEntity`.
+        """Store 1 to 30 relationships: `type`, `from`, `to`, `single` and the other fields of the
+        API. Raises `UnknownEntity`.
         """
         body = {"relationships": relationships}
         stored = yield from call("POST", *self._graph("relationships"), body=body, key=key)
@@ -33,16 +39,26 @@ class GraphCalls:
         """Current entities by id, within the limits of the API (`type`, `name`)."""
         return Listing(self._graph("entities"), "entities", limits, limit)
 
-    def relationships(self, /, *, limit: int | None = None, **limits: Any) -> Listing[GraphRelationship]:
-        """Current relationships by id, within the limits of the API (`type`, `to`, and `from` as `**{"from": …}`)."""
+    def relationships(
+        self, /, *, limit: int | None = None, **limits: Any
+    ) -> Listing[GraphRelationship]:
+        """Current relationships by id, within the limits of the API (`type`, `to`, and `from` as
+        `**{"from": …}`).
+        """
         return Listing(self._graph("relationships"), "relationships", limits, limit)
 
     def change_entity(self, /, entity_id: str, **fields: Any) -> Steps[GraphEntity]:
-        """Change `name`, `valid_to` or some `properties` in a new version. Raises `EntityNotFound`."""
+        """Change `name`, `valid_to` or some `properties` in a new version. Raises
+        `EntityNotFound`.
+        """
         return call("PATCH", *self._graph("entities"), entity_id, body=fields)
 
-    def change_relationship(self, /, relationship_id: str, **fields: Any) -> Steps[GraphRelationship]:
-        """Change `valid_to` or some `properties` in a new version. Raises `RelationshipNotFound`."""
+    def change_relationship(
+        self, /, relationship_id: str, **fields: Any
+    ) -> Steps[GraphRelationship]:
+        """Change `valid_to` or some `properties` in a new version. Raises
+        `RelationshipNotFound`.
+        """
         return call("PATCH", *self._graph("relationships"), relationship_id, body=fields)
 
     def delete_entity(self, entity_id: str) -> Steps[Deleted]:
@@ -67,12 +83,20 @@ class GraphCalls:
         return call("GET", *self._graph("entities"), entity_id or self.id, "neighbors", query=query)
 
     def query_graph(
-        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, around: Mapping[str, Any] | None = None
+        self,
+        cypher: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        around: Mapping[str, Any] | None = None,
     ) -> Steps[GraphRows]:
-        """What a query in Cypher that only reads returns, of the whole graph or of what is `around` an entity
-        (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`.
+        """What a query in Cypher that only reads returns, of the whole graph or of what is `around`
+        an entity (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`.
         """
-        return call("POST", *self._graph("query"), body={"cypher": cypher, "parameters": parameters, "around": around})
+        return call(
+            "POST",
+            *self._graph("query"),
+            body={"cypher": cypher, "parameters": parameters, "around": around},
+        )
 
     def _graph(self, name: str) -> tuple[str, ...]:
         return ("users", self.id, "graph", name)

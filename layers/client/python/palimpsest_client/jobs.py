@@ -20,7 +20,9 @@ class JobState:
     """A job as it was when it was last looked at. `shown` is all that the service said of it."""
 
     def __init__(self, shown: Mapping[str, Any]) -> None:
-        is_nothing = shown.get("job_id") is None and "session_id" in shown  # a session in which there was nothing to do
+        is_nothing = (
+            shown.get("job_id") is None and "session_id" in shown
+        )  # a session in which there was nothing to do
         if "state" not in shown and not is_nothing:
             raise NotTheService("/v1/jobs", "its answer names no job")
         self.shown = dict(shown)
@@ -48,7 +50,9 @@ class JobState:
 
     @property
     def ledger(self) -> Ledger | None:
-        """What became of every message: received = extracted + skipped + parked. None before the job was looked at."""
+        """What became of every message: received = extracted + skipped + parked. None before the
+        job was looked at.
+        """
         return cast("Ledger | None", self.shown.get("ledger"))
 
     @property
@@ -90,6 +94,8 @@ def wait(job: JobState, *, timeout: float = 300) -> Steps[None]:
 
 
 def retry(job: JobState) -> Steps[dict[str, Any]]:
-    """Have a failed job done again: the answer names the new one. Raises `JobNotFailed`, `NothingToRetry`."""
+    """Have a failed job done again: the answer names the new one. Raises `JobNotFailed`,
+    `NothingToRetry`.
+    """
     answer: dict[str, Any] = yield from call("POST", "jobs", str(job.id), "retry")
     return answer

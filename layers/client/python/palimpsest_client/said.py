@@ -1,4 +1,6 @@
-"""What a program has said or was answered, as chat messages: texts, mappings, what SDKs return, and streams of it."""
+"""What a program has said or was answered, as chat messages: texts, mappings, what SDKs return, and
+streams of it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,16 @@ from typing import Any
 
 Message = dict[str, Any]
 Said = str | Mapping[str, Any] | Any
-"""A text, a chat message, or an object of an SDK that dumps to one (`ChatCompletion`, its message, its chunks)."""
+"""A text, a chat message, or an object of an SDK that dumps to one (`ChatCompletion`, its message,
+its chunks).
+"""
 OnText = Callable[[str], object]
 
 
 def message_of(said: Said, *, role: str = "user") -> Message:
-    """The chat message that was meant; a bare text is said by `role`. Raises `TypeError` for anything else."""
+    """The chat message that was meant; a bare text is said by `role`. Raises `TypeError` for
+    anything else.
+    """
     if isinstance(said, str):
         return {"role": role, "content": said}
     if isinstance(said, Mapping):
@@ -27,8 +33,8 @@ def message_of(said: Said, *, role: str = "user") -> Message:
 
 
 def parts(messages: Sequence[Message], *, most: int) -> list[Sequence[Message]]:
-    """The messages in parts of at most that many. The service stores calls that follow one another as one message, so
-    no part ends between them, unless all of a part are such.
+    """The messages in parts of at most that many. The service stores calls that follow one another
+    as one message, so no part ends between them, unless all of a part are such.
     """
     found: list[Sequence[Message]] = []
     while len(messages) > most:
@@ -39,11 +45,15 @@ def parts(messages: Sequence[Message], *, most: int) -> list[Sequence[Message]]:
 
 
 def _begins_part(messages: Sequence[Message], place: int) -> bool:
-    """Whether the message neither answers a call nor stands among calls; items between them belong to none."""
+    """Whether the message neither answers a call nor stands among calls; items between them belong
+    to none.
+    """
     message = messages[place]
     if message.get("role") == "tool":
         return False
-    before: Message = next((each for each in messages[place - 1 :: -1] if each.get("role") != "item"), {})
+    before: Message = next(
+        (each for each in messages[place - 1 :: -1] if each.get("role") != "item"), {}
+    )
     is_among = message.get("role") == "item" or message.get("tool_calls")
     return not (before.get("tool_calls") and is_among)
 
@@ -55,7 +65,9 @@ def is_stream(said: Said) -> bool:
 
 
 class Reply:
-    """A reply that comes in parts: chunks of the chat API, or bare texts. `on_text` is given each piece of text."""
+    """A reply that comes in parts: chunks of the chat API, or bare texts. `on_text` is given each
+    piece of text.
+    """
 
     def __init__(self, on_text: OnText | None = None) -> None:
         self._on_text = on_text

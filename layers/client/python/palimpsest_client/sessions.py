@@ -11,7 +11,15 @@ from typing import Any, cast
 from palimpsest_client.calls import ID, Listing, Steps, call, checked_id
 from palimpsest_client.errors import SessionExists, SessionNotFound
 from palimpsest_client.said import Message, Said, message_of
-from palimpsest_client.types import Appended, Compaction, Context, EndedSession, HistoryMessage, Session, WindowEmptied
+from palimpsest_client.types import (
+    Appended,
+    Compaction,
+    Context,
+    EndedSession,
+    HistoryMessage,
+    Session,
+    WindowEmptied,
+)
 from palimpsest_client.users import UserCalls
 
 JSON = dict[str, Any]
@@ -21,10 +29,10 @@ JSON = dict[str, Any]
 class Turn:
     """What a model is sent next, and where the conversation stands.
 
-    `messages` and `tools` go to the model as they are. `memory` is the text that stands in them of what is known.
-    `text` is what the assistant said last. `calls` are its calls of tools that are not ours: the program runs them, and
-    gives their results to `answer`. `is_done`: the reply is the answer, no model needs to be asked before the user
-    speaks again.
+    `messages` and `tools` go to the model as they are. `memory` is the text that stands in them of
+    what is known. `text` is what the assistant said last. `calls` are its calls of tools that are
+    not ours: the program runs them, and gives their results to `answer`. `is_done`: the reply is
+    the answer, no model needs to be asked before the user speaks again.
     """
 
     messages: list[Message]
@@ -38,8 +46,9 @@ class Turn:
 
 
 class SessionCalls:
-    """Calls on the session `id`. The first append begins it for `user`, configured by `memory`; with `tools` its
-    contexts offer our tools to the model. A session that exists keeps its own configuration.
+    """Calls on the session `id`. The first append begins it for `user`, configured by `memory`;
+    with `tools` its contexts offer our tools to the model. A session that exists keeps its own
+    configuration.
     """
 
     def __init__(
@@ -63,15 +72,22 @@ class SessionCalls:
         if_last: int | None = None,
         key: str | None = None,
     ) -> Steps[Appended]:
-        """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults) the answer holds what comes next.
-        The same call with the same `key` stores nothing twice; nor do messages that each have an `id`, without a key.
-        With `if_last` only while that is the newest message. Raises `HistoryMovedOn`.
+        """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults) the answer
+        holds what comes next.
+        The same call with the same `key` stores nothing twice; nor do messages that each have an
+        `id`, without a key. With `if_last` only while that is the newest message. Raises
+        `HistoryMovedOn`.
         """
         sent = [message_of(each) for each in messages]
         body = {
-            "user_id": self.user, "agent_id": self.agent, "messages": sent, "context": context,
-            "allow_repeat": allow_repeat, "if_last": if_last, "memory": self._configuration if self.user else None,
-        }  # fmt: skip
+            "user_id": self.user,
+            "agent_id": self.agent,
+            "messages": sent,
+            "context": context,
+            "allow_repeat": allow_repeat,
+            "if_last": if_last,
+            "memory": self._configuration if self.user else None,
+        }
         key = key or _key_of_ids(sent)
         return call("POST", "sessions", self.id, "messages", body=body, key=key)
 
@@ -86,14 +102,18 @@ class SessionCalls:
         at: int | None = None,
         format: str | None = None,  # noqa: A002 - as the API calls it
     ) -> Steps[Context]:
-        """What the model shall see next, within its budget. `message` is the user's, about to be sent: it is weighed
-        and not stored. `format` is the API that it is written for: `openai`, `anthropic`, `converse` or `responses`.
-        Raises `SessionNotFound`, `BudgetTooSmall`.
+        """What the model shall see next, within its budget. `message` is the user's, about to be
+        sent: it is weighed and not stored. `format` is the API that it is written for: `openai`,
+        `anthropic`, `converse` or `responses`. Raises `SessionNotFound`, `BudgetTooSmall`.
         """
         asked = {
-            "max_tokens": max_tokens, "model": model, "compact": compact, "explain": explain, "at": at,
+            "max_tokens": max_tokens,
+            "model": model,
+            "compact": compact,
+            "explain": explain,
+            "at": at,
             "format": format,
-        }  # fmt: skip
+        }
         query = {"user_id": self.user}
         if message is None:
             return call("GET", "sessions", self.id, "context", query=query | asked)
@@ -101,7 +121,9 @@ class SessionCalls:
         return call("POST", "sessions", self.id, "context", body=body, query=query)
 
     def begun_context(self) -> Steps[Context]:
-        """The context; a session that is not there begins first, so that it shows what is known of the user."""
+        """The context; a session that is not there begins first, so that it shows what is known of
+        the user.
+        """
         try:
             return (yield from self.context())
         except SessionNotFound:
@@ -110,14 +132,16 @@ class SessionCalls:
         return (yield from self.context())
 
     def say(self, /, *messages: Said, key: str | None = None, **options: Any) -> Steps[Turn]:
-        """Store what the user says (texts, or messages) and return what the model is sent next. `options` are those of
-        `context`.
+        """Store what the user says (texts, or messages) and return what the model is sent next.
+        `options` are those of `context`.
         """
         return self._turn([message_of(each) for each in messages], options, key=key)
 
-    def answered(self, /, replies: Sequence[Message], *, key: str | None = None, **options: Any) -> Steps[Turn]:
-        """Store the model's reply, and with it the results of the calls of our tools that are in it; return the next
-        turn. Results of other tools are messages of the role `tool`.
+    def answered(
+        self, /, replies: Sequence[Message], *, key: str | None = None, **options: Any
+    ) -> Steps[Turn]:
+        """Store the model's reply, and with it the results of the calls of our tools that are in
+        it; return the next turn. Results of other tools are messages of the role `tool`.
         """
         results, others = [], []
         for wanted in (each for reply in replies for each in reply.get("tool_calls") or ()):
@@ -135,16 +159,22 @@ class SessionCalls:
             is_done=not others and not has_results, stored=turn.stored,
         )  # fmt: skip
 
-    def _turn(self, messages: Sequence[Message], options: Mapping[str, Any], *, key: str | None) -> Steps[Turn]:
+    def _turn(
+        self, messages: Sequence[Message], options: Mapping[str, Any], *, key: str | None
+    ) -> Steps[Turn]:
         done = yield from self.append(*messages, context=dict(options), key=key)
         context = done.get("context")
         if context is None:  # it could not be read within the append, which stands
             context = yield from self.context(**options)
         tools = list(context.get("tools") or ())
-        if tools and "function" in tools[0]:  # as OpenAI's chat has them; other forms are named in `GET /v1/tools`
+        if (
+            tools and "function" in tools[0]
+        ):  # as OpenAI's chat has them; other forms are named in `GET /v1/tools`
             self._ours = {tool["function"]["name"] for tool in tools}
         seqs = [each["seq"] for each in done["messages"]]
-        return Turn(list(context["messages"]), tools, context["memory_prompt"], context, stored=seqs)
+        return Turn(
+            list(context["messages"]), tools, context["memory_prompt"], context, stored=seqs
+        )
 
     def _tools(self) -> Steps[set[str]]:
         """The names of our tools."""
@@ -166,7 +196,9 @@ class SessionCalls:
         """Raises `SessionNotFound`, also if it is another user's."""
         return call("GET", "sessions", self.id, query={"user_id": self.user})
 
-    def begin(self, *, system: Said | None = None, metadata: Mapping[str, Any] | None = None) -> Steps[Session]:
+    def begin(
+        self, *, system: Said | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> Steps[Session]:
         """Begin the session before anything is said in it. Raises `SessionExists`."""
         body = {
             "session_id": self.id, "user_id": self.user, "agent_id": self.agent, "system": system,
@@ -180,25 +212,39 @@ class SessionCalls:
 
     def messages(self, *, limit: int | None = None, order: str = "asc") -> Listing[HistoryMessage]:
         """Every message, word for word, oldest first, or newest first with `order="desc"`."""
-        return Listing(("sessions", self.id, "messages"), "messages", {"order": order, "user_id": self.user}, limit)
+        return Listing(
+            ("sessions", self.id, "messages"),
+            "messages",
+            {"order": order, "user_id": self.user},
+            limit,
+        )
 
     def message(self, seq: int) -> Steps[HistoryMessage]:
         return call("GET", "sessions", self.id, "messages", seq, query={"user_id": self.user})
 
     def compactions(self, *, limit: int | None = None) -> Listing[Compaction]:
         """What has left the window, each part with its summary."""
-        return Listing(("sessions", self.id, "compactions"), "compactions", {"user_id": self.user}, limit)
+        return Listing(
+            ("sessions", self.id, "compactions"), "compactions", {"user_id": self.user}, limit
+        )
 
     def unfold(self, n: int, *, limit: int | None = None) -> Listing[HistoryMessage]:
         """The messages that compaction `n` stands for."""
         query = {"user_id": self.user}
-        return Listing(("sessions", self.id, "compactions", n, "messages"), "messages", query, limit)
+        return Listing(
+            ("sessions", self.id, "compactions", n, "messages"), "messages", query, limit
+        )
 
     def prune(
-        self, strategy: str, *, max_tokens: int | None = None, message: Said | None = None, wait: float | None = None
+        self,
+        strategy: str,
+        *,
+        max_tokens: int | None = None,
+        message: Said | None = None,
+        wait: float | None = None,
     ) -> Steps[JSON]:
-        """Make room in the window: `fifo`; `semantic`, which keeps what matters most to `message`, or to the newest
-        of the user; or `summarize`, which may be done by a job.
+        """Make room in the window: `fifo`; `semantic`, which keeps what matters most to `message`,
+        or to the newest of the user; or `summarize`, which may be done by a job.
         """
         about = None if message is None else message_of(message)
         body = {"strategy": strategy, "max_tokens": max_tokens, "message": about, "wait": wait}
@@ -206,37 +252,62 @@ class SessionCalls:
 
     def extract(self, *, if_needed: bool | None = None, wait: float | None = None) -> Steps[JSON]:
         """Have memories extracted from what came after the last extraction."""
-        return call("POST", "sessions", self.id, "extract", body={"if_needed": if_needed, "wait": wait})
+        return call(
+            "POST", "sessions", self.id, "extract", body={"if_needed": if_needed, "wait": wait}
+        )
 
     def empty_window(self) -> Steps[WindowEmptied]:
         """The next context begins empty; the history stays."""
         return call("DELETE", "sessions", self.id, "messages")
 
-    def withdraw(self, seq: int, *, if_last: int | None = None, wait: float | None = None) -> Steps[JSON]:
-        """Remove every message from this sequence number on; with `if_last` only while that is the newest one. Raises
-        `HistoryMovedOn`.
+    def withdraw(
+        self, seq: int, *, if_last: int | None = None, wait: float | None = None
+    ) -> Steps[JSON]:
+        """Remove every message from this sequence number on; with `if_last` only while that is the
+        newest one. Raises `HistoryMovedOn`.
         """
-        return call("DELETE", "sessions", self.id, "messages", query={"from": seq, "if_last": if_last, "wait": wait})
+        return call(
+            "DELETE",
+            "sessions",
+            self.id,
+            "messages",
+            query={"from": seq, "if_last": if_last, "wait": wait},
+        )
 
     def redact(
-        self, seq: int, content: str, *, metadata: Mapping[str, Any] | None = None, wait: float | None = None
+        self,
+        seq: int,
+        content: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        wait: float | None = None,
     ) -> Steps[JSON]:
-        """Replace what a message says, and take back what was made of it. Raises `MessageNotFound`."""
+        """Replace what a message says, and take back what was made of it. Raises
+        `MessageNotFound`.
+        """
         body = {"content": content, "metadata": metadata, "wait": wait or 0}
         return call("PATCH", "sessions", self.id, "messages", seq, body=body)
 
     def end(self, *, wait: float | None = None) -> Steps[EndedSession]:
-        """Mark it ended, and have memories extracted from all of it; the next append opens it again."""
+        """Mark it ended, and have memories extracted from all of it; the next append opens it
+        again.
+        """
         return call("POST", "sessions", self.id, "end", body={"wait": wait})
 
-    def delete(self, *, keep_memories: bool | None = None, wait: float | None = None) -> Steps[JSON]:
-        """Remove the session, and the memories that have no other source unless they are to be kept."""
-        return call("DELETE", "sessions", self.id, query={"keep_memories": keep_memories, "wait": wait})
+    def delete(
+        self, *, keep_memories: bool | None = None, wait: float | None = None
+    ) -> Steps[JSON]:
+        """Remove the session, and the memories that have no other source unless they are to be
+        kept.
+        """
+        return call(
+            "DELETE", "sessions", self.id, query={"keep_memories": keep_memories, "wait": wait}
+        )
 
 
 def id_for(user: str, name: str) -> str:
-    """The id of the session that this user calls so, the same each time: ids are the tenant's, and another user's
-    session of this name has another one. Raises `InvalidId`.
+    """The id of the session that this user calls so, the same each time: ids are the tenant's, and
+    another user's session of this name has another one. Raises `InvalidId`.
     """
     whose, what = checked_id(user), checked_id(name)
     plain = f"{whose}:{what}"
@@ -253,7 +324,11 @@ def _hash(text: str) -> str:
 def _key_of_ids(messages: Sequence[Message]) -> str | None:
     """The key that the service makes of the ids of all messages; None if any message has none."""
     ids = [str(each["id"]) for each in messages if each.get("id")]
-    return "ids:" + hashlib.sha256("\x1f".join(ids).encode()).hexdigest() if len(ids) == len(messages) else None
+    return (
+        "ids:" + hashlib.sha256("\x1f".join(ids).encode()).hexdigest()
+        if len(ids) == len(messages)
+        else None
+    )
 
 
 def _text(message: Mapping[str, Any]) -> str:

@@ -7,7 +7,18 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 class AnyFilter(TypedDict):
     types: NotRequired[
-        list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]
+        list[
+            Literal[
+                "fact",
+                "event",
+                "instruction",
+                "task",
+                "preference",
+                "entity",
+                "relationship",
+                "message",
+            ]
+        ]
     ]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
@@ -63,7 +74,9 @@ class Context(TypedDict):
     tokens: ContextTokens
     omitted: SequenceRange | None
     compaction: Literal["none", "pending", "failed"]
-    why_not: NotRequired[Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None]
+    why_not: NotRequired[
+        Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None
+    ]
     degraded: list[str]
     static_facts: list[ShownFact]
     extracted_facts: list[ShownMemory]
@@ -129,7 +142,9 @@ class Filter(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     score: float
     found_by: list[str]
@@ -508,7 +523,9 @@ class ShownLimits(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     score: float | None
     valid_from: str | None
@@ -518,7 +535,9 @@ class ShownMemory(TypedDict):
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     score: float | None
     valid_from: str | None

@@ -37,7 +37,9 @@ class UserCalls(GraphCalls):
         self.id = user_id
 
     def read(self) -> Steps[User]:
-        """What is there of the user: memories by type, sessions, the last activity; of one that is unknown, nothing."""
+        """What is there of the user: memories by type, sessions, the last activity; of one that is
+        unknown, nothing.
+        """
         return call("GET", "users", self.id)
 
     def recall(
@@ -57,17 +59,28 @@ class UserCalls(GraphCalls):
         format: str | None = None,  # noqa: A002 - as the API calls it
         similarity: bool | None = None,
     ) -> Steps[Recalled]:
-        """What is remembered that answers the query, best first, with sources; nothing where nothing comes near it, and
-        nothing whose score (0 to 1) is below `min_score`.
-        With `answer` also an answer from these memories alone. Times are texts in RFC 3339. `session` is the one that
-        asks: what its window holds is left out. `rerank=False` is faster, and ranks less well. With `format="context"`
-        the answer's `context` is text for a model, with `similarity` each line's score in it.
+        """What is remembered that answers the query, best first, with sources; nothing where
+        nothing comes near it, and nothing whose score (0 to 1) is below `min_score`. With `answer`
+        also an answer from these memories alone. Times are texts in RFC 3339. `session` is the one
+        that asks: what its window holds is left out. `rerank=False` is faster, and ranks less well.
+        With `format="context"` the answer's `context` is text for a model, with `similarity` each
+        line's score in it.
         """
         body = {
-            "query": query, "k": k, "max_tokens": max_tokens, "filter": filter, "as_of": as_of, "known_at": known_at,
-            "answer": answer, "session_id": session, "explain": explain, "rerank": rerank,
-            "min_score": min_score, "format": format, "similarity": similarity,
-        }  # fmt: skip
+            "query": query,
+            "k": k,
+            "max_tokens": max_tokens,
+            "filter": filter,
+            "as_of": as_of,
+            "known_at": known_at,
+            "answer": answer,
+            "session_id": session,
+            "explain": explain,
+            "rerank": rerank,
+            "min_score": min_score,
+            "format": format,
+            "similarity": similarity,
+        }
         return call("POST", "users", self.id, "recall", body=body)
 
     def search(
@@ -79,7 +92,9 @@ class UserCalls(GraphCalls):
         filter: AnyFilter | None = None,  # noqa: A002
         embedding: Sequence[float] | None = None,
     ) -> Steps[list[Found]]:
-        """What one retriever finds, `keyword` or `vector`, without fusion; `vector` by an `embedding` of yours, too."""
+        """What one retriever finds, `keyword` or `vector`, without fusion; `vector` by an
+        `embedding` of yours, too.
+        """
         given = None if embedding is None else list(embedding)
         body = {"query": query, "mode": mode, "k": k, "filter": filter, "embedding": given}
         found = yield from call("POST", "users", self.id, "memories", "search", body=body)
@@ -97,13 +112,19 @@ class UserCalls(GraphCalls):
         key: str | None = None,
         **fields: Any,
     ) -> Steps[SavedMemory]:
-        """Save a memory; with a `topic` it takes the place of that topic's current one, whose history stays readable.
-        Other fields are those of the API (`subject`, `valid_from` …). Its `outcome` is created, updated or unchanged.
+        """Save a memory; with a `topic` it takes the place of that topic's current one, whose
+        history stays readable.
+        Other fields are those of the API (`subject`, `valid_from` …). Its `outcome` is created,
+        updated or unchanged.
         """
         memory = {
-            "type": type, "content": content, "topic_key": topic, "importance": importance, "metadata": metadata,
+            "type": type,
+            "content": content,
+            "topic_key": topic,
+            "importance": importance,
+            "metadata": metadata,
             **fields,
-        }  # fmt: skip
+        }
         saved = yield from self.remember_all([memory], key=key)
         return saved[0]
 
@@ -111,12 +132,18 @@ class UserCalls(GraphCalls):
         self, memories: Sequence[Mapping[str, Any]], *, key: str | None = None
     ) -> Steps[list[SavedMemory]]:
         """Save 1 to 30 memories, all or none."""
-        given = [{name: value for name, value in each.items() if value is not None} for each in memories]
-        saved = yield from call("POST", "users", self.id, "memories", body={"memories": given}, key=key)
+        given = [
+            {name: value for name, value in each.items() if value is not None} for each in memories
+        ]
+        saved = yield from call(
+            "POST", "users", self.id, "memories", body={"memories": given}, key=key
+        )
         return cast("list[SavedMemory]", saved["memories"])
 
     def memories(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Memory]:
-        """Current memories, newest first, within the limits of the API (`types`, `subject`, `topic_key` …)."""
+        """Current memories, newest first, within the limits of the API (`types`, `subject`,
+        `topic_key` …).
+        """
         return Listing(("users", self.id, "memories"), "memories", limits, limit)
 
     def memory(self, memory_id: str) -> Steps[Memory]:
@@ -124,7 +151,9 @@ class UserCalls(GraphCalls):
         return call("GET", "users", self.id, "memories", memory_id)
 
     def change(self, /, memory_id: str, **fields: Any) -> Steps[Memory]:
-        """Change fields; another `content` is a new version. Raises `MemoryNotFound`, `NotCurrent`."""
+        """Change fields; another `content` is a new version. Raises `MemoryNotFound`,
+        `NotCurrent`.
+        """
         return call("PATCH", "users", self.id, "memories", memory_id, body=fields)
 
     def history(self, memory_id: str, *, limit: int | None = None) -> Listing[Memory]:
@@ -139,7 +168,13 @@ class UserCalls(GraphCalls):
         """Remove a memory; deleting the current version retracts its topic."""
         return call("DELETE", "users", self.id, "memories", memory_id)
 
-    def forget(self, filter: Filter, *, wait: float | None = None, key: str | None = None) -> Steps[JSON]:  # noqa: A002
+    def forget(
+        self,
+        filter: Filter,  # noqa: A002
+        *,
+        wait: float | None = None,
+        key: str | None = None,
+    ) -> Steps[JSON]:  # noqa: A002, RUF100
         """Remove what matches, with all versions of its topics."""
         body = {"filter": filter, "wait": wait}
         return call("POST", "users", self.id, "memories", "forget", body=body, key=key)
@@ -158,9 +193,11 @@ class UserCalls(GraphCalls):
         agent: str | None = None,
         wait: float | None = None,
     ) -> Steps[JSON]:
-        """Store a transcript of any length, and have memories extracted. Without a `session` its beginning decides.
+        """Store a transcript of any length, and have memories extracted. Without a `session` its
+        beginning decides.
 
-        A transcript that has grown may be given again: only what is new is stored. Raises `TranscriptDiverged`.
+        A transcript that has grown may be given again: only what is new is stored. Raises
+        `TranscriptDiverged`.
         """
         done: JSON = {"session_id": session, "last_seq": None}
         *earlier, last = parts([message_of(each) for each in messages], most=MOST_INGESTED) or [[]]
@@ -171,16 +208,25 @@ class UserCalls(GraphCalls):
         return done
 
     def learn(
-        self, messages: Sequence[Said], *, session: str, agent: str | None = None, wait: float | None = None
+        self,
+        messages: Sequence[Said],
+        *,
+        session: str,
+        agent: str | None = None,
+        wait: float | None = None,
     ) -> Steps[JSON]:
-        """Have memories extracted from messages of a history that stays yours, each with an `id`: none is stored.
-        Those that the session has met are passed over, so the whole or the newest part may be given again.
+        """Have memories extracted from messages of a history that stays yours, each with an `id`:
+        none is stored.
+        Those that the session has met are passed over, so the whole or the newest part may be given
+        again.
         """
         body = {"session_id": session, "agent_id": agent, "store": False}
         *earlier, last = parts([message_of(each) for each in messages], most=MOST_INGESTED) or [[]]
         for part in earlier:
             yield from call("POST", "users", self.id, "ingest", body={**body, "messages": part})
-        done: JSON = yield from call("POST", "users", self.id, "ingest", body={**body, "messages": last, "wait": wait})
+        done: JSON = yield from call(
+            "POST", "users", self.id, "ingest", body={**body, "messages": last, "wait": wait}
+        )
         return done
 
     def preferences(self, *, limit: int | None = None) -> Listing[Preference]:
@@ -192,8 +238,12 @@ class UserCalls(GraphCalls):
         return call("GET", "users", self.id, "preferences", key)
 
     def prefer(self, values: Mapping[str, Any]) -> Steps[list[Preference]]:
-        """Set 1 to 30 preferences, any JSON value by its key; the others stay. Raises `TooManyPreferences`."""
-        done = yield from call("PUT", "users", self.id, "preferences", body={"preferences": dict(values)})
+        """Set 1 to 30 preferences, any JSON value by its key; the others stay. Raises
+        `TooManyPreferences`.
+        """
+        done = yield from call(
+            "PUT", "users", self.id, "preferences", body={"preferences": dict(values)}
+        )
         return cast("list[Preference]", done["preferences"])
 
     def delete_preference(self, key: str) -> Steps[Deleted]:
@@ -205,13 +255,21 @@ class UserCalls(GraphCalls):
         return call("DELETE", "users", self.id, "preferences", query={"wait": wait})
 
     def put_vectors(
-        self, vectors: Sequence[Mapping[str, Any]], *, namespace: str | None = None, key: str | None = None
+        self,
+        vectors: Sequence[Mapping[str, Any]],
+        *,
+        namespace: str | None = None,
+        key: str | None = None,
     ) -> Steps[JSON]:
-        """Store vectors (`id`, `values` or `text`, `metadata`) in place of those with the same ids, 100 at a time."""
+        """Store vectors (`id`, `values` or `text`, `metadata`) in place of those with the same ids,
+        100 at a time.
+        """
         given, shown = list(vectors), None
         for start in range(0, max(1, len(given)), VECTORS_AT_ONCE):
             body = {"vectors": given[start : start + VECTORS_AT_ONCE], "namespace": namespace}
-            shown = yield from call("POST", "users", self.id, "vectors", body=body, key=_key_of_part(key, start))
+            shown = yield from call(
+                "POST", "users", self.id, "vectors", body=body, key=_key_of_part(key, start)
+            )
         return cast("JSON", shown)
 
     def search_vectors(
@@ -224,13 +282,17 @@ class UserCalls(GraphCalls):
         namespace: str | None = None,
         min_score: float | None = None,
     ) -> Steps[list[JSON]]:
-        """The vectors nearest to `values` or to a `text`, nearest first, within a filter of metadata, each with a
-        cosine of at least `min_score`.
+        """The vectors nearest to `values` or to a `text`, nearest first, within a filter of
+        metadata, each with a cosine of at least `min_score`.
         """
         body = {
-            "values": None if values is None else list(values), "text": text, "top_k": top_k, "filter": filter,
-            "namespace": namespace, "min_score": min_score,
-        }  # fmt: skip
+            "values": None if values is None else list(values),
+            "text": text,
+            "top_k": top_k,
+            "filter": filter,
+            "namespace": namespace,
+            "min_score": min_score,
+        }
         found = yield from call("POST", "users", self.id, "vectors", "search", body=body)
         return cast("list[JSON]", found["matches"])
 
@@ -238,7 +300,10 @@ class UserCalls(GraphCalls):
         """Remove vectors by id, or without any id all of the namespace."""
         count = 0
         for start in range(0, max(1, len(ids)), VECTORS_AT_ONCE):
-            query = {"ids": list(ids[start : start + VECTORS_AT_ONCE]) or None, "namespace": namespace}
+            query = {
+                "ids": list(ids[start : start + VECTORS_AT_ONCE]) or None,
+                "namespace": namespace,
+            }
             removed = yield from call("DELETE", "users", self.id, "vectors", query=query)
             count += removed.get("count", 0)
         return {"count": count}
@@ -248,7 +313,9 @@ class UserCalls(GraphCalls):
         return call("GET", "users", self.id, "vectors", "stats")
 
     def begin_export(self, *, wait: float | None = None, key: str | None = None) -> Steps[JSON]:
-        """Have everything of the user written to files; the job that is done names them (`files`)."""
+        """Have everything of the user written to files; the job that is done names them
+        (`files`).
+        """
         return call("POST", "users", self.id, "export", query={"wait": wait}, key=key)
 
     def begin_import(
@@ -259,8 +326,9 @@ class UserCalls(GraphCalls):
         wait: float | None = None,
         key: str | None = None,
     ) -> Steps[JSON]:
-        """Store what an export holds: its lines, or `{"export_job_id": …}`; or with `form` what `mem0` or `agentcore`
-        exported. What is there already stays. Raises `InvalidImport` with the line.
+        """Store what an export holds: its lines, or `{"export_job_id": …}`; or with `form` what
+        `mem0` or `agentcore` exported. What is there already stays. Raises `InvalidImport` with the
+        line.
         """
         body = {"data": data, "format": form, "wait": wait}
         return call("POST", "users", self.id, "import", body=body, key=key)
@@ -268,8 +336,9 @@ class UserCalls(GraphCalls):
     def import_(
         self, path: str | PathLike[str], *, upload: str | None = None, wait: float | None = None
     ) -> Steps[JSON]:
-        """Store what a file of an export holds, of any size: it is sent in parts, and stored under the same ids once
-        every line was checked. What is there already stays. Raises `InvalidImport`; the job fails if a line is wrong.
+        """Store what a file of an export holds, of any size: it is sent in parts, and stored under
+        the same ids once every line was checked. What is there already stays. Raises
+        `InvalidImport`; the job fails if a line is wrong.
         """
         upload = upload or uuid.uuid4().hex
         for number, part in enumerate(parts_of(path)):
@@ -281,23 +350,32 @@ class UserCalls(GraphCalls):
         return Listing(("sessions",), "sessions", {"user_id": self.id, **limits}, limit)
 
     def jobs(self, /, *, limit: int | None = None, **limits: Any) -> Listing[JSON]:
-        """The user's jobs of the last 30 days, newest first; `state="failed"` for those that failed."""
+        """The user's jobs of the last 30 days, newest first; `state="failed"` for those that
+        failed.
+        """
         return Listing(("jobs",), "jobs", {"user_id": self.id, **limits}, limit)
 
     def call_tool(
-        self, name: str, arguments: str | Mapping[str, Any], *, call_id: str | None = None, session: str | None = None
+        self,
+        name: str,
+        arguments: str | Mapping[str, Any],
+        *,
+        call_id: str | None = None,
+        session: str | None = None,
     ) -> Steps[ToolResult]:
         """Answer a model's call of one of our tools: a message that can be appended as it is."""
         body = {"arguments": arguments, "tool_call_id": call_id, "session_id": session}
         return call("POST", "users", self.id, "tools", name, body=body)
 
     def erase(self, *, wait: float | None = None) -> Steps[JSON]:
-        """Remove everything of the user, for good: nothing is seen from the answer on; the job's receipt says what is
-        reached in each store.
+        """Remove everything of the user, for good: nothing is seen from the answer on; the job's
+        receipt says what is reached in each store.
         """
         return call("DELETE", "users", self.id, query={"wait": wait})
 
 
 def _key_of_part(key: str | None, start: int) -> str | None:
-    """The key of the part of a call that begins there: as the parts are the same, so are their keys."""
+    """The key of the part of a call that begins there: as the parts are the same, so are their
+    keys.
+    """
     return key if key is None or not start else uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{start}").hex

@@ -1,4 +1,5 @@
-"""Two lines that give a loop memory: a client of OpenAI's or Anthropic's SDK that sends contexts, not transcripts.
+"""Two lines that give a loop memory: a client of OpenAI's or Anthropic's SDK that sends contexts,
+not transcripts.
 
 client = wrap_openai(openai.OpenAI(), user="sarah")
 """
@@ -7,7 +8,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, Self, TypeVar, cast
 
 from palimpsest_client.anthropic_messages import chats_of, marks_of, reply_of, reply_of_events
@@ -25,11 +35,16 @@ LOOKED_BACK, MOST_AT_ONCE = 50, 50
 
 
 def wrap_openai(
-    client: Client, *, user: str, session: str | None = None, memory: Palimpsest | AsyncPalimpsest | None = None
+    client: Client,
+    *,
+    user: str,
+    session: str | None = None,
+    memory: Palimpsest | AsyncPalimpsest | None = None,
 ) -> Client:
-    """A copy of an `OpenAI` or `AsyncOpenAI` client whose `chat.completions.create` (also with `stream=True`) and
-    `parse` remember. What is new in `messages` is stored, the model is sent the session's context, and its reply is
-    stored. Everything else of the client, `responses` too, is as it was.
+    """A copy of an `OpenAI` or `AsyncOpenAI` client whose `chat.completions.create` (also with
+    `stream=True`) and `parse` remember. What is new in `messages` is stored, the model is sent the
+    session's context, and its reply is stored. Everything else of the client, `responses` too, is
+    as it was.
 
     It is one conversation: `session`, or a new one. `client.palimpsest` is its session.
     """
@@ -42,9 +57,15 @@ def wrap_openai(
 
 
 def wrap_anthropic(
-    client: Client, *, user: str, session: str | None = None, memory: Palimpsest | AsyncPalimpsest | None = None
+    client: Client,
+    *,
+    user: str,
+    session: str | None = None,
+    memory: Palimpsest | AsyncPalimpsest | None = None,
 ) -> Client:
-    """The same for an `Anthropic` or `AsyncAnthropic` client: its `messages.create`, also with `stream=True`."""
+    """The same for an `Anthropic` or `AsyncAnthropic` client: its `messages.create`, also with
+    `stream=True`.
+    """
     wrapped = _copy(client, user=user, session=session, memory=memory)
     heard = _heard(wrapped)
     _remember(wrapped, cast("Any", wrapped).messages, "create", _Anthropic, heard)
@@ -60,7 +81,9 @@ class _OpenAI:
 
     @staticmethod
     def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What the model is asked: the context, in which what the loop gave stands as it gave it."""
+        """What the model is asked: the context, in which what the loop gave stands as it gave
+        it.
+        """
         own = {mark_of(message_of(each)): each for each in asked["messages"]}
         return {**asked, "messages": [own.get(mark_of(each), each) for each in turn.messages]}
 
@@ -115,7 +138,9 @@ class Heard:
         self._has_looked = False
         self._last: Mark | None = None
         self._system: str | None = None
-        self._unanswered: tuple[Sequence[Message], str] | None = None  # what was said last, and the key of its append
+        self._unanswered: tuple[Sequence[Message], str] | None = (
+            None  # what was said last, and the key of its append
+        )
 
     def turn(self, given: Sequence[Message], form: str) -> Steps[Turn]:
         """Store what is new in `given`; return what the model is sent."""
@@ -128,7 +153,9 @@ class Heard:
             self._learn(part)
         if newest and (self._unanswered is None or list(newest) != list(self._unanswered[0])):
             self._unanswered = newest, uuid.uuid4().hex
-        if self._unanswered is not None:  # a loop that asks again says the same under the same key: it is stored once
+        if (
+            self._unanswered is not None
+        ):  # a loop that asks again says the same under the same key: it is stored once
             said, key = self._unanswered
             turn = yield from self._calls.say(*said, key=key, format=form)
             self._learn(said)
@@ -147,7 +174,9 @@ class Heard:
         """Learn what the session ends with, where there is one."""
         self._has_looked = True
         try:
-            stored, _ = yield from self._calls.messages(order="desc", limit=LOOKED_BACK).page(None, 0)
+            stored, _ = yield from self._calls.messages(order="desc", limit=LOOKED_BACK).page(
+                None, 0
+            )
             system = (yield from self._calls.read())["system"]
         except SessionNotFound:
             return
@@ -155,7 +184,9 @@ class Heard:
         self._system = None if system is None else mark_of(message_of(system, role="system"))
 
     def _new(self, given: Sequence[Message]) -> list[Message]:
-        """What comes after the last message that is known; where a loop sends no history, after the last reply."""
+        """What comes after the last message that is known; where a loop sends no history, after the
+        last reply.
+        """
         said = [each for each in given if not _is_system(each)]
         systems = [each for each in given if _is_system(each)]
         begins = 0
@@ -178,21 +209,29 @@ def mark_of(message: Mapping[str, Any]) -> Mark:
     content = message.get("content") or ""
     text = content if isinstance(content, str) else json.dumps(content, sort_keys=True)
     calls = [call["id"] for call in message.get("tool_calls") or ()]
-    return json.dumps([message["role"].replace("developer", "system"), text, calls, message.get("tool_call_id")])
+    return json.dumps(
+        [message["role"].replace("developer", "system"), text, calls, message.get("tool_call_id")]
+    )
 
 
 def _is_system(message: Mapping[str, Any]) -> bool:
     return message["role"] in ("system", "developer")
 
 
-def _copy(client: Client, *, user: str, session: str | None, memory: Palimpsest | AsyncPalimpsest | None) -> Client:
-    """The client anew, over the same connections, with the session as its attribute `palimpsest`."""
+def _copy(
+    client: Client, *, user: str, session: str | None, memory: Palimpsest | AsyncPalimpsest | None
+) -> Client:
+    """The client anew, over the same connections, with the session as its attribute
+    `palimpsest`.
+    """
     is_async = type(client).__name__.startswith("Async")
     service = memory or (AsyncPalimpsest() if is_async else Palimpsest())
     if isinstance(service, AsyncPalimpsest) != is_async:
         raise TypeError("An asynchronous client needs an AsyncPalimpsest, any other a Palimpsest.")
     wrapped = cast("Any", client).with_options()
-    wrapped.palimpsest = service.session(session or f"loop-{uuid.uuid4().hex}", user=user, tools=False)
+    wrapped.palimpsest = service.session(
+        session or f"loop-{uuid.uuid4().hex}", user=user, tools=False
+    )
     return cast("Client", wrapped)
 
 
@@ -217,7 +256,9 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
         turn = await connection.run(heard.turn(api.given(asked), api.form))
         reply = await original(**api.asked(turn, asked))
         if asked.get("stream"):
-            return AsyncStreamed(reply, lambda parts: connection.run(heard.store(api.streamed(parts))))
+            return AsyncStreamed(
+                reply, lambda parts: connection.run(heard.store(api.streamed(parts)))
+            )
         await connection.run(heard.store(api.stored(reply)))
         return reply
 

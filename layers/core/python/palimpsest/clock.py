@@ -32,7 +32,10 @@ def milliseconds(now: datetime) -> int:
     return (now - EPOCH) // timedelta(milliseconds=1)
 
 
-EARLIEST, LATEST = milliseconds(datetime.min.replace(tzinfo=UTC)), milliseconds(datetime.max.replace(tzinfo=UTC))
+EARLIEST, LATEST = (
+    milliseconds(datetime.min.replace(tzinfo=UTC)),
+    milliseconds(datetime.max.replace(tzinfo=UTC)),
+)
 """The first and the last millisecond that can be written as a time."""
 
 

@@ -37,12 +37,16 @@ class FieldError:
 
 
 class PalimpsestError(Exception):
-    """Base of all: `code` is stable and machine-readable, `detail` is for people and holds no stored text."""
+    """Base of all: `code` is stable and machine-readable, `detail` is for people and holds no
+    stored text.
+    """
 
     code = "internal_error"
     retryable = False
 
-    def __init__(self, detail: str, *, code: str | None = None, errors: tuple[FieldError, ...] = ()) -> None:
+    def __init__(
+        self, detail: str, *, code: str | None = None, errors: tuple[FieldError, ...] = ()
+    ) -> None:
         super().__init__(detail)
         self.detail = detail
         self.code = code or type(self).code
@@ -105,13 +109,15 @@ class TooLarge(PalimpsestError):
 
 
 class LimitReached(PalimpsestError):
-    """`limit` names what is limited to `most`. `retry_after` is in how many seconds the same call works again; None:
-    not before something is removed, or the limit is raised.
+    """`limit` names what is limited to `most`. `retry_after` is in how many seconds the same call
+    works again; None: not before something is removed, or the limit is raised.
     """
 
     code = "limit_reached"
 
-    def __init__(self, detail: str, *, code: str, limit: str, most: int, retry_after: int | None = None) -> None:
+    def __init__(
+        self, detail: str, *, code: str, limit: str, most: int, retry_after: int | None = None
+    ) -> None:
         super().__init__(detail, code=code)
         self.limit = limit
         self.most = most
@@ -137,8 +143,8 @@ class DamagedJob(PalimpsestError):
 
 
 class ModelFailed(PalimpsestError):
-    """`model` is the one that was asked, `spent` what the failed calls used (see `models.catalogue.priced`). With
-    `was_called` false the last of them was not made.
+    """`model` is the one that was asked, `spent` what the failed calls used (see
+    `models.catalogue.priced`). With `was_called` false the last of them was not made.
     """
 
     code = "model_failed"
@@ -165,7 +171,9 @@ class CostLimitReached(ModelUnavailable):
     was_called = False
 
     def __init__(self, *, retry_after: float) -> None:
-        super().__init__("The tenant's models have cost what they may this month.", retry_after=retry_after)
+        super().__init__(
+            "The tenant's models have cost what they may this month.", retry_after=retry_after
+        )
 
 
 class ModelOutputInvalid(ModelFailed):

@@ -1,4 +1,6 @@
-"""Idempotency keys: what a call made is stored under its key together with it; the call repeated makes nothing."""
+"""Idempotency keys: what a call made is stored under its key together with it; the call repeated
+makes nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class KeyedCall:
-    """What is stored under an idempotency key. `made` says what the call has made, in ids and counts, never in text;
-    None = nothing yet.
+    """What is stored under an idempotency key. `made` says what the call has made, in ids and
+    counts, never in text; None = nothing yet.
 
-    `name` identifies the key, the method and the path, `request` the body. After `expires_at` (epoch seconds) it counts
-    as absent. `version` is as read; 0 = nothing is stored.
+    `name` identifies the key, the method and the path, `request` the body. After `expires_at`
+    (epoch seconds) it counts as absent. `version` is as read; 0 = nothing is stored.
     """
 
     tenant: str
@@ -34,14 +36,18 @@ class KeyedCall:
 
 
 class KeyedCalls(Protocol):
-    """The store of keyed calls, within reach of the transactions that make something. Raises `Unavailable`."""
+    """The store of keyed calls, within reach of the transactions that make something. Raises
+    `Unavailable`.
+    """
 
     def get(self, call: KeyedCall) -> KeyedCall | None:
-        """The call that is stored under this one's tenant and name, by a strongly consistent read."""
+        """The call that is stored under this one's tenant and name, by a strongly consistent
+        read.
+        """
 
     def put(self, call: KeyedCall) -> None:
-        """Store it and raise its version by one. Raises `CommitLost` if the stored one is not at `version`. A commit
-        with a `call` does the same in its transaction.
+        """Store it and raise its version by one. Raises `CommitLost` if the stored one is not at
+        `version`. A commit with a `call` does the same in its transaction.
         """
 
 
@@ -54,15 +60,17 @@ class Once:
     clock: Clock
 
     def stored(self) -> KeyedCall:
-        """The call as it is stored, or as the commit that makes something must store it, with what that makes.
+        """The call as it is stored, or as the commit that makes something must store it, with what
+        that makes.
 
         Raises `Conflict` (`idempotency_key_reused`) if another body was sent under the key.
         """
         return self._read()[0]
 
     def __call__(self, make: Callable[[], Made]) -> Made:
-        """What `make` returns, or returned for the first such call. `make` must be safe to repeat, as it is done again
-        if nothing was stored after it; its result must be JSON. A call that is refused leaves the key free.
+        """What `make` returns, or returned for the first such call. `make` must be safe to repeat,
+        as it is done again if nothing was stored after it; its result must be JSON. A call that is
+        refused leaves the key free.
 
         Raises `Conflict` (`idempotency_key_reused`).
         """
@@ -98,5 +106,7 @@ class Once:
         if found is None or found.request == FREE or found.expires_at <= seconds(self.clock.now()):
             return replace(self.call, version=found.version if found else 0), False
         if found.request != self.call.request:
-            raise Conflict("The idempotency key was used with another body.", code="idempotency_key_reused")
+            raise Conflict(
+                "The idempotency key was used with another body.", code="idempotency_key_reused"
+            )
         return found, True

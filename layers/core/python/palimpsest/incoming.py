@@ -1,4 +1,6 @@
-"""Checks what comes in from outside before anything reads it: paths and bodies of requests, and JSON."""
+"""Checks what comes in from outside before anything reads it: paths and bodies of requests, and
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ PARAMETER = re.compile(r"\{(\w+)\+?\}")
 ENCODED_LETTER = re.compile(r"%(?:3\d|[46][1-9A-Fa-f]|[57][\dAa])")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 REPLACEMENT = "\ufffd"
-"""What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than the one sent."""
+"""What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than
+the one sent.
+"""
 NAMED_BY = {
     "sessions": "session_id",
     "jobs": "job_id",
@@ -39,7 +43,9 @@ MEM0_NAMES = {
     f"{MEM0}/v3/memories/add": f"{MEM0}/memories",
     f"{MEM0}/v3/memories/search": f"{MEM0}/search",
 }
-"""What the client of mem0's platform calls the operations that its server has under other paths; v1 has the same."""
+"""What the client of mem0's platform calls the operations that its server has under other paths; v1
+has the same.
+"""
 
 
 def _as_mem0s_server(path: str) -> str:
@@ -50,9 +56,10 @@ def _as_mem0s_server(path: str) -> str:
 def path_of(event: Mapping[str, Any]) -> str:
     """The path below the stage, decoded.
 
-    An HTTP API decodes a path before it passes it on, and cuts it at a `?` that it decoded. The event also states the
-    parameters of the route. Then the path is not decoded again, and it is refused if the parameters contradict it,
-    because it could name somebody else. If the event states no parameters, the path is decoded here, once.
+    An HTTP API decodes a path before it passes it on, and cuts it at a `?` that it decoded. The
+    event also states the parameters of the route. Then the path is not decoded again, and it is
+    refused if the parameters contradict it, because it could name somebody else. If the event
+    states no parameters, the path is decoded here, once.
 
     Raises `BadRequest` (`invalid_id`) for such a path, and for a segment that is not an id.
     """
@@ -67,14 +74,16 @@ def path_of(event: Mapping[str, Any]) -> str:
     segments = path.removeprefix("/").split("/")
     named = "path"
     for number, segment in enumerate(segments):
-        segments[number] = checked_id(segment if is_decoded else _decoded(segment, named), field=named)
+        segments[number] = checked_id(
+            segment if is_decoded else _decoded(segment, named), field=named
+        )
         named = NAMED_BY.get(segment, "path") if number % 2 else "path"
     return "/" + "/".join(segments)
 
 
 def _check_parameters(path: str, event: Mapping[str, Any]) -> None:
-    """Raise `BadRequest` (`invalid_id`) unless the route with its parameters filled in is the path. The parameters may
-    be encoded, except for their letters and digits, which nobody encodes.
+    """Raise `BadRequest` (`invalid_id`) unless the route with its parameters filled in is the path.
+    The parameters may be encoded, except for their letters and digits, which nobody encodes.
     """
     given = event["pathParameters"]
     route = str(event.get("routeKey", "")).partition(" ")[2]
@@ -90,16 +99,20 @@ def _decoded(segment: str, named: str) -> str:
         return unquote(segment, errors="strict") if "%" in segment else segment
     except UnicodeDecodeError as error:
         raise BadRequest(
-            f"{named} is not a valid id.", code="invalid_id", errors=(FieldError(named, "not UTF-8"),)
+            f"{named} is not a valid id.",
+            code="invalid_id",
+            errors=(FieldError(named, "not UTF-8"),),
         ) from error
 
 
-def guarded(event: Mapping[str, Any], *, method: str, path: str, reads_body: bool) -> dict[str, Any]:
-    """The event for the routes: path and body decoded, the body taken for JSON whatever its Content-Type. Where the
-    operation reads none, there is none.
+def guarded(
+    event: Mapping[str, Any], *, method: str, path: str, reads_body: bool
+) -> dict[str, Any]:
+    """The event for the routes: path and body decoded, the body taken for JSON whatever its
+    Content-Type. Where the operation reads none, there is none.
 
-    Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`, `invalid_unicode`).
-    The JSON is not parsed here.
+    Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`,
+    `invalid_unicode`). The JSON is not parsed here.
     """
     headers = {str(name).lower(): value for name, value in (event.get("headers") or {}).items()}
     body = _body(event, headers) if reads_body else None
@@ -131,7 +144,11 @@ def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> str:
         raise BadRequest("The body is not base64.", code="invalid_json") from error
     if len(raw) > MAX_BYTES:
         raise _too_large()
-    if not is_encoded and REPLACEMENT in text and headers.get("content-length", "").strip() not in ("", str(len(raw))):
+    if (
+        not is_encoded
+        and REPLACEMENT in text
+        and headers.get("content-length", "").strip() not in ("", str(len(raw)))
+    ):
         raise BadRequest("The body is not UTF-8.", code="invalid_unicode")
     return text.strip() and text
 
@@ -149,8 +166,9 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def read_json(text: str) -> Any:
-    """What the text says. Raises `BadRequest`: `invalid_json` for what is no JSON, is nested too deep, or holds NaN or
-    a number too large for a double; `invalid_unicode` for half a surrogate pair, which no store and no model can hold.
+    """What the text says. Raises `BadRequest`: `invalid_json` for what is no JSON, is nested too
+    deep, or holds NaN or a number too large for a double; `invalid_unicode` for half a surrogate
+    pair, which no store and no model can hold.
     """
     try:
         value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
@@ -183,7 +201,9 @@ def _check_depth(value: Any) -> None:
     for _ in range(MAX_DEPTH):
         if not level:
             return
-        level = [child for node in level for child in _children(node) if isinstance(child, dict | list)]
+        level = [
+            child for node in level for child in _children(node) if isinstance(child, dict | list)
+        ]
     raise _too_deep()
 
 

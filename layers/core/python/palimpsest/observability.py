@@ -1,4 +1,6 @@
-"""Logs and metrics of a function: constant messages with fields, never a stored text, never a key."""
+"""Logs and metrics of a function: constant messages with fields, never a stored text, never a
+key.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ NAMESPACE = "Palimpsest"
 
 
 def measured(tenant: str, used: Mapping[str, int], *, is_counted: bool = True) -> None:
-    """Log what was used as metrics, in CloudWatch's embedded format: of the whole stage, as one metric a tenant would
-    cost more than it tells; the line names the tenant. `is_counted` is false if no row counts it.
+    """Log what was used as metrics, in CloudWatch's embedded format: of the whole stage, as one
+    metric a tenant would cost more than it tells; the line names the tenant. `is_counted` is false
+    if no row counts it.
     """
     metrics = [{"Name": name, "Unit": "Count"} for name in used]
     about = {"Namespace": NAMESPACE, "Dimensions": [["service"]], "Metrics": metrics}

@@ -1,4 +1,6 @@
-"""Run work in parallel on threads, each with the caller's context variables and with a deadline of its own."""
+"""Run work in parallel on threads, each with the caller's context variables and with a deadline of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,17 @@ Made = TypeVar("Made")
 
 
 class Task(Generic[Made]):
-    """Work that is under way on a thread of its own; it sees the context variables of whoever began it."""
+    """Work that is under way on a thread of its own; it sees the context variables of whoever began
+    it.
+    """
 
     def __init__(self, work: Callable[[], Made], *, until: float | None) -> None:
         self._future: Future[Made] = Future()
         self._until = until
         run = copy_context().run
-        threading.Thread(target=run, args=(self._run, work), daemon=True).start()  # no process waits for it to end
+        threading.Thread(
+            target=run, args=(self._run, work), daemon=True
+        ).start()  # no process waits for it to end
 
     def _run(self, work: Callable[[], Made]) -> None:
         try:
@@ -35,28 +41,35 @@ class Task(Generic[Made]):
     def result(self) -> Made:
         """Wait for the result and return it, or raise the error that the work ended with.
 
-        Raises `TimeoutError` once the deadline has passed. The work itself is not stopped: it goes on by itself, and
-        what it returns or raises then is dropped.
+        Raises `TimeoutError` once the deadline has passed. The work itself is not stopped: it goes
+        on by itself, and what it returns or raises then is dropped.
         """
-        return self._future.result(timeout=None if self._until is None else max(0.0, self._until - monotonic()))
+        return self._future.result(
+            timeout=None if self._until is None else max(0.0, self._until - monotonic())
+        )
 
 
 def begin(work: Callable[[], Made], *, until: float | None = None) -> Task[Made]:
-    """Start the work and return at once. Its result is due by `until` on `time.monotonic()`; None sets no limit."""
+    """Start the work and return at once. Its result is due by `until` on `time.monotonic()`; None
+    sets no limit.
+    """
     return Task(work, until=until)
 
 
 def both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Do both at the same time and return both results. Raises the error of either; that of `second` comes first, and
-    nobody waits for `first` then.
+    """Do both at the same time and return both results. Raises the error of either; that of
+    `second` comes first, and nobody waits for `first` then.
     """
     task = begin(first)
     mine = second()
     return task.result(), mine
 
 
-def each(work: Callable[[Given], Made], given: Sequence[Given], *, threads: int = THREADS) -> list[Made]:
-    """Do the work for everything given, `threads` at a time, and return the results in the same order.
+def each(
+    work: Callable[[Given], Made], given: Sequence[Given], *, threads: int = THREADS
+) -> list[Made]:
+    """Do the work for everything given, `threads` at a time, and return the results in the same
+    order.
 
     Waits until all have ended; then the first error, in the order of what was given, is raised.
     """

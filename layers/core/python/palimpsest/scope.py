@@ -1,4 +1,6 @@
-"""Tenants, users and sessions as owners of data and model calls. Ids are checked, and keys of partitions made, here."""
+"""Tenants, users and sessions as owners of data and model calls. Ids are checked, and keys of
+partitions made, here.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,14 @@ OPERATOR = "palimpsest.operator"
 
 
 def checked_id(value: str, *, field: str) -> str:
-    """Return `value` if it is an id that no key or path can misread; raise `BadRequest` (`invalid_id`) otherwise."""
+    """Return `value` if it is an id that no key or path can misread; raise `BadRequest`
+    (`invalid_id`) otherwise.
+    """
     if not _ID.fullmatch(value) or not value.strip("."):
         message = "1 to 128 of A-Z a-z 0-9 . _ : @ + | = - and not only dots"
-        raise BadRequest(f"{field} is not a valid id.", code="invalid_id", errors=(FieldError(field, message),))
+        raise BadRequest(
+            f"{field} is not a valid id.", code="invalid_id", errors=(FieldError(field, message),)
+        )
     return value
 
 
@@ -69,7 +75,9 @@ class UserScope:
 
 @dataclass(frozen=True, slots=True)
 class SessionScope:
-    """One session of one tenant. If a caller asserts whose it is (`user`), another user's session is not found."""
+    """One session of one tenant. If a caller asserts whose it is (`user`), another user's session
+    is not found.
+    """
 
     tenant: str
     session: str

@@ -1,4 +1,6 @@
-"""All environment variables that the functions read, one model for each function. No other module reads them."""
+"""All environment variables that the functions read, one model for each function. No other module
+reads them.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,30 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 Text = Annotated[str, Field(min_length=1)]
-Names = Annotated[tuple[Text, ...], BeforeValidator(lambda listed: tuple(filter(None, listed.split(","))))]
+Names = Annotated[
+    tuple[Text, ...], BeforeValidator(lambda listed: tuple(filter(None, listed.split(","))))
+]
 
 
 class FunctionSettings(BaseModel):
-    """What every function reads from its environment. Fields are named as the variables, in lower case; a
-    bad value stops the cold start.
+    """What every function reads from its environment. Fields are named as the variables, in lower
+    case; a bad value stops the cold start.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)  # a function reads one of them
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", defer_build=True
+    )  # a function reads one of them
 
     stage: Text
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -25,19 +39,25 @@ class FunctionSettings(BaseModel):
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """The settings in the environment. Raises `RuntimeError` that names each variable that is missing or wrong."""
+        """The settings in the environment. Raises `RuntimeError` that names each variable that is
+        missing or wrong.
+        """
         source = os.environ if environment is None else environment
         values = {name: source[name.upper()] for name in cls.model_fields if name.upper() in source}
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            faults = "; ".join(f"{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors())
+            faults = "; ".join(
+                f"{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors()
+            )
             message = f"Bad settings: {faults}"
             raise RuntimeError(message) from error
 
 
 class ModelSettings(FunctionSettings):
-    """For functions that call a model server with the OpenAI API; without an address, OpenAI's own is called."""
+    """For functions that call a model server with the OpenAI API; without an address, OpenAI's own
+    is called.
+    """
 
     openai_key_parameter: Text
     openai_base_url: str = ""
@@ -48,14 +68,18 @@ class ChatSettings(ModelSettings):
 
 
 class PaidSettings(ChatSettings):
-    """For functions that count what their model calls use, and keep it within the tenant's limits."""
+    """For functions that count what their model calls use, and keep it within the tenant's
+    limits.
+    """
 
     tenants_table: Text
     sessions_table: Text
 
 
 class EmbeddingSettings(ModelSettings):
-    """The model that makes vectors, how many numbers each has, and the table in which its calls are counted."""
+    """The model that makes vectors, how many numbers each has, and the table in which its calls are
+    counted.
+    """
 
     sessions_table: Text
     embedding_model: Text
@@ -63,11 +87,13 @@ class EmbeddingSettings(ModelSettings):
 
 
 class SearchSettings(EmbeddingSettings):
-    """Where the search index is: `https://…` a domain, `dynamodb://words/vectors` two tables, `file:///…` a file of
-    this machine, nothing for none.
+    """Where the search index is: `https://…` a domain, `dynamodb://words/vectors` two tables,
+    `file:///…` a file of this machine, nothing for none.
     """
 
-    search_url: str = Field(default="", pattern=r"^(?:|https?://.+|dynamodb://[^/]+/[^/]+|file:///.+)$")
+    search_url: str = Field(
+        default="", pattern=r"^(?:|https?://.+|dynamodb://[^/]+/[^/]+|file:///.+)$"
+    )
 
     @field_validator("search_url")
     @classmethod
@@ -84,7 +110,9 @@ class NamedModelsSettings(FunctionSettings):
 
 
 class AuthorizeSettings(FunctionSettings):
-    """With `jwt_issuer`, tokens of that issuer for one of `jwt_audience` are taken, instead of API keys."""
+    """With `jwt_issuer`, tokens of that issuer for one of `jwt_audience` are taken, instead of API
+    keys.
+    """
 
     tenants_table: Text
     jwt_issuer: str = ""
@@ -92,7 +120,9 @@ class AuthorizeSettings(FunctionSettings):
 
 
 class SessionsSettings(SearchSettings, NamedModelsSettings):
-    """`embed_function` makes the vectors where the models ship with the functions; else the model server does."""
+    """`embed_function` makes the vectors where the models ship with the functions; else the model
+    server does.
+    """
 
     embed_function: str = ""
     tenants_table: Text
@@ -107,8 +137,8 @@ class MemoriesSettings(SearchSettings, PaidSettings, NamedModelsSettings):
 
 
 class SharedQueueSettings(FunctionSettings):
-    """For functions that send jobs' messages. So many jobs of one tenant are in a queue at a time; the others wait in
-    the table of sessions.
+    """For functions that send jobs' messages. So many jobs of one tenant are in a queue at a time;
+    the others wait in the table of sessions.
     """
 
     sessions_table: Text
@@ -125,7 +155,9 @@ class JobQueueSettings(SharedQueueSettings):
 
 
 class DispatchSettings(JobQueueSettings):
-    """Without a search index there is no queue for changes either. What is counted lies in the table of sessions."""
+    """Without a search index there is no queue for changes either. What is counted lies in the
+    table of sessions.
+    """
 
     embed_queue_url: str = ""
     events_queue_url: Text

@@ -1,7 +1,8 @@
-"""What a store of one's own implements: for `AgentMemory(stores=…)`, or for `AgentMemory(memory_store=…)`
-(docs/library.md).
+"""What a store of one's own implements: for `AgentMemory(stores=…)`, or for
+`AgentMemory(memory_store=…)` (docs/library.md).
 
-Each protocol says what its methods promise. `pytest --pyargs palimpsest_testing` holds a store to it.
+Each protocol says what its methods promise. `pytest --pyargs palimpsest_testing` holds a store to
+it.
 """
 
 from __future__ import annotations
@@ -41,23 +42,26 @@ __all__ = [
 
 
 class Feed(Protocol):
-    """What the writes of the other stores caused: on AWS the tables' streams carry it. Nothing is left out, also after
-    a crash; what is given twice does no harm.
+    """What the writes of the other stores caused: on AWS the tables' streams carry it. Nothing is
+    left out, also after a crash; what is given twice does no harm.
     """
 
     def jobs(self) -> Sequence[JobNotice]:
-        """Take every job that was stored since the last call, oldest first; after a restart all that are pending."""
+        """Take every job that was stored since the last call, oldest first; after a restart all
+        that are pending.
+        """
 
     def changes(self) -> Sequence[Changed]:
-        """Take what changed of what is searched since the last call: each message that was stored, redacted or removed,
-        and each record that was written with the index state `pending`, or removed.
+        """Take what changed of what is searched since the last call: each message that was stored,
+        redacted or removed, and each record that was written with the index state `pending`, or
+        removed.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnStores:
-    """The stores of one's own. A commit of `sessions` or `memories` is one transaction with the jobs that it holds, and
-    with `expiries` and `feed`.
+    """The stores of one's own. A commit of `sessions` or `memories` is one transaction with the
+    jobs that it holds, and with `expiries` and `feed`.
     """
 
     sessions: Sessions

@@ -32,8 +32,8 @@ class TableModel(Model):
 
 
 class _Through(Connection):
-    """pynamodb's connection without a client of its own. The given function has the client, and decides on retries,
-    time limits and errors.
+    """pynamodb's connection without a client of its own. The given function has the client, and
+    decides on retries, time limits and errors.
     """
 
     def __init__(self, call: Call) -> None:
@@ -53,9 +53,13 @@ def bound(model: type[M], table: str, call: Call) -> type[M]:
             {
                 "TableName": table,
                 "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in KEYS],
-                "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in KEYS],
+                "AttributeDefinitions": [
+                    {"AttributeName": name, "AttributeType": "S"} for name, _ in KEYS
+                ],
             }
         )
     )
     body = {"Meta": type("Meta", (), {"table_name": table}), "of_table": connection}
-    return cast("type[M]", new_class(model.__name__, (model,), exec_body=lambda names: names.update(body)))
+    return cast(
+        "type[M]", new_class(model.__name__, (model,), exec_body=lambda names: names.update(body))
+    )

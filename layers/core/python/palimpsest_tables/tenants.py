@@ -1,4 +1,6 @@
-"""The table `tenants`: API keys, and each tenant's settings, limits, static facts and key of its logs."""
+"""The table `tenants`: API keys, and each tenant's settings, limits, static facts and key of its
+logs.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ FACTS = "fact#"
 
 
 class ApiKeyItem(TableModel):
-    """A key under its SHA-256: partition `key#<hash>`. `expires_at` is in epoch seconds; without it the key is good for
-    ever.
+    """A key under its SHA-256: partition `key#<hash>`. `expires_at` is in epoch seconds; without it
+    the key is good for ever.
     """
 
     tenant = UnicodeAttribute()
@@ -43,7 +45,9 @@ def key_place(key_id: str) -> tuple[str, str]:
 
 
 class SettingsItem(TableModel):
-    """The defaults of a tenant's sessions, how long its data is kept, and its limits. Days that are None: for ever."""
+    """The defaults of a tenant's sessions, how long its data is kept, and its limits. Days that are
+    None: for ever.
+    """
 
     has_memory_days: bool = False
     """Whether `memory_days` is stored at all: items of the first releases do not have it."""
@@ -88,7 +92,9 @@ class LogKeyItem(TableModel):
 
 
 def whole(stored: float | None) -> int | None:
-    """A stored number as it was written: pynamodb declares all numbers as fractions, and none as absent."""
+    """A stored number as it was written: pynamodb declares all numbers as fractions, and none as
+    absent.
+    """
     return None if stored is None else int(stored)
 
 

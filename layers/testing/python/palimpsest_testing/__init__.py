@@ -1,1 +1,3 @@
-"""The contract of stores as tests: `python -m pytest --pyargs palimpsest_testing --palimpsest-stores shop:made`."""
+"""The contract of stores as tests: `python -m pytest --pyargs palimpsest_testing
+--palimpsest-stores shop:made`.
+"""

@@ -17,14 +17,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         MEMORY_STORE,
         metavar="MODULE:FUNCTION",
-        help="What makes an empty palimpsest.stores.MemoryStore: the suite then runs its tests alone.",
+        help="What makes an empty palimpsest.stores.MemoryStore: the suite then runs its tests "
+        "alone.",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of the suite run the tests of what was named: of stores, or of a store of memories alone."""
     wants_memory_store = bool(config.getoption(MEMORY_STORE))
-    left_out = [item for item in items if _is_of_suite(item) and _is_of_memory_store(item) != wants_memory_store]
+    left_out = [
+        item
+        for item in items
+        if _is_of_suite(item) and _is_of_memory_store(item) != wants_memory_store
+    ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

@@ -22,7 +22,9 @@ ACME = Scope("acme")
 SARAH = ACME.user("sarah")
 
 
-def conversation(session: str = "s", *, user: str = "sarah", agent: str | None = None, **memory: Any) -> Conversation:
+def conversation(
+    session: str = "s", *, user: str = "sarah", agent: str | None = None, **memory: Any
+) -> Conversation:
     return Conversation(ACME.session(session), user, parsed(memory), agent)
 
 
@@ -56,7 +58,9 @@ class Remembered:
         self.memories: Any = Watched(service.memories)
         self.facts: Any = Watched(service.facts)
 
-    def learn(self, content: str, *, topic: str | None = None, user: str = "sarah", **more: Any) -> str:
+    def learn(
+        self, content: str, *, topic: str | None = None, user: str = "sarah", **more: Any
+    ) -> str:
         """The id of what was learned."""
         kind = more.pop("type", "fact")
         source = Source(session=more.pop("session", None), seqs=tuple(more.pop("seqs", ())))
@@ -72,7 +76,9 @@ class Picks:
     answer: str | Exception = "1"
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+    def complete(
+        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
+    ) -> Completion:
         self.asked.append((instructions, text))
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -91,6 +97,8 @@ class SlowPicks(Picks):
         super().__init__()
         self.released = threading.Event()
 
-    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+    def complete(
+        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
+    ) -> Completion:
         self.released.wait(timeout=30)
         raise ModelFailed("too late")

@@ -35,7 +35,9 @@ def brought(found: BlockContent | Context) -> list[str]:
     """Every text that a memory brings."""
     if isinstance(found, BlockContent):
         return [item.text for item in found.items]
-    shown = [item.text for block in ("static", "extractive", "vector") for item in found.memory.of(block)]
+    shown = [
+        item.text for block in ("static", "extractive", "vector") for item in found.memory.of(block)
+    ]
     return shown + texts(found)[: -1 if found.has_given else None]
 
 
@@ -44,7 +46,9 @@ def test_every_memory_brings_what_is_there_for_a_message(here: AgentMemory, name
     here.remember(SAID)
     here.append("s", SAID)
     expected = POLICY if name == "static" else SAID
-    assert expected in brought(BLOCKS[name](here).get(here.conversation("s"), "Where do I live, near the harbour?"))
+    assert expected in brought(
+        BLOCKS[name](here).get(here.conversation("s"), "Where do I live, near the harbour?")
+    )
 
 
 @pytest.mark.parametrize("name", BLOCKS)

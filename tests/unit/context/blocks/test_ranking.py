@@ -20,7 +20,10 @@ def record(name: str, content: str = "", *, days: int = 0, **more: Any) -> Recor
 
 
 def ranked(*records: Record, message: str | None = None, session: str = "s") -> list[str]:
-    return [item.id for item in RecordRanking(records).ranked(message, user="sarah", session=session, now=NOW)]
+    return [
+        item.id
+        for item in RecordRanking(records).ranked(message, user="sarah", session=session, now=NOW)
+    ]
 
 
 def test_what_matters_more_comes_first() -> None:
@@ -32,14 +35,22 @@ def test_of_equal_importance_the_newer_comes_first() -> None:
 
 
 def test_words_shared_with_the_message_bring_a_record_forward() -> None:
-    records = (record("a", "Likes green tea", importance=0.6), record("b", "Works in Marketing", importance=0.7))
+    records = (
+        record("a", "Likes green tea", importance=0.6),
+        record("b", "Works in Marketing", importance=0.7),
+    )
     assert ranked(*records) == ["b", "a"]
     assert ranked(*records, message="Which tea shall I order?") == ["a", "b"]
 
 
 def test_a_rare_word_says_more_than_one_that_every_record_has() -> None:
     many = [record(f"m{number}", f"Sarah said thing {number}") for number in range(9)]
-    assert ranked(*many, record("z", "The dentist is Dr. Wu"), message="When does Sarah see the dentist?")[0] == "z"
+    assert (
+        ranked(
+            *many, record("z", "The dentist is Dr. Wu"), message="When does Sarah see the dentist?"
+        )[0]
+        == "z"
+    )
 
 
 @pytest.mark.parametrize("field", ["subject", "topic_key", "keywords", "queries"])
@@ -63,26 +74,42 @@ def test_tasks_of_other_sessions_come_last() -> None:
 
 def test_what_has_expired_is_not_ranked() -> None:
     seconds = NOW // 1000
-    assert ranked(record("a", expires_at=seconds), record("b", expires_at=seconds + 1), record("c")) == ["b", "c"]
+    assert ranked(
+        record("a", expires_at=seconds), record("b", expires_at=seconds + 1), record("c")
+    ) == ["b", "c"]
 
 
 def test_an_item_says_where_it_comes_from_and_how_well_it_fits() -> None:
     source = Source(session="s", message_ids=("m",), seqs=(3,), quote="I'm Sarah")
-    (item,) = RecordRanking((record("a", "Is called Sarah", importance=0.9, source=source, agent="hr"),)).ranked(
-        None, user="sarah", session="s", now=NOW
+    (item,) = RecordRanking(
+        (record("a", "Is called Sarah", importance=0.9, source=source, agent="hr"),)
+    ).ranked(None, user="sarah", session="s", now=NOW)
+    assert item == Item(
+        id="a",
+        kind="fact",
+        text="Is called Sarah",
+        score=0.65,
+        said_at=NOW,
+        source=source,
+        agent="hr",
     )
-    assert item == Item(id="a", kind="fact", text="Is called Sarah", score=0.65, said_at=NOW, source=source, agent="hr")
 
 
 @pytest.mark.parametrize(
     ("user", "said", "who"),
     [
         ("sarah", record("a", "I live in Hamburg."), "Sarah"),
-        ("sarah.de-vries", record("a", "Ich wohne in Hamburg.", method="pattern"), "Sarah De Vries"),
+        (
+            "sarah.de-vries",
+            record("a", "Ich wohne in Hamburg.", method="pattern"),
+            "Sarah De Vries",
+        ),
         ("user-4711", record("a", "My dog is called Rex."), "User"),
         ("sarah", record("a", "Sarah lives in Hamburg."), None),
     ],
 )
-def test_a_record_in_the_users_own_words_says_who_speaks(user: str, said: Record, who: str | None) -> None:
+def test_a_record_in_the_users_own_words_says_who_speaks(
+    user: str, said: Record, who: str | None
+) -> None:
     (item,) = RecordRanking((said,)).ranked(None, user=user, session="s", now=NOW)
     assert item.who == who

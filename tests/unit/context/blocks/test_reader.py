@@ -44,7 +44,9 @@ def test_each_block_that_is_configured_brings_what_it_has() -> None:
 
 def test_only_what_is_configured_is_read() -> None:
     made = service()
-    reading = blocks(made).begin(conversation(blocks=[{"type": "static"}]), newest="Hello", asks=True)
+    reading = blocks(made).begin(
+        conversation(blocks=[{"type": "static"}]), newest="Hello", asks=True
+    )
     assert [each.block for each in reading.results(None)] == ["static"]
     assert made.memories.calls == {}
 
@@ -52,7 +54,10 @@ def test_only_what_is_configured_is_read() -> None:
 def test_without_a_message_only_tables_are_asked() -> None:
     resembles = Resembles()
     reading = blocks(service(), resembles).begin(conversation(**ALL), newest=None, asks=False)
-    assert [each.block for each in reading.results("the newest of the user")] == ["static", "extractive"]
+    assert [each.block for each in reading.results("the newest of the user")] == [
+        "static",
+        "extractive",
+    ]
     assert resembles.asked == []
 
 
@@ -65,7 +70,9 @@ def test_without_a_message_only_tables_are_asked() -> None:
         ("vector", ValueError("a vector of another space"), "ValueError"),
     ],
 )
-def test_a_block_that_fails_is_named_and_the_others_answer(failing: str, error: Exception, code: str) -> None:
+def test_a_block_that_fails_is_named_and_the_others_answer(
+    failing: str, error: Exception, code: str
+) -> None:
     made, resembles = service(), Resembles()
     made.facts.failing = {"version": error} if failing == "static" else {}
     made.memories.failing = {"user": error} if failing == "extractive" else {}
@@ -73,7 +80,9 @@ def test_a_block_that_fails_is_named_and_the_others_answer(failing: str, error: 
     reading = blocks(made, resembles).begin(conversation(**ALL), newest="Hello", asks=True)
     found = reading.results(None)
     assert [name for each in found for name in each.degraded] == [failing]
-    assert [each.block for each in found if each.items] == [name for name in blocks_of(ALL) if name != failing]
+    assert [each.block for each in found if each.items] == [
+        name for name in blocks_of(ALL) if name != failing
+    ]
     assert reading.failures == {failing: code}
 
 
@@ -83,15 +92,23 @@ def blocks_of(memory: dict[str, Any]) -> list[str]:
 
 def test_a_block_that_is_not_there_counts_as_one_that_failed() -> None:
     reading = BlockReader().begin(conversation(**ALL), newest="Hello", asks=True)
-    assert [each.degraded for each in reading.results(None)] == [("static",), ("extractive",), ("vector",)]
+    assert [each.degraded for each in reading.results(None)] == [
+        ("static",),
+        ("extractive",),
+        ("vector",),
+    ]
 
 
 def test_a_block_that_nobody_named_and_nobody_can_read_here_is_left_out() -> None:
-    reading = BlockReader(static=StaticMemory(service().facts)).begin(conversation(), newest="Hello", asks=True)
+    reading = BlockReader(static=StaticMemory(service().facts)).begin(
+        conversation(), newest="Hello", asks=True
+    )
     assert [(each.block, each.degraded) for each in reading.results(None)] == [("static", ())]
 
 
-def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(reader, "PATIENCE", 3.0)
     released = threading.Event()
 

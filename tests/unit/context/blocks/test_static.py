@@ -67,14 +67,20 @@ def test_a_store_that_fails_is_not_a_tenant_without_facts() -> None:
         memory.get(conversation())
 
 
-def test_the_facts_that_were_used_last_are_cached_within_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenant with one fact weighs two, one with two facts three: six units hold the first and another, no third."""
+def test_the_facts_that_were_used_last_are_cached_within_their_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tenant with one fact weighs two, one with two facts three: six units hold the first and
+    another, no third.
+    """
     monkeypatch.setattr(static, "MOST_STATED", 6)
     service = Remembered()
     tenants = [Scope(name) for name in ("a", "b", "c")]
     for tenant, number in zip(tenants, (1, 2, 2), strict=True):
         for version in range(number):
-            service.facts.put(tenant, StaticFact(f"fact-{version}", "It is so.", WHEN), version=version)
+            service.facts.put(
+                tenant, StaticFact(f"fact-{version}", "It is so.", WHEN), version=version
+            )
     memory = StaticMemory(service.facts)
 
     def reads_of(tenant: Scope) -> int:

@@ -1,4 +1,6 @@
-"""Flush: old turns leave the window once every block that stores has stored them, whatever crashes on the way."""
+"""Flush: old turns leave the window once every block that stores has stored them, whatever crashes
+on the way.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,29 @@ from tests.unit.context.service import ContextService
 from tests.unit.conversations.validity import problems
 
 MINUTE = 60
-FLUSH: dict[str, Any] = {"strategy": "flush", "max_tokens": 600, "keep_recent_turns": 3, "extract": "manual"}
+FLUSH: dict[str, Any] = {
+    "strategy": "flush",
+    "max_tokens": 600,
+    "keep_recent_turns": 3,
+    "extract": "manual",
+}
 
 
 def full(**more: Any) -> ContextService:
-    """A session of 13 turns whose window has passed half of its budget: a flush and the extraction it waits for."""
+    """A session of 13 turns whose window has passed half of its budget: a flush and the extraction
+    it waits for.
+    """
     service = ContextService(**{**FLUSH, **more})
     service.talk([(f"fact: number {turn} {'q' * 20}", "a" * 40) for turn in range(13)])
     return service
 
 
 def pending(service: ContextService, kind: str) -> Job:
-    (job,) = [job for job in service.sessions.state.jobs.values() if job.kind == kind and not job.has_ended]
+    (job,) = [
+        job
+        for job in service.sessions.state.jobs.values()
+        if job.kind == kind and not job.has_ended
+    ]
     return job
 
 
@@ -113,11 +126,21 @@ def test_a_delivery_that_finds_its_part_done_tries_the_commit_too() -> None:
 def test_deliveries_repeated_change_nothing() -> None:
     service = full()
     service.drain()
-    before = (service.head(), service.compactions(), service.contents(), len(service.extractor.read))
+    before = (
+        service.head(),
+        service.compactions(),
+        service.contents(),
+        len(service.extractor.read),
+    )
     for job in tuple(service.outbox):
         service.handle(job)
         service.handle(job)
-    assert (service.head(), service.compactions(), service.contents(), len(service.extractor.read)) == before
+    assert (
+        service.head(),
+        service.compactions(),
+        service.contents(),
+        len(service.extractor.read),
+    ) == before
 
 
 def test_appends_may_come_between() -> None:
@@ -251,7 +274,9 @@ class Killed(Exception):
 
 
 def outcome(dies_at: int | None) -> tuple[Any, ...]:
-    """What a flush comes to when the process dies at one of its writes, and every message is delivered again."""
+    """What a flush comes to when the process dies at one of its writes, and every message is
+    delivered again.
+    """
     writes = -1
 
     def maybe_die(step: str) -> None:
@@ -272,7 +297,8 @@ def outcome(dies_at: int | None) -> tuple[Any, ...]:
         delivered += 1
     head = service.head()
     made = [
-        (each.first, each.last, each.method, each.tokens_before, each.tokens_after) for each in service.compactions()
+        (each.first, each.last, each.method, each.tokens_before, each.tokens_after)
+        for each in service.compactions()
     ]
     return (
         (head.window_start, head.window_tokens, head.window_messages, head.job, head.compaction),
@@ -293,8 +319,14 @@ def test_wherever_it_crashes_it_is_flushed_once() -> None:
 
 
 def test_a_withdrawal_leaves_the_users_newest_message_in_the_window() -> None:
-    service = ContextService(strategy="flush", max_tokens=160, keep_recent_turns=1, extract="manual")
-    first, withdrawn, answer = {"role": "user", "content": "q" * 200}, {"role": "user", "content": "w" * 200}, "a" * 40
+    service = ContextService(
+        strategy="flush", max_tokens=160, keep_recent_turns=1, extract="manual"
+    )
+    first, withdrawn, answer = (
+        {"role": "user", "content": "q" * 200},
+        {"role": "user", "content": "w" * 200},
+        "a" * 40,
+    )
     service.put(first)
     service.put(withdrawn)
     service.drain()

@@ -1,4 +1,6 @@
-"""Any order of appends, deliveries, crashes, withdrawals and deletions: no flush drops what is not stored."""
+"""Any order of appends, deliveries, crashes, withdrawals and deletions: no flush drops what is not
+stored.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Flushing(ContextService):
         self.append_messages = self.append
         self.append = self.append_one  # type: ignore[assignment]
 
-    def append_one(self, text: str, *, role: str, key: str, session: str = "s", user: str = "sarah") -> Appended:
+    def append_one(
+        self, text: str, *, role: str, key: str, session: str = "s", user: str = "sarah"
+    ) -> Appended:
         draft = Draft({"role": role, "content": text})
         return self.append_messages(self.session(session), [draft], user=user, key=key)
 

@@ -1,4 +1,6 @@
-"""Sarah asks about remote work until her window is flushed; weeks later a new conversation knows her."""
+"""Sarah asks about remote work until her window is flushed; weeks later a new conversation knows
+her.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def after_the_talk(folder: Path) -> ContextService:
     return service
 
 
-def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_what_was_said_before(tmp_path: Path) -> None:
+def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_what_was_said_before(
+    tmp_path: Path,
+) -> None:
     service = after_the_talk(tmp_path)
     head = service.head()
     assert head.window_start > 3
@@ -47,7 +51,9 @@ def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_what_was_
     assert context.fitted.messages[0]["content"] == context.memory.text
     assert said == [str(chat["content"]) for chat in FORMAL[head.window_start - 1 :]]
     memory = context.memory.text
-    assert memory.startswith(f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n")
+    assert memory.startswith(
+        f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n"
+    )
     assert "I'm Sarah from Marketing." in memory
     assert "I've been with the company for 2 years." in memory
     assert "To be eligible you need at least 6 months" in memory

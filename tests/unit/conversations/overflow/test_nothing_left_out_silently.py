@@ -21,7 +21,9 @@ def test_a_request_to_make_room_acts_or_says_why_not() -> None:
     assert prune(session, strategy="summarize").job is not None
 
 
-def test_compacting_before_a_call_acts_on_a_window_that_had_nothing_to_fold_or_says_why_not() -> None:
+def test_compacting_before_a_call_acts_on_a_window_that_had_nothing_to_fold_or_says_why_not() -> (
+    None
+):
     service = ConversationService(max_tokens=200, trigger_ratio=0.5, fold_at_least=1_000)
     session, prune = service.session(), service.app.prune
     service.say(5)
@@ -56,7 +58,9 @@ def test_what_a_context_leaves_out_and_no_summary_stands_for_is_named() -> None:
     assert dropped.omitted == (folded.summary.last + 1, dropped.fitted.seqs[0] - 1)
 
 
-def test_over_its_budget_a_window_is_folded_however_few_messages_that_is_and_nothing_is_left_out_silently() -> None:
+def test_over_its_budget_a_window_is_folded_however_few_messages_that_is_and_nothing_is_left_out_silently() -> (
+    None
+):
     service = ConversationService(max_tokens=300, keep_recent_turns=1_000, fold_at_least=1_000)
     for _ in range(30):
         service.say(1)

@@ -1,4 +1,6 @@
-"""The pipeline: an overflow is armed, folded once, and never in the way of an append or a context."""
+"""The pipeline: an overflow is armed, folded once, and never in the way of an append or a
+context.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_a_summary_as_long_as_it_may_be_stands_whole_in_the_context(summary_as: 
     service.summarizer.fills_its_room = True
     service.say(30)
     service.drain()
-    (compaction, *_), _ = service.app.history.compactions(service.session(), limit=1, newest_first=True)
+    (compaction, *_), _ = service.app.history.compactions(
+        service.session(), limit=1, newest_first=True
+    )
     assert compaction.summary is not None
     assert any(compaction.summary in text for text in service.shown())
 
@@ -170,7 +174,9 @@ def test_a_model_that_fails_leaves_appends_and_context_alone_and_is_armed_again(
     failure.spent = {"model_calls": 1, "tokens_in": 9, "tokens_out": 0, "cost_nano_usd": 3}
     service.drain()
     assert service.app.context(service.session()).compaction == "failed"
-    assert service.job(service.outbox[0].id).spent == {name: 4 * used for name, used in failure.spent.items()}
+    assert service.job(service.outbox[0].id).spent == {
+        name: 4 * used for name, used in failure.spent.items()
+    }
     service.append("too early")
     assert len(service.outbox) == 1
     service.time.advance(2 * MINUTE)
@@ -215,7 +221,9 @@ def test_a_model_down_for_an_hour_gets_one_job_an_attempt_not_one_an_append() ->
     assert len(service.outbox) <= 14  # 1, 2, 4, 5, 5 … minutes apart
 
 
-def test_a_backlog_larger_than_the_models_window_is_folded_in_steps_and_nothing_is_skipped() -> None:
+def test_a_backlog_larger_than_the_models_window_is_folded_in_steps_and_nothing_is_skipped() -> (
+    None
+):
     service = full()
     service.summarizer.room = 100
     service.drain()
@@ -239,7 +247,9 @@ def test_a_new_configuration_ends_the_overflow_that_was_planned_under_the_old_on
     from palimpsest.conversations.manage import Wanted
 
     service = full()
-    service.app.manage.patch(service.session(), wanted=Wanted(memory={"strategy": "trim", "max_tokens": 500}))
+    service.app.manage.patch(
+        service.session(), wanted=Wanted(memory={"strategy": "trim", "max_tokens": 500})
+    )
     service.drain()
     assert service.summarizer.read == []
     service.append("and now")

@@ -1,9 +1,24 @@
 import pytest
-from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
+from palimpsest.conversations.configuration import (
+    Delete,
+    Flush,
+    NoWindow,
+    Strategy,
+    Summarize,
+    Trim,
+)
 from palimpsest.conversations.message import SYSTEM_ROLES
 from palimpsest.conversations.overflow.eviction import Eviction, fifo, plan, raised, step
 
-from tests.unit.conversations.window.transcripts import assistant, calling, conversation, head_of, result, system, user
+from tests.unit.conversations.window.transcripts import (
+    assistant,
+    calling,
+    conversation,
+    head_of,
+    result,
+    system,
+    user,
+)
 
 LONG = "word " * 80  # 100 tokens
 
@@ -11,7 +26,9 @@ LONG = "word " * 80  # 100 tokens
 def test_a_summary_folds_all_but_the_recent_turns() -> None:
     window = conversation(*[user(), assistant()] * 8)
     eviction = plan(Summarize(keep_recent_turns=3), head=head_of(window), window=window)
-    assert eviction == Eviction(first=1, last=10, messages=10, tokens=sum(each.tokens for each in window[:10]))
+    assert eviction == Eviction(
+        first=1, last=10, messages=10, tokens=sum(each.tokens for each in window[:10])
+    )
 
 
 def test_of_the_recent_turns_only_those_stay_that_fit_three_quarters_of_the_trigger() -> None:
@@ -24,7 +41,9 @@ def test_of_the_recent_turns_only_those_stay_that_fit_three_quarters_of_the_trig
 
 def test_the_system_messages_weight_leaves_less_for_recent_turns() -> None:
     window = conversation(*[user(LONG), assistant(LONG)] * 5)
-    eviction = plan(Summarize(max_tokens=1_000), head=head_of(window, system_tokens=200), window=window)
+    eviction = plan(
+        Summarize(max_tokens=1_000), head=head_of(window, system_tokens=200), window=window
+    )
     assert eviction is not None
     assert eviction.last == 8
 
@@ -76,7 +95,9 @@ def test_the_recent_messages_may_be_counted_instead_of_the_turns(count: int, gon
 
 
 def test_system_messages_go_with_their_turn_but_do_not_count() -> None:
-    window = conversation(system(LONG), user(), system(LONG), assistant(), *[user(), assistant()] * 5)
+    window = conversation(
+        system(LONG), user(), system(LONG), assistant(), *[user(), assistant()] * 5
+    )
     eviction = plan(Summarize(), head=head_of(window), window=window)
     assert eviction is not None
     assert (eviction.first, eviction.last, eviction.messages) == (1, 4, 2)
@@ -90,7 +111,9 @@ def test_system_messages_alone_are_nothing_to_fold() -> None:
 
 def test_a_flush_takes_all_but_the_recent_turns_however_few_messages_that_are() -> None:
     window = conversation(user(), *[user(), assistant()] * 3)
-    eviction = plan(Flush(strategy="flush", keep_recent_turns=3), head=head_of(window), window=window)
+    eviction = plan(
+        Flush(strategy="flush", keep_recent_turns=3), head=head_of(window), window=window
+    )
     assert eviction is not None
     assert (eviction.first, eviction.last) == (1, 1)
 
@@ -105,7 +128,11 @@ def test_a_flush_keeps_no_more_recent_turns_than_fit_three_quarters_of_its_trigg
 
 def test_trim_keeps_the_newest_turns_within_its_tokens() -> None:
     window = conversation(*[user(LONG), assistant(LONG)] * 5)
-    eviction = plan(Trim(strategy="trim", max_tokens=1_000, max_memory_tokens=500), head=head_of(window), window=window)
+    eviction = plan(
+        Trim(strategy="trim", max_tokens=1_000, max_memory_tokens=500),
+        head=head_of(window),
+        window=window,
+    )
     assert eviction is not None
     assert eviction.last == 6
 
@@ -127,14 +154,18 @@ def test_delete_takes_the_oldest_in_whole_turns() -> None:
 
 def test_delete_takes_more_until_the_window_fits() -> None:
     window = conversation(*[user(LONG), assistant(LONG)] * 8)
-    eviction = plan(Delete(strategy="delete", count=4, max_tokens=1_000), head=head_of(window), window=window)
+    eviction = plan(
+        Delete(strategy="delete", count=4, max_tokens=1_000), head=head_of(window), window=window
+    )
     assert eviction is not None
     assert eviction.last == 8
 
 
 def test_without_short_term_memory_nothing_is_evicted() -> None:
     window = conversation(*[user(LONG)] * 50)
-    assert plan(NoWindow(strategy="none", max_tokens=100), head=head_of(window), window=window) is None
+    assert (
+        plan(NoWindow(strategy="none", max_tokens=100), head=head_of(window), window=window) is None
+    )
 
 
 def test_fifo_drops_only_what_it_must() -> None:
@@ -161,7 +192,9 @@ def test_where_no_user_speaks_the_oldest_groups_can_go() -> None:
 
 
 def test_a_window_that_begins_inside_a_turn_loses_the_rest_of_it_first() -> None:
-    window = conversation(calling("b"), result("b"), assistant(), *[user(), assistant()] * 5, after=7)
+    window = conversation(
+        calling("b"), result("b"), assistant(), *[user(), assistant()] * 5, after=7
+    )
     eviction = plan(Summarize(), head=head_of(window), window=window)
     assert eviction is not None
     assert (eviction.first, eviction.last) == (8, 10)
@@ -175,13 +208,17 @@ def test_a_step_reads_all_that_fits_in_whole_turns() -> None:
 
 
 def test_a_step_ends_inside_a_turn_that_is_too_large_but_not_inside_a_group() -> None:
-    backlog = conversation(user(LONG), calling("a", "b"), result("a", LONG), result("b", LONG), assistant(LONG), user())
+    backlog = conversation(
+        user(LONG), calling("a", "b"), result("a", LONG), result("b", LONG), assistant(LONG), user()
+    )
     assert step(backlog, previous_tokens=0, capacity=400) == 4
     assert step(backlog, previous_tokens=0, capacity=250) == 1
 
 
 def test_a_step_reads_a_group_that_is_too_large_by_itself() -> None:
-    backlog = conversation(calling("a", "b"), result("a", LONG), result("b", LONG), assistant(LONG), user())
+    backlog = conversation(
+        calling("a", "b"), result("a", LONG), result("b", LONG), assistant(LONG), user()
+    )
     assert step(backlog, previous_tokens=90, capacity=100) == 3
     assert step(backlog, previous_tokens=500, capacity=100) == 3
 

@@ -6,14 +6,27 @@ from dataclasses import replace
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
+from palimpsest.conversations.configuration import (
+    Delete,
+    Flush,
+    NoWindow,
+    Strategy,
+    Summarize,
+    Trim,
+)
 from palimpsest.conversations.lifecycle import evicted
 from palimpsest.conversations.message import Chat, Message
 from palimpsest.conversations.overflow.eviction import Eviction, fifo, plan, raised, step
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.window.turns import groups, turns
 
-from tests.unit.conversations.window.transcripts import chats, conversation, head_of, last_user_seq, shown
+from tests.unit.conversations.window.transcripts import (
+    chats,
+    conversation,
+    head_of,
+    last_user_seq,
+    shown,
+)
 
 budgets = st.integers(100, 3_000)
 strategies: st.SearchStrategy[Strategy] = st.one_of(
@@ -24,7 +37,9 @@ strategies: st.SearchStrategy[Strategy] = st.one_of(
         keep_recent_turns=st.integers(1, 6),
         fold_at_least=st.integers(1, 6),
     ),
-    st.builds(Trim, strategy=st.just("trim"), max_tokens=budgets, max_memory_tokens=st.integers(1, 3_000)),
+    st.builds(
+        Trim, strategy=st.just("trim"), max_tokens=budgets, max_memory_tokens=st.integers(1, 3_000)
+    ),
     st.builds(
         Flush,
         strategy=st.just("flush"),
@@ -53,7 +68,9 @@ def after(head: Head, eviction: Eviction, window: list[Message]) -> tuple[Head, 
 
 
 def check_whole(head: Head, window: list[Message], eviction: Eviction) -> None:
-    """What goes is the window's beginning, in whole turns, counted right; the current chain is not in it."""
+    """What goes is the window's beginning, in whole turns, counted right; the current chain is not
+    in it.
+    """
     going = [each for each in shown(window) if each.seq <= eviction.last]
     assert eviction.first == head.window_start
     assert eviction.messages == len(going) > 0
@@ -75,7 +92,9 @@ def test_an_eviction_takes_whole_turns_and_never_the_current_chain(
 
 
 @given(windows(), strategies)
-def test_planning_again_and_again_ends_and_loses_nothing(session: tuple[Head, list[Message]], config: Strategy) -> None:
+def test_planning_again_and_again_ends_and_loses_nothing(
+    session: tuple[Head, list[Message]], config: Strategy
+) -> None:
     head, window = session
     gone: list[Message] = []
     rest = window
@@ -87,12 +106,17 @@ def test_planning_again_and_again_ends_and_loses_nothing(session: tuple[Head, li
         head, rest = after(head, eviction, rest)
     assert plan(config, head=head, window=rest) is None
     assert gone + rest == window
-    assert (head.window_tokens, head.window_messages) == (sum(each.tokens for each in shown(rest)), len(shown(rest)))
+    assert (head.window_tokens, head.window_messages) == (
+        sum(each.tokens for each in shown(rest)),
+        len(shown(rest)),
+    )
     assert last_user_seq(rest) == last_user_seq(window)
 
 
 @given(windows(), strategies)
-def test_what_stays_is_what_the_strategy_keeps(session: tuple[Head, list[Message]], config: Strategy) -> None:
+def test_what_stays_is_what_the_strategy_keeps(
+    session: tuple[Head, list[Message]], config: Strategy
+) -> None:
     head, window = session
     eviction = plan(config, head=head, window=window)
     assume(eviction is not None and config.keeps_window)

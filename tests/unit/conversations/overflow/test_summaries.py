@@ -27,10 +27,14 @@ class Fixed:
     def capacity(self, wanted: Wanted) -> int:
         return self.room
 
-    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+    def summarize(
+        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+    ) -> Summary:
         if self.fails:
             raise ModelUnavailable("down")
-        return Summary(text=f"{previous} {wanted.max_tokens} {wanted.prompt} {wanted.model}", method=self.name)
+        return Summary(
+            text=f"{previous} {wanted.max_tokens} {wanted.prompt} {wanted.model}", method=self.name
+        )
 
 
 def summary_of(summarizer: Summarizer) -> Summary:
@@ -48,7 +52,9 @@ def test_the_model_writes_as_long_as_there_is_a_key() -> None:
 
 
 def test_a_failing_model_is_not_replaced_in_silence() -> None:
-    chosen = Summaries(key=Key("sk-test"), model=Fixed("model", 1, fails=True), offline=Fixed("extractive", 2))
+    chosen = Summaries(
+        key=Key("sk-test"), model=Fixed("model", 1, fails=True), offline=Fixed("extractive", 2)
+    )
     with pytest.raises(ModelUnavailable):
         summary_of(chosen)
 
@@ -56,6 +62,8 @@ def test_a_failing_model_is_not_replaced_in_silence() -> None:
 @pytest.mark.parametrize("key", ["", "\n"])
 def test_an_empty_key_is_none(key: str) -> None:
     assert (
-        summary_of(Summaries(key=Key(key), model=Fixed("model", 1), offline=Fixed("extractive", 2))).method
+        summary_of(
+            Summaries(key=Key(key), model=Fixed("model", 1), offline=Fixed("extractive", 2))
+        ).method
         == "extractive"
     )

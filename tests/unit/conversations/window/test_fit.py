@@ -5,7 +5,15 @@ from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.conversations.window.turns import NO_RESULT
 from palimpsest.errors import BudgetTooSmall
 
-from tests.unit.conversations.window.transcripts import assistant, calling, conversation, quarter, result, system, user
+from tests.unit.conversations.window.transcripts import (
+    assistant,
+    calling,
+    conversation,
+    quarter,
+    result,
+    system,
+    user,
+)
 
 LONG = "word " * 800  # 1,000 tokens
 SYSTEM = system("You are the HR assistant.")
@@ -19,7 +27,16 @@ def fitted(
     system: Chat | None = SYSTEM,
 ) -> Fitted:
     messages = conversation(*spoken)
-    return fit(Material(system=system, summary=summary, messages=messages, given=given, budget=budget, count=quarter))
+    return fit(
+        Material(
+            system=system,
+            summary=summary,
+            messages=messages,
+            given=given,
+            budget=budget,
+            count=quarter,
+        )
+    )
 
 
 def test_a_context_that_fits_is_what_was_said() -> None:
@@ -33,7 +50,10 @@ def test_a_context_that_fits_is_what_was_said() -> None:
 def test_a_context_tells_what_it_weighs() -> None:
     context = fitted(user(), assistant(), summary="Sarah asked.")
     weights = [weigh(chat, quarter) for chat in context.messages]
-    assert (context.system_tokens, context.summary_tokens, context.window_tokens) == (*weights[:2], sum(weights[2:]))
+    assert (context.system_tokens, context.summary_tokens, context.window_tokens) == (
+        *weights[:2],
+        sum(weights[2:]),
+    )
     assert context.tokens == REPLY_PRIMING + sum(weights)
 
 
@@ -42,12 +62,16 @@ def test_weights_counted_at_append_are_not_counted_again() -> None:
         raise AssertionError(text)
 
     messages = conversation(*[user(), calling("a"), result("a"), assistant()] * 5)
-    context = fit(Material(system=SYSTEM, system_tokens=20, messages=messages, budget=10_000, count=fail))
+    context = fit(
+        Material(system=SYSTEM, system_tokens=20, messages=messages, budget=10_000, count=fail)
+    )
     assert context.tokens == REPLY_PRIMING + 20 + sum(message.tokens for message in messages)
 
 
 def test_the_newest_turns_that_fit_are_there_whole() -> None:
-    context = fitted(user("old"), assistant(LONG), user("a"), assistant("b"), user("c"), assistant("d"))
+    context = fitted(
+        user("old"), assistant(LONG), user("a"), assistant("b"), user("c"), assistant("d")
+    )
     assert context.seqs == (3, 4, 5, 6)
 
 
@@ -57,7 +81,9 @@ def test_turns_are_contiguous_a_small_old_one_does_not_jump_the_gap() -> None:
 
 
 def test_a_system_message_in_the_window_is_not_repeated() -> None:
-    context = fitted(system("old rules"), user(), {"role": "developer", "content": "x"}, assistant())
+    context = fitted(
+        system("old rules"), user(), {"role": "developer", "content": "x"}, assistant()
+    )
     assert context.messages == (SYSTEM, user(), assistant())
 
 
@@ -82,7 +108,10 @@ def test_an_unanswered_call_gets_a_result_in_the_context() -> None:
 
 def test_the_newest_call_stays_open_and_is_answered_only_before_the_next_message() -> None:
     assert fitted(user(), calling("a"), system=None).messages == (user(), calling("a"))
-    assert fitted(user(), calling("a"), given=user("And?")).messages[-2:] == (result("a", NO_RESULT), user("And?"))
+    assert fitted(user(), calling("a"), given=user("And?")).messages[-2:] == (
+        result("a", NO_RESULT),
+        user("And?"),
+    )
 
 
 def test_a_window_may_begin_inside_a_turn() -> None:
@@ -92,7 +121,9 @@ def test_a_window_may_begin_inside_a_turn() -> None:
 
 
 def test_a_gap_between_the_question_and_the_rest_of_its_chain_is_no_harm() -> None:
-    messages = conversation(user("start"), *[calling("a"), result("a", "x"), result("b", "orphan")] * 3)
+    messages = conversation(
+        user("start"), *[calling("a"), result("a", "x"), result("b", "orphan")] * 3
+    )
     gap = [messages[0], *messages[5:]]
     context = fit(Material(messages=gap, budget=1_000, count=quarter))
     assert context.messages == (user("start"), calling("a"), result("a", "x"))
@@ -109,7 +140,9 @@ def test_where_no_user_speaks_the_newest_message_stays() -> None:
 
 
 @pytest.mark.parametrize("missing", [1, 50, 1_000])
-def test_a_budget_that_does_not_hold_the_system_message_and_100_tokens_is_refused(missing: int) -> None:
+def test_a_budget_that_does_not_hold_the_system_message_and_100_tokens_is_refused(
+    missing: int,
+) -> None:
     rules = system(LONG)
     minimum = weigh(rules, quarter) + 100
     with pytest.raises(BudgetTooSmall) as refused:
@@ -126,7 +159,9 @@ def test_a_summary_takes_at_most_a_quarter_and_ends_with_a_sentence() -> None:
 
 
 def test_a_summary_stays_while_outputs_can_give_way() -> None:
-    context = fitted(user(), calling("a"), result("a", LONG), summary="Sarah works in Marketing.", budget=200)
+    context = fitted(
+        user(), calling("a"), result("a", LONG), summary="Sarah works in Marketing.", budget=200
+    )
     assert not context.is_summary_cut
     assert context.summary_tokens > 0
     assert [(cut.seq, cut.part) for cut in context.cuts] == [(3, "content")]
@@ -148,7 +183,12 @@ def test_no_summary_at_all_is_better_than_a_word_of_one() -> None:
 
 
 def test_the_room_that_a_summary_left_is_used() -> None:
-    context = fitted(user("old"), given=user("word " * 316), summary="Sarah works in Marketing. " * 100, budget=425)
+    context = fitted(
+        user("old"),
+        given=user("word " * 316),
+        summary="Sarah works in Marketing. " * 100,
+        budget=425,
+    )
     assert context.messages == (SYSTEM, user("old"), user("word " * 316))
 
 
@@ -161,6 +201,14 @@ def test_a_message_larger_than_the_budget_is_there_in_parts() -> None:
 
 def test_a_summary_as_tool_call_is_followed_by_the_window() -> None:
     window = conversation(user())
-    context = fit(Material(messages=window, summary="Sarah asked.", summary_as="tool_call", budget=500, count=quarter))
+    context = fit(
+        Material(
+            messages=window,
+            summary="Sarah asked.",
+            summary_as="tool_call",
+            budget=500,
+            count=quarter,
+        )
+    )
     assert [chat["role"] for chat in context.messages] == ["assistant", "tool", "user"]
     assert context.summary_tokens > 2 * MESSAGE_OVERHEAD

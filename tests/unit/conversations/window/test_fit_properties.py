@@ -41,7 +41,9 @@ forms: st.SearchStrategy[SummaryAs] = st.sampled_from(("user", "system", "tool_c
 
 @dataclass(frozen=True)
 class Case:
-    """A session as a context is asked of it: `window` is what the store holds, `read` what is read of it."""
+    """A session as a context is asked of it: `window` is what the store holds, `read` what is read
+    of it.
+    """
 
     window: list[Message]
     read: list[Message]
@@ -101,7 +103,9 @@ def cases(draw: st.DrawFn, count: Count | None = None, max_size: int = 12) -> Ca
 
 
 def read(window: list[Message], budget: int) -> list[Message]:
-    """What the context use case reads: the newest part, and the newest user message if that stands before it."""
+    """What the context use case reads: the newest part, and the newest user message if that stands
+    before it.
+    """
     asked = last_user_seq(window)
     kept = newest(reversed(window), budget=budget, last_user_seq=asked)
     if kept and kept[0].seq > asked > 0:
@@ -110,7 +114,9 @@ def read(window: list[Message], budget: int) -> list[Message]:
 
 
 def check_fits(case: Case, context: Fitted) -> None:
-    assert context.tokens == REPLY_PRIMING + sum(weigh(chat, case.count) for chat in context.messages)
+    assert context.tokens == REPLY_PRIMING + sum(
+        weigh(chat, case.count) for chat in context.messages
+    )
     assert context.tokens <= case.budget
     parts = (context.system_tokens, context.summary_tokens, context.window_tokens)
     assert context.tokens == REPLY_PRIMING + sum(parts)
@@ -132,7 +138,9 @@ def check_system_kept(case: Case, context: Fitted) -> None:
 
 
 def check_question_kept(case: Case, context: Fitted) -> None:
-    """The newest user message is there, whole unless it is named among the cuts; else the newest message is."""
+    """The newest user message is there, whole unless it is named among the cuts; else the newest
+    message is.
+    """
     asked = last_user_seq(case.window)
     if case.given is not None:
         newest_user = shown(case.given)
@@ -148,7 +156,9 @@ def check_question_kept(case: Case, context: Fitted) -> None:
 
 
 def check_turns_whole(case: Case, context: Fitted) -> None:
-    """Older turns are whole and contiguous up to the current chain; of the chain only whole groups are missing."""
+    """Older turns are whole and contiguous up to the current chain; of the chain only whole groups
+    are missing.
+    """
     assert list(context.seqs) == sorted(set(context.seqs))
     parts = turns(case.held)
     older, chain = (parts, []) if case.given or not parts else (parts[:-1], parts[-1])
@@ -174,9 +184,13 @@ def check_no_room_wasted(case: Case, context: Fitted) -> None:
     """A turn that is left out would not have fitted."""
     parts = turns(case.held)
     older = parts if case.given else parts[:-1]
-    left_out = [turn for turn in older if not set(context.seqs).intersection(each.seq for each in turn)]
+    left_out = [
+        turn for turn in older if not set(context.seqs).intersection(each.seq for each in turn)
+    ]
     if left_out and not context.cuts:
-        *answers, _ = repaired([*(shown(each.chat) for each in left_out[-1]), {"role": "user", "content": ""}])
+        *answers, _ = repaired(
+            [*(shown(each.chat) for each in left_out[-1]), {"role": "user", "content": ""}]
+        )
         assert context.tokens + sum(weigh(chat, case.count) for chat in answers) > case.budget
 
 
@@ -193,7 +207,9 @@ def check_uncut(case: Case, context: Fitted) -> None:
     if context.cuts:
         return
     there = [each for each in case.held if each.seq in context.seqs]
-    said = repaired([*(shown(each.chat) for each in there), *([shown(case.given)] if case.given else [])])
+    said = repaired(
+        [*(shown(each.chat) for each in there), *([shown(case.given)] if case.given else [])]
+    )
     assert said == list(context.messages)[len(context.messages) - len(said) :]
 
 

@@ -63,12 +63,20 @@ def test_a_turn_in_whose_middle_reading_stopped_is_left_out() -> None:
 
 
 def test_a_huge_output_does_not_hide_the_rest_of_the_chain() -> None:
-    held = conversation(user(), calling("a"), result("a", "word " * 9_000), calling("b"), result("b", "word " * 9_000))
+    held = conversation(
+        user(),
+        calling("a"),
+        result("a", "word " * 9_000),
+        calling("b"),
+        result("b", "word " * 9_000),
+    )
     assert seqs_read(held, budget=200) == [1, 2, 3, 4, 5]
 
 
 def test_an_endless_chain_is_not_read_to_its_beginning() -> None:
-    exchanges = [chat for n in range(2_000) for chat in (calling(f"c{n}"), result(f"c{n}", "word " * 900))]
+    exchanges = [
+        chat for n in range(2_000) for chat in (calling(f"c{n}"), result(f"c{n}", "word " * 900))
+    ]
     held = Reading(conversation(user(), *exchanges))
     kept = newest(iter(held), budget=6_400, last_user_seq=1)
     assert held.read <= 2 * 6_400 // READ_IN_CHAIN
@@ -94,7 +102,9 @@ def test_where_no_user_speaks_reading_ends_too() -> None:
 
 
 @given(chats(), st.integers(100, 1_500))
-def test_what_is_read_is_the_newest_part_and_begins_with_a_group(spoken: list[Chat], budget: int) -> None:
+def test_what_is_read_is_the_newest_part_and_begins_with_a_group(
+    spoken: list[Chat], budget: int
+) -> None:
     held = conversation(*spoken)
     kept = newest(iter(Reading(held)), budget=budget, last_user_seq=last_user_seq(held))
     assert list(kept) == held[len(held) - len(kept) :]

@@ -5,20 +5,44 @@ import pytest
 from hypothesis import given
 from palimpsest.conversations.message import text_of
 from palimpsest.conversations.spoken import SUMMARY_PREFIX
-from palimpsest.conversations.window.render import SummaryAs, plain, shown, summary_messages, transcript
+from palimpsest.conversations.window.render import (
+    SummaryAs,
+    plain,
+    shown,
+    summary_messages,
+    transcript,
+)
 
 from tests.unit.conversations.validity import problems
-from tests.unit.conversations.window.transcripts import assistant, calling, chats, conversation, result, system, user
+from tests.unit.conversations.window.transcripts import (
+    assistant,
+    calling,
+    chats,
+    conversation,
+    result,
+    system,
+    user,
+)
 
 
 def test_the_chat_api_gets_its_own_fields_only() -> None:
-    chat = {"role": "tool", "tool_call_id": "a", "content": "x", "name": "look", "audio": None, "mood": "glad"}
+    chat = {
+        "role": "tool",
+        "tool_call_id": "a",
+        "content": "x",
+        "name": "look",
+        "audio": None,
+        "mood": "glad",
+    }
     assert shown(chat) == {"role": "tool", "tool_call_id": "a", "content": "x"}
 
 
 @pytest.mark.parametrize("content", [None, [], ""])
 def test_content_is_always_there(content: object) -> None:
-    assert shown({"role": "assistant", "content": content, "tool_calls": [{"id": "a"}]})["content"] == ""
+    assert (
+        shown({"role": "assistant", "content": content, "tool_calls": [{"id": "a"}]})["content"]
+        == ""
+    )
 
 
 def test_an_empty_list_of_calls_is_left_out() -> None:
@@ -26,7 +50,10 @@ def test_an_empty_list_of_calls_is_left_out() -> None:
 
 
 def test_parts_and_names_are_shown_as_they_are() -> None:
-    chat = user([{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "u"}}], name="sarah")
+    chat = user(
+        [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "u"}}],
+        name="sarah",
+    )
     assert shown(chat) == chat
 
 
@@ -40,7 +67,11 @@ def test_a_summary_as_tool_call_is_a_call_and_its_result() -> None:
     call, answer = summary_messages("Sarah may work remotely.", "tool_call")
     assert call["tool_calls"][0]["function"]["name"] == "memory_compress"
     content = "[Previous Conversation Summary]\nSarah may work remotely.\n[End of Summary]"
-    assert answer == {"role": "tool", "tool_call_id": call["tool_calls"][0]["id"], "content": content}
+    assert answer == {
+        "role": "tool",
+        "tool_call_id": call["tool_calls"][0]["id"],
+        "content": content,
+    }
     assert problems([call, answer]) == []
 
 
@@ -55,11 +86,16 @@ def test_a_summary_says_what_it_is_before_anything_else() -> None:
 
 
 def test_a_part_that_is_no_text_is_named() -> None:
-    assert plain([{"type": "text", "text": "see"}, {"type": "image_url"}]) == "see\n[image_url left out]"
+    assert (
+        plain([{"type": "text", "text": "see"}, {"type": "image_url"}])
+        == "see\n[image_url left out]"
+    )
 
 
 def test_a_transcript_tells_who_said_what() -> None:
-    held = conversation(user("look!", name="sarah"), calling("a", arguments='{"q": 1}'), result("a", "found"))
+    held = conversation(
+        user("look!", name="sarah"), calling("a", arguments='{"q": 1}'), result("a", "found")
+    )
     assert transcript(held).splitlines() == [
         '<message seq="1" speaker="user" name="sarah">look!</message>',
         '<message seq="2" speaker="assistant"><call id="a" name="look">{"q": 1}</call></message>',
@@ -80,7 +116,9 @@ def test_stored_text_can_not_close_its_element_or_speak_as_another() -> None:
 
 
 @given(chats())
-def test_a_transcript_loses_nothing_and_has_one_element_a_message(spoken: list[dict[str, object]]) -> None:
+def test_a_transcript_loses_nothing_and_has_one_element_a_message(
+    spoken: list[dict[str, object]],
+) -> None:
     held = conversation(*spoken)
     written = transcript(held)
     assert written.count("<message ") == written.count("</message>") == len(held)
@@ -89,4 +127,7 @@ def test_a_transcript_loses_nothing_and_has_one_element_a_message(spoken: list[d
 
 
 def test_a_system_message_has_a_place_in_a_transcript_too() -> None:
-    assert transcript(conversation(system("Be kind."))) == '<message seq="1" speaker="system">Be kind.</message>'
+    assert (
+        transcript(conversation(system("Be kind.")))
+        == '<message seq="1" speaker="system">Be kind.</message>'
+    )

@@ -52,7 +52,9 @@ def test_nothing_has_no_parts() -> None:
 
 
 @given(chats())
-def test_parts_are_all_there_in_order_and_no_group_crosses_a_turn(spoken: list[dict[str, object]]) -> None:
+def test_parts_are_all_there_in_order_and_no_group_crosses_a_turn(
+    spoken: list[dict[str, object]],
+) -> None:
     held = shown(conversation(*spoken))
     for parts in (groups(held), turns(held)):
         assert [message for part in parts for message in part] == held
@@ -80,7 +82,13 @@ def parts(cuts: Sequence[Cut]) -> list[tuple[int | None, str]]:
 
 def test_tool_outputs_give_way_first_and_the_largest_of_them() -> None:
     small = "word " * 40
-    spoken = (user(LONG), calling("a", "b", arguments=LONG), result("a", small), result("b", LONG * 9), assistant(LONG))
+    spoken = (
+        user(LONG),
+        calling("a", "b", arguments=LONG),
+        result("a", small),
+        result("b", LONG * 9),
+        assistant(LONG),
+    )
     chats, cuts = fitted(*spoken, room=5_000)
     assert parts(cuts) == [(4, "content")]
     assert chats[:3] == list(spoken[:3])
@@ -89,7 +97,12 @@ def test_tool_outputs_give_way_first_and_the_largest_of_them() -> None:
 
 def test_outputs_that_are_cut_are_cut_to_one_level_and_fill_the_room() -> None:
     ids = ("a", "b", "c")
-    chats, _ = fitted(user(), calling(*ids), *(result(each, LONG * n) for n, each in enumerate(ids, 2)), room=1_000)
+    chats, _ = fitted(
+        user(),
+        calling(*ids),
+        *(result(each, LONG * n) for n, each in enumerate(ids, 2)),
+        room=1_000,
+    )
     sizes = [quarter(chat["content"]) for chat in chats[2:]]
     assert max(sizes) - min(sizes) < 0.15 * max(sizes)
     assert sum(sizes) > 800
@@ -111,7 +124,9 @@ def test_then_arguments_are_replaced_by_json_the_largest_first() -> None:
 
 
 def test_the_room_that_replaced_arguments_leave_goes_to_the_outputs() -> None:
-    chats, _ = fitted(user(), calling("a", arguments=json.dumps([LONG * 5])), result("a", LONG), room=900)
+    chats, _ = fitted(
+        user(), calling("a", arguments=json.dumps([LONG * 5])), result("a", LONG), room=900
+    )
     assert quarter(chats[2]["content"]) > 650
 
 
@@ -141,7 +156,9 @@ def test_the_assistants_texts_stay_whole_while_groups_can_go() -> None:
 
 
 def test_then_the_assistants_texts_are_cut() -> None:
-    chats, cuts = fitted(user("why?"), assistant(LONG), calling("a"), result("a", LONG), assistant(LONG), room=400)
+    chats, cuts = fitted(
+        user("why?"), assistant(LONG), calling("a"), result("a", LONG), assistant(LONG), room=400
+    )
     assert chats[0] == user("why?")
     assert parts(cuts) == [(3, "message"), (4, "message"), (2, "content"), (5, "content")]
 
@@ -169,7 +186,9 @@ def test_last_the_users_message_is_cut_in_the_middle() -> None:
 
 
 def test_a_huge_question_does_not_hide_the_newest_result() -> None:
-    chats, cuts = fitted(user(LONG * 9), calling("a"), result("a"), calling("b"), result("b", LONG), room=400)
+    chats, cuts = fitted(
+        user(LONG * 9), calling("a"), result("a"), calling("b"), result("b", LONG), room=400
+    )
     assert [chat["role"] for chat in chats] == ["user", "assistant", "tool"]
     assert chats[2]["tool_call_id"] == "b"
     assert {(1, "content"), (2, "message"), (3, "message"), (5, "content")} == set(parts(cuts))
@@ -220,7 +239,16 @@ def test_a_name_that_leaves_no_room_is_left_out() -> None:
 @pytest.mark.parametrize("room", [97, 120, 200, 400, 900, 2_000, 4_000])
 def test_the_least_that_a_chain_asks_for_keeps_the_question_whole(room: int) -> None:
     question = user("word " * 100)
-    spoken = (question, assistant(LONG), calling("a"), result("a", LONG), calling("b"), result("b", LONG))
-    least = Chain([Entry(each.chat, each.tokens, each.seq) for each in conversation(*spoken)], quarter).least
+    spoken = (
+        question,
+        assistant(LONG),
+        calling("a"),
+        result("a", LONG),
+        calling("b"),
+        result("b", LONG),
+    )
+    least = Chain(
+        [Entry(each.chat, each.tokens, each.seq) for each in conversation(*spoken)], quarter
+    ).least
     chats, _ = fitted(*spoken, room=room)
     assert (chats[0] == question) >= (room >= least)

@@ -70,7 +70,10 @@ def assistant(content: str = "ok", **more: Any) -> Chat:
 
 
 def calling(*ids: str, arguments: str = "{}", content: str = "") -> Chat:
-    calls = [{"id": each, "type": "function", "function": {"name": "look", "arguments": arguments}} for each in ids]
+    calls = [
+        {"id": each, "type": "function", "function": {"name": "look", "arguments": arguments}}
+        for each in ids
+    ]
     return assistant(content, tool_calls=calls)
 
 
@@ -114,9 +117,16 @@ def shown(window: Sequence[Message]) -> list[Message]:
     return [each for each in window if each.role not in SYSTEM_ROLES]
 
 
-# Strategies. Texts are drawn as a piece and how often it comes, so that a huge one costs Hypothesis nothing.
-texts = st.builds(lambda piece, times: piece * times, st.sampled_from(PIECES), st.sampled_from((0, 1, 2, 9, 60, 500)))
-short_texts = st.builds(lambda piece, times: piece * times, st.sampled_from(PIECES), st.integers(0, 4))
+# Strategies. Texts are drawn as a piece and how often it comes, so that a huge one costs Hypothesis
+# nothing.
+texts = st.builds(
+    lambda piece, times: piece * times,
+    st.sampled_from(PIECES),
+    st.sampled_from((0, 1, 2, 9, 60, 500)),
+)
+short_texts = st.builds(
+    lambda piece, times: piece * times, st.sampled_from(PIECES), st.integers(0, 4)
+)
 
 _text_parts = texts.map(lambda text: {"type": "text", "text": text})
 _image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -124,7 +134,9 @@ _answers = texts | st.lists(_text_parts, min_size=1, max_size=3)
 contents = texts | st.lists(_text_parts | st.just(_image), min_size=1, max_size=3)
 
 users = st.builds(user, contents) | st.builds(lambda text: user(text, name="sarah"), texts)
-systems = st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(sorted(SYSTEM_ROLES)), texts)
+systems = st.builds(
+    lambda role, text: {"role": role, "content": text}, st.sampled_from(sorted(SYSTEM_ROLES)), texts
+)
 _arguments = texts.map(lambda text: '{"text": "' + text.replace('"', "'").replace("\n", " ") + '"}')
 
 
@@ -132,14 +144,20 @@ _arguments = texts.map(lambda text: '{"text": "' + text.replace('"', "'").replac
 def _call(draw: st.DrawFn, call_id: str) -> dict[str, Any]:
     if draw(st.integers(0, 9)) == 0:
         return {"id": call_id, "type": "custom", "custom": {"name": "run", "input": draw(texts)}}
-    return {"id": call_id, "type": "function", "function": {"name": "look", "arguments": draw(_arguments)}}
+    return {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": "look", "arguments": draw(_arguments)},
+    }
 
 
 @st.composite
 def _exchanges(draw: st.DrawFn, number: int) -> list[Chat]:
     """An assistant's calls, and results for some of them in any order."""
     beginning = draw(st.sampled_from(("call", "call", "provider" * 20)))
-    ids = [f"{beginning}_{number}_{each}" for each in range(draw(st.sampled_from((1, 1, 2, 3, 12))))]
+    ids = [
+        f"{beginning}_{number}_{each}" for each in range(draw(st.sampled_from((1, 1, 2, 3, 12))))
+    ]
     calls = [draw(_call(each)) for each in ids]
     answered = draw(st.permutations(draw(st.sampled_from((ids, ids, ids[1:], ids[:-1], [])))))
     return [
@@ -150,10 +168,14 @@ def _exchanges(draw: st.DrawFn, number: int) -> list[Chat]:
 
 @st.composite
 def chats(draw: st.DrawFn, max_size: int = 12) -> list[Chat]:
-    """A transcript as an append would take it: each result has its call before it, not each call its result."""
+    """A transcript as an append would take it: each result has its call before it, not each call
+    its result.
+    """
     spoken: list[Chat] = []
     for number in range(draw(st.integers(0, max_size))):
-        kind = draw(st.sampled_from(("user", "user", "assistant", "refusal", "calls", "calls", "system")))
+        kind = draw(
+            st.sampled_from(("user", "user", "assistant", "refusal", "calls", "calls", "system"))
+        )
         if kind == "user":
             spoken.append(draw(users))
         elif kind == "assistant":

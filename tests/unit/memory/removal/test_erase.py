@@ -1,4 +1,6 @@
-"""An erasure in steps: cut off anywhere, delivered twice, met by writers, and never more or less than what was."""
+"""An erasure in steps: cut off anywhere, delivered twice, met by writers, and never more or less
+than what was.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +84,12 @@ def filled(service: Erasing, sessions: int = 3) -> Erasing:
 WRITES = ("commit", "remove", "wipe", "start", "finish", "put job")
 
 
-@pytest.mark.parametrize("moment", [f"{when} {write}" for write in WRITES for when in ("before", "after")])
-def test_a_crash_at_any_write_is_made_good_by_the_next_delivery(service: Erasing, moment: str) -> None:
+@pytest.mark.parametrize(
+    "moment", [f"{when} {write}" for write in WRITES for when in ("before", "after")]
+)
+def test_a_crash_at_any_write_is_made_good_by_the_next_delivery(
+    service: Erasing, moment: str
+) -> None:
     filled(service)
     job = service.erase()
     slow(service, seconds=20)
@@ -126,7 +132,9 @@ def crash_at(service: Erasing, moment: str) -> list[str]:
     return crashes
 
 
-def test_steps_are_bounded_and_the_job_that_was_asked_for_tells_how_far_they_came(service: Erasing) -> None:
+def test_steps_are_bounded_and_the_job_that_was_asked_for_tells_how_far_they_came(
+    service: Erasing,
+) -> None:
     filled(service, sessions=SESSIONS_AT_ONCE + 2)
     slow(service, seconds=3)
     job = service.erase()
@@ -177,10 +185,16 @@ def test_a_session_that_the_list_did_not_name_at_first_is_found_the_second_time(
 
     monkeypatch.setattr(service.sessions, "listed", lagging)
     service.drain()
-    assert (service.stored("s0"), service.stored("s1"), service.now(job.id).result["sessions"]) == (0, 0, 2)
+    assert (service.stored("s0"), service.stored("s1"), service.now(job.id).result["sessions"]) == (
+        0,
+        0,
+        2,
+    )
 
 
-def test_a_session_that_begins_while_its_user_is_erased_is_of_the_new_life(service: Erasing) -> None:
+def test_a_session_that_begins_while_its_user_is_erased_is_of_the_new_life(
+    service: Erasing,
+) -> None:
     """The epoch was read before the erasure, the transaction comes after it."""
     erased: list[Job] = []
 
@@ -213,7 +227,9 @@ def test_an_append_that_meets_the_removal_of_its_session_begins_it_again(service
     assert (service.said("s0"), service.stored("s0")) == (["after all"], 1)
 
 
-def test_an_erased_session_opens_as_one_that_has_expired_and_any_other_as_it_is(service: Erasing) -> None:
+def test_an_erased_session_opens_as_one_that_has_expired_and_any_other_as_it_is(
+    service: Erasing,
+) -> None:
     filled(service, sessions=1)
     sessions = EpochGuard(service.sessions)
     before = sessions.open(service.session("s0"), settings=True)
@@ -223,14 +239,18 @@ def test_an_erased_session_opens_as_one_that_has_expired_and_any_other_as_it_is(
     assert head is not None
     assert head.is_gone(0)
     service.append("again", session="s0")
-    assert sessions.open(service.session("s0")) == service.sessions.open(service.session("s0"), user="sarah")
+    assert sessions.open(service.session("s0")) == service.sessions.open(
+        service.session("s0"), user="sarah"
+    )
 
 
 SESSIONS = st.sampled_from(("s0", "s1"))
 
 
 class Lives(RuleBasedStateMachine):
-    """Of a user who is erased at any time, while messages of any job come early, late, twice, or are cut off."""
+    """Of a user who is erased at any time, while messages of any job come early, late, twice, or
+    are cut off.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -267,7 +287,9 @@ class Lives(RuleBasedStateMachine):
     @rule(session=SESSIONS, keep_memories=st.booleans())
     def delete(self, session: str, *, keep_memories: bool) -> None:
         if self.said[session]:
-            self.service.app.manage.delete(self.service.session(session), keep_memories=keep_memories)
+            self.service.app.manage.delete(
+                self.service.session(session), keep_memories=keep_memories
+            )
             self.said[session] = []
 
     @rule()

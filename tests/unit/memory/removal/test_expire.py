@@ -22,7 +22,9 @@ YEAR = 365 * DAY
 
 
 class Expiring(MemoryService):
-    """Long-term memory with the sweep over it; `on` holds what happens just before a write of that name."""
+    """Long-term memory with the sweep over it; `on` holds what happens just before a write of that
+    name.
+    """
 
     def __init__(self) -> None:
         self.on: dict[str, Callable[[], object]] = {}
@@ -37,7 +39,9 @@ class Expiring(MemoryService):
         """So many facts without a topic."""
         for first in range(start, start + count, 30):
             some = range(first, min(first + 30, start + count))
-            self.remember(SARAH, [fact(f"likes tea number {number}", topic=None) for number in some])
+            self.remember(
+                SARAH, [fact(f"likes tea number {number}", topic=None) for number in some]
+            )
 
     def stored(self) -> list[Record]:
         return list(self.memories.listed(SARAH, limit=10_000).records)
@@ -149,7 +153,9 @@ def test_tasks_do_not_expire_by_time(service: Expiring) -> None:
     assert service.due_in() is None
 
 
-def test_old_versions_of_a_topic_that_never_expires_leave_once_its_newest_was_deleted(service: Expiring) -> None:
+def test_old_versions_of_a_topic_that_never_expires_leave_once_its_newest_was_deleted(
+    service: Expiring,
+) -> None:
     service.say("works at A")
     service.keep_for(None)
     newest = service.say("works at B").record
@@ -183,7 +189,9 @@ def test_expired_text_is_never_shown_before_the_sweep_comes(service: Expiring) -
     assert len(service.stored()) == 2
 
 
-def test_what_expired_may_be_said_again_and_its_old_messages_bring_nothing_back(service: Expiring) -> None:
+def test_what_expired_may_be_said_again_and_its_old_messages_bring_nothing_back(
+    service: Expiring,
+) -> None:
     service.say("likes tea", topic=None, source=message(1))
     service.say("works at A", source=message(1))
     service.time.advance(YEAR)
@@ -199,7 +207,9 @@ def fact_id(service: Expiring, content: str) -> str:
     return service.remember.prepared(SARAH, [fact(content, topic=None)]).made[0].record.id
 
 
-def test_an_extraction_that_was_decided_before_the_expiry_is_decided_anew(service: Expiring) -> None:
+def test_an_extraction_that_was_decided_before_the_expiry_is_decided_anew(
+    service: Expiring,
+) -> None:
     service.say("works at A")
     service.time.advance(YEAR)
     prepared = service.remember.prepared(SARAH, [fact("works at A", source=message(9))])
@@ -329,7 +339,9 @@ def test_a_topic_larger_than_a_transaction_leaves_whole(service: Expiring) -> No
 
 
 @pytest.mark.parametrize("more", [0, 1, 99])
-def test_what_was_said_very_often_leaves_no_trace_in_its_topic(service: Expiring, more: int) -> None:
+def test_what_was_said_very_often_leaves_no_trace_in_its_topic(
+    service: Expiring, more: int
+) -> None:
     for number in range(MOST_PLACES + more):
         service.time.advance(1)
         service.say("works at A", source=message(number + 1))

@@ -1,4 +1,6 @@
-"""A forgetting in steps: what is left goes to the next, what fails or gets stuck begins again, an erasure ends it."""
+"""A forgetting in steps: what is left goes to the next, what fails or gets stuck begins again, an
+erasure ends it.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,24 @@ class Forgetting(Service):
     def __init__(self) -> None:
         self.at_write: Callable[[str], None] = lambda step: None
         super().__init__(faults=self.write)
-        self.remembering, self.managing = self.memories_app.remember, self.memories_app.manage_memories
-        self.forgetting, self.work, self.sweep = self.memories_app.forget, self.removal, self.sweep_all
+        self.remembering, self.managing = (
+            self.memories_app.remember,
+            self.memories_app.manage_memories,
+        )
+        self.forgetting, self.work, self.sweep = (
+            self.memories_app.forget,
+            self.removal,
+            self.sweep_all,
+        )
 
     def write(self, step: str) -> None:
         self.at_write(step)
 
     def remember(self, count: int) -> None:
         for start in range(0, count, 30):
-            told = [Statement("fact", f"no {number}") for number in range(start, min(count, start + 30))]
+            told = [
+                Statement("fact", f"no {number}") for number in range(start, min(count, start + 30))
+            ]
             self.remembering(SARAH, told)
             self.time.advance(0.001)
 
@@ -62,7 +73,9 @@ class Forgetting(Service):
 
     def takes(self, seconds: float) -> None:
         """Every commit takes so long."""
-        self.at_write = lambda step: self.time.advance(seconds) if step == "after commit memories" else None
+        self.at_write = lambda step: (
+            self.time.advance(seconds) if step == "after commit memories" else None
+        )
 
 
 @pytest.fixture
@@ -70,7 +83,9 @@ def service() -> Forgetting:
     return Forgetting()
 
 
-def test_a_long_forgetting_goes_on_step_by_step_and_ends_the_job_that_was_asked_for(service: Forgetting) -> None:
+def test_a_long_forgetting_goes_on_step_by_step_and_ends_the_job_that_was_asked_for(
+    service: Forgetting,
+) -> None:
     service.remember(100)
     service.takes(60)
     job = service.forget()
@@ -84,7 +99,9 @@ def test_a_long_forgetting_goes_on_step_by_step_and_ends_the_job_that_was_asked_
     assert service.state(job).result == {"forgotten": 100}
 
 
-def test_a_topic_with_more_versions_than_a_transaction_holds_is_forgotten_whole(service: Forgetting) -> None:
+def test_a_topic_with_more_versions_than_a_transaction_holds_is_forgotten_whole(
+    service: Forgetting,
+) -> None:
     for number in range(60):
         service.remembering(SARAH, [Statement("fact", f"works at {number}", topic="employer")])
         service.time.advance(1)
@@ -94,9 +111,14 @@ def test_a_topic_with_more_versions_than_a_transaction_holds_is_forgotten_whole(
     assert service.state(job).result == {"forgotten": 1}
 
 
-def test_many_topics_are_forgotten_though_they_are_too_many_for_one_transaction(service: Forgetting) -> None:
+def test_many_topics_are_forgotten_though_they_are_too_many_for_one_transaction(
+    service: Forgetting,
+) -> None:
     for version in range(4):
-        told = [Statement("fact", f"{topic} is {version}", topic=f"topic {topic}") for topic in range(20)]
+        told = [
+            Statement("fact", f"{topic} is {version}", topic=f"topic {topic}")
+            for topic in range(20)
+        ]
         service.remembering(SARAH, told)
         service.time.advance(1)
     service.forget()
@@ -104,7 +126,9 @@ def test_many_topics_are_forgotten_though_they_are_too_many_for_one_transaction(
     assert service.left() == 0
 
 
-@pytest.mark.parametrize("step", ["before commit memories", "after commit memories", "before finish", "after finish"])
+@pytest.mark.parametrize(
+    "step", ["before commit memories", "after commit memories", "before finish", "after finish"]
+)
 def test_a_crash_anywhere_is_made_good_by_the_next_delivery(service: Forgetting, step: str) -> None:
     service.remember(40)
     job = service.forget()
@@ -157,7 +181,11 @@ def test_a_failed_forgetting_is_begun_again_by_the_sweep(service: Forgetting) ->
     again = service.sessions.outbox[-1]
     assert (len(service.sessions.outbox), again.attempt, again.parent) == (2, 1, None)
     service.drain()
-    assert (service.left(), service.state(again).state, service.state(job).state) == (0, "done", "failed")
+    assert (service.left(), service.state(again).state, service.state(job).state) == (
+        0,
+        "done",
+        "failed",
+    )
 
 
 def test_a_stuck_forgetting_is_begun_again_and_ends_what_was_asked_for(service: Forgetting) -> None:
@@ -167,7 +195,11 @@ def test_a_stuck_forgetting_is_begun_again_and_ends_what_was_asked_for(service: 
     service.time.advance(OVERDUE_SECONDS)
     service.sweep()
     service.drain()
-    assert (service.left(), service.state(job).state, service.state(job).result) == (0, "done", {"forgotten": 5})
+    assert (service.left(), service.state(job).state, service.state(job).result) == (
+        0,
+        "done",
+        {"forgotten": 5},
+    )
 
 
 def test_a_stuck_step_is_begun_again_under_the_job_that_was_asked_for(service: Forgetting) -> None:
@@ -180,7 +212,11 @@ def test_a_stuck_step_is_begun_again_under_the_job_that_was_asked_for(service: F
     service.time.advance(OVERDUE_SECONDS)
     service.sweep()
     service.drain()
-    assert (service.left(), service.state(job).state, service.state(job).result) == (0, "done", {"forgotten": 100})
+    assert (service.left(), service.state(job).state, service.state(job).result) == (
+        0,
+        "done",
+        {"forgotten": 100},
+    )
     assert service.state(service.sessions.outbox[1]).error == "stuck"
 
 
@@ -239,7 +275,12 @@ def test_a_forgetting_that_cannot_be_read_forgets_nothing_and_fails_for_good() -
     service.time.advance(2 * OVERDUE_SECONDS)
     service.sweep()
     left = service.state(job)
-    assert (service.left(), left.state, left.error, left.due_at) == (5, "failed", "damaged_job", None)
+    assert (service.left(), left.state, left.error, left.due_at) == (
+        5,
+        "failed",
+        "damaged_job",
+        None,
+    )
     assert len(service.sessions.outbox) == 1
 
 

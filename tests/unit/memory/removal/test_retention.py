@@ -1,4 +1,6 @@
-"""A changed retention reaches the sessions and memories that exist, by a job of bounded steps, and says so."""
+"""A changed retention reaches the sessions and memories that exist, by a job of bounded steps, and
+says so.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Retaining(MemoryService):
 
     def keep(self, *, sessions: int | None = 30, memories: int | None = 365) -> None:
         """What `PUT settings` does, without the work that follows."""
-        self.app.settings.replace(TENANT, TenantSettings(retention_days=sessions, memory_days=memories))
+        self.app.settings.replace(
+            TENANT, TenantSettings(retention_days=sessions, memory_days=memories)
+        )
 
     def talk(self, session: str) -> None:
         said = [Draft({"role": "user", "content": "hi"})]
@@ -44,14 +48,20 @@ class Retaining(MemoryService):
 
     def expiry_of_session(self, session: str = "s") -> int | None:
         """In days after its last activity, as its next visit by the sweep."""
-        head, settings = self.head(session), self.sessions.open(self.session(session), settings=True).settings
+        head, settings = (
+            self.head(session),
+            self.sessions.open(self.session(session), settings=True).settings,
+        )
         assert settings is not None
         assert settings.due_at == head.expires_at
         return None if head.expires_at is None else (head.expires_at - head.updated_second) // DAY
 
     def lifetimes(self) -> list[int | None]:
         """In days after each record was written or confirmed."""
-        return [None if each.expires_at is None else _age(each, each.expires_at) for each in self.records()]
+        return [
+            None if each.expires_at is None else _age(each, each.expires_at)
+            for each in self.records()
+        ]
 
 
 def _age(record: Record, at: int) -> int:
@@ -77,7 +87,9 @@ def test_a_changed_retention_reaches_what_exists(service: Retaining, days: int |
     assert (job.kind, job.state, job.result) == ("retain", "done", {"sessions": 1, "memories": 1})
 
 
-def test_what_a_shorter_retention_ends_is_gone_at_once_and_removed_by_the_sweep(service: Retaining) -> None:
+def test_what_a_shorter_retention_ends_is_gone_at_once_and_removed_by_the_sweep(
+    service: Retaining,
+) -> None:
     service.talk("s")
     service.say("works in Rome")
     service.time.advance(8 * DAY)
@@ -85,9 +97,10 @@ def test_what_a_shorter_retention_ends_is_gone_at_once_and_removed_by_the_sweep(
     service.say("lives in Ulm", topic="home")
     service.keep(sessions=7, memories=7)
     service.drain()
-    assert [found.id for found in ListSessions(service.sessions, service.clock).opened(TENANT, ["s", "newer"])] == [
-        "newer"
-    ]
+    assert [
+        found.id
+        for found in ListSessions(service.sessions, service.clock).opened(TENANT, ["s", "newer"])
+    ] == ["newer"]
     assert service.current() == ["lives in Ulm"]
     service.time.advance(60)
     service.sweep_all()
@@ -108,7 +121,9 @@ def test_a_longer_retention_wakes_nothing_that_has_expired(service: Retaining) -
     assert service.job_of_settings().result == {"sessions": 0, "memories": 0}
 
 
-def test_a_memory_counts_from_when_it_was_last_confirmed_also_where_it_was_kept_for_ever(service: Retaining) -> None:
+def test_a_memory_counts_from_when_it_was_last_confirmed_also_where_it_was_kept_for_ever(
+    service: Retaining,
+) -> None:
     service.keep_for(None)
     service.say("works in Rome")
     service.say("likes tea", topic="drink")
@@ -140,7 +155,9 @@ def test_another_tenant_keeps_what_it_has(service: Retaining) -> None:
     assert service.sessions.open(other, settings=True) == before
 
 
-def test_of_two_changes_the_later_one_holds_in_whatever_order_their_jobs_run(service: Retaining) -> None:
+def test_of_two_changes_the_later_one_holds_in_whatever_order_their_jobs_run(
+    service: Retaining,
+) -> None:
     service.talk("s")
     service.say("works in Rome")
     service.keep(sessions=7, memories=7)
@@ -189,7 +206,10 @@ def test_many_pages_are_done_in_steps_and_a_step_begins_where_the_last_one_ended
     )
     assert [service.expiry_of_session(f"s{number}") for number in range(5)] == [7] * 5
     assert service.lifetimes() == [7] * 5
-    users = [service.memories.listed(TENANT.user(f"user{number}"), limit=9).records for number in range(5)]
+    users = [
+        service.memories.listed(TENANT.user(f"user{number}"), limit=9).records
+        for number in range(5)
+    ]
     assert [_age(record, record.expires_at or 0) for (record,) in users] == [7] * 5
     assert service.job_of_settings().result == {"sessions": 5, "memories": 10}
 
@@ -208,7 +228,9 @@ def test_an_append_meanwhile_is_kept_and_follows(service: Retaining) -> None:
     assert (service.head().seq, service.expiry_of_session()) == (2, 7)
 
 
-def test_a_job_that_got_stuck_goes_on_by_the_sweep_and_the_settings_show_it(service: Retaining) -> None:
+def test_a_job_that_got_stuck_goes_on_by_the_sweep_and_the_settings_show_it(
+    service: Retaining,
+) -> None:
     service.talk("s")
     service.keep(sessions=7)
     service.jobs.start(service.job_of_settings())  # by a release that knew no lease
@@ -221,7 +243,9 @@ def test_a_job_that_got_stuck_goes_on_by_the_sweep_and_the_settings_show_it(serv
     assert service.job_of_settings().state == "done"
 
 
-def test_a_job_that_failed_begins_again_and_the_settings_show_the_new_one(service: Retaining) -> None:
+def test_a_job_that_failed_begins_again_and_the_settings_show_the_new_one(
+    service: Retaining,
+) -> None:
     service.talk("s")
     service.keep(sessions=7)
     failed = service.job_of_settings()
@@ -232,4 +256,7 @@ def test_a_job_that_failed_begins_again_and_the_settings_show_the_new_one(servic
     service.sweep_all()
     service.drain()
     assert service.expiry_of_session() == 7
-    assert (service.job_of_settings().id != failed.id, service.job_of_settings().state) == (True, "done")
+    assert (service.job_of_settings().id != failed.id, service.job_of_settings().state) == (
+        True,
+        "done",
+    )

@@ -1,4 +1,6 @@
-"""What a deleted session leaves behind: nothing that it alone had taught, everything that others say as well."""
+"""What a deleted session leaves behind: nothing that it alone had taught, everything that others
+say as well.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ class Deleting(ExtractionService):
     def __init__(self) -> None:
         super().__init__()
         self.manage = self.app.manage
-        self.managing, self.remembering = self.memories_app.manage_memories, self.memories_app.remember
+        self.managing, self.remembering = (
+            self.memories_app.manage_memories,
+            self.memories_app.remember,
+        )
 
     def learn(self, session: str, *texts: str) -> None:
         """What the user says in the session, extracted."""
@@ -99,14 +104,18 @@ def test_a_version_that_another_session_said_too_stays_without_its_words(service
     assert service.current("city") is None
 
 
-def test_what_was_said_before_in_another_session_does_not_come_back_as_current(service: Deleting) -> None:
+def test_what_was_said_before_in_another_session_does_not_come_back_as_current(
+    service: Deleting,
+) -> None:
     service.learn("a", "fact[city]: lives in Rome")
     service.learn("b", "fact[city]: lives in Paris")
     service.delete("b")
     assert (service.contents(), service.current("city")) == (["lives in Rome"], None)
 
 
-def test_what_was_given_without_a_session_stays_and_so_does_what_others_remember(service: Deleting) -> None:
+def test_what_was_given_without_a_session_stays_and_so_does_what_others_remember(
+    service: Deleting,
+) -> None:
     service.remembering(SARAH, [Statement("fact", "given")])
     service.remembering(TENANT.user("bob"), [Statement("fact", "bob's", source=Source("a"))])
     service.learn("a", "fact: likes tea", "fact: given")
@@ -115,7 +124,9 @@ def test_what_was_given_without_a_session_stays_and_so_does_what_others_remember
     assert len(service.memories.listed(TENANT.user("bob"), limit=9).records) == 1
 
 
-def test_a_deletion_that_is_begun_again_leaves_what_was_remembered_after_it(service: Deleting) -> None:
+def test_a_deletion_that_is_begun_again_leaves_what_was_remembered_after_it(
+    service: Deleting,
+) -> None:
     service.learn("a", "hello")
     service.remembering(SARAH, [Statement("fact", "of the deleted session", source=Source("a"))])
     job = service.begin_to_delete("a")
@@ -145,7 +156,9 @@ def test_what_went_with_its_session_is_not_extracted_again_by_a_late_job(service
     assert service.job(late.id).error == "session_gone"
 
 
-def test_an_extraction_that_looked_before_the_deletion_commits_nothing_after_it(service: Deleting) -> None:
+def test_an_extraction_that_looked_before_the_deletion_commits_nothing_after_it(
+    service: Deleting,
+) -> None:
     """It has found the session there, and is about to commit when the whole deletion passes by."""
     service.say("fact: likes tea", session="a")
     late = service.ask("a")
@@ -176,7 +189,9 @@ def test_what_the_next_life_of_the_session_teaches_stays(service: Deleting) -> N
 @pytest.mark.parametrize(
     "moment", ["before commit memories", "after commit memories", "before remove", "before finish"]
 )
-def test_a_deletion_that_is_cut_off_is_done_by_the_next_delivery(service: Deleting, moment: str) -> None:
+def test_a_deletion_that_is_cut_off_is_done_by_the_next_delivery(
+    service: Deleting, moment: str
+) -> None:
     service.learn("a", "fact: likes tea", "fact[city]: lives in Rome")
     service.learn("b", "fact: likes tea")
     job = service.begin_to_delete("a")
@@ -216,11 +231,21 @@ def test_a_deletion_that_meets_an_erasure_leaves_the_new_life_alone(service: Del
 @pytest.mark.parametrize("times", [1, 60, 61, 95, 250])
 def test_one_memory_goes_however_often_it_was_said(service: Deleting, times: int) -> None:
     for number in range(times):
-        said = Statement("fact", "lives in Rome", topic="city", source=Source(f"s{number}"), valid_from=number + 1)
+        said = Statement(
+            "fact",
+            "lives in Rome",
+            topic="city",
+            source=Source(f"s{number}"),
+            valid_from=number + 1,
+        )
         service.remembering(SARAH, [said])
     (record,) = service.records()
     assert len(service.memories.versions(SARAH, "city")) == times
     service.managing.delete(SARAH, record.id)
-    assert (service.records(), service.memories.versions(SARAH, "city"), service.current("city")) == ([], (), None)
+    assert (
+        service.records(),
+        service.memories.versions(SARAH, "city"),
+        service.current("city"),
+    ) == ([], (), None)
     with pytest.raises(NotFound):
         service.managing.read(SARAH, record.id)

@@ -1,4 +1,6 @@
-"""The transactions of a removal: few, each within its limit, and a topic loses its current record in the last one."""
+"""The transactions of a removal: few, each within its limit, and a topic loses its current record
+in the last one.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ def record(name: str, *, at: int = 1, topic: str | None = "employer") -> Record:
 
 
 def pointer(current: str | None, *, version: int = 7) -> Pointer:
-    return Pointer("employer", None if current is None else f"mem_{current}", record(current or "gone").order, version)
+    return Pointer(
+        "employer",
+        None if current is None else f"mem_{current}",
+        record(current or "gone").order,
+        version,
+    )
 
 
 def removed(commits: Sequence[MemoryCommit]) -> list[str]:
@@ -31,14 +38,18 @@ def removed(commits: Sequence[MemoryCommit]) -> list[str]:
 
 def test_small_removals_share_a_transaction() -> None:
     others = [Removal([record(f"note {number}", topic=None)]) for number in range(3)]
-    (commit,) = transactions([Removal([record("a"), record("b", at=2)], pointer("b")), *others], epoch=3, room=ROOM)
+    (commit,) = transactions(
+        [Removal([record("a"), record("b", at=2)], pointer("b")), *others], epoch=3, room=ROOM
+    )
     assert removed([commit]) == ["a", "b", "note 0", "note 1", "note 2"]
     assert (commit.epoch, [each.record for each in commit.pointers]) == (3, [None])
 
 
 def test_what_is_too_much_for_one_transaction_goes_on_in_the_next() -> None:
     commits = list(
-        transactions([Removal([record(f"{number}", topic=None)]) for number in range(60)], epoch=0, room=ROOM)
+        transactions(
+            [Removal([record(f"{number}", topic=None)]) for number in range(60)], epoch=0, room=ROOM
+        )
     )
     assert removed(commits) == [str(number) for number in range(60)]
     assert [len(commit.removed) for commit in commits] == [33, 27]
@@ -54,7 +65,10 @@ def test_nothing_is_removed_by_no_transaction() -> None:
     assert list(transactions([], epoch=0, room=ROOM)) == []
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 99)), min_size=1, max_size=6), st.sampled_from("abc"))
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 99)), min_size=1, max_size=6),
+    st.sampled_from("abc"),
+)
 def test_however_much_was_said_a_topic_goes_whole_and_its_current_record_last(
     runs: list[tuple[str, int]], current: str
 ) -> None:
@@ -74,7 +88,9 @@ def test_however_much_was_said_a_topic_goes_whole_and_its_current_record_last(
 @pytest.mark.parametrize("times", [1, MOST_PLACES, MOST_PLACES + 40, 500])
 def test_a_record_is_removed_once_though_it_was_said_often(times: int) -> None:
     commits = list(
-        transactions([Removal([record("a", at=at) for at in range(times)], pointer("a"))], epoch=0, room=ROOM)
+        transactions(
+            [Removal([record("a", at=at) for at in range(times)], pointer("a"))], epoch=0, room=ROOM
+        )
     )
     assert [bool(commit.removed) for commit in commits] == [False] * (len(commits) - 1) + [True]
     assert removed(commits) == ["a"] * times

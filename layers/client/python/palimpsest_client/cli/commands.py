@@ -19,7 +19,9 @@ from palimpsest_client.cli.options import MEMORY, AnyUser, AsJson, MemoryId, Mos
 from palimpsest_client.connection import TIMEOUT, find, login_file, options
 from palimpsest_client.sessions import id_for
 
-app = typer.Typer(no_args_is_help=True, help="Memory for agents: what is kept, what is known, and what was said.")
+app = typer.Typer(
+    no_args_is_help=True, help="Memory for agents: what is kept, what is known, and what was said."
+)
 
 
 def run() -> None:
@@ -38,7 +40,10 @@ def run() -> None:
         shown.errors.print(shown.sentence(error), style="red")
         sys.exit(1)
     except (*MISREAD, RecursionError) as error:
-        shown.errors.print(shown.sentence(f"The answer has another shape than the service's ({error!r})."), style="red")
+        shown.errors.print(
+            shown.sentence(f"The answer has another shape than the service's ({error!r})."),
+            style="red",
+        )
         sys.exit(1)
 
 
@@ -65,10 +70,14 @@ def chat(
     session: Annotated[
         str | None, typer.Option("--session", "-s", help="Id of the session; else the user's own.")
     ] = None,
-    model: Annotated[str, typer.Option(help="Answers, by OPENAI_API_KEY and OPENAI_BASE_URL.")] = "gpt-4.1-nano",
+    model: Annotated[
+        str, typer.Option(help="Answers, by OPENAI_API_KEY and OPENAI_BASE_URL.")
+    ] = "gpt-4.1-nano",
     json_: AsJson = False,
 ) -> None:
-    """Talk to a model that remembers; an empty line or the end of input ends it. JSON is a line for each reply."""
+    """Talk to a model that remembers; an empty line or the end of input ends it. JSON is a line for
+    each reply.
+    """
     try:
         import openai
     except ModuleNotFoundError:
@@ -82,7 +91,11 @@ def chat(
         for line in _lines(prompt="" if json_ else "[bold]> [/bold]"):
             turn = talk.say(line)
             while not turn.is_done:
-                asked: Any = {"model": model, "messages": turn.messages, "tools": turn.tools or openai.omit}
+                asked: Any = {
+                    "model": model,
+                    "messages": turn.messages,
+                    "tools": turn.tools or openai.omit,
+                }
                 stream = llm.chat.completions.create(**asked, stream=True)
                 turn = talk.answer(stream, on_text=None if json_ else shown.as_it_comes)
             print(shown.json_of({"content": turn.text}) if json_ else "")
@@ -97,8 +110,14 @@ def chat(
 @app.command()
 def sessions(user: AnyUser = None, limit: Most = 50, json_: AsJson = False) -> None:
     """List sessions, the newest first."""
-    columns = {"id": "session_id", "user": "user_id", "status": "status", "messages": "totals.messages",
-               "tokens": "window.tokens", "last": "updated_at"}  # fmt: skip
+    columns = {
+        "id": "session_id",
+        "user": "user_id",
+        "status": "status",
+        "messages": "totals.messages",
+        "tokens": "window.tokens",
+        "last": "updated_at",
+    }
     shown.rows(Palimpsest().sessions(user_id=user, limit=limit), columns, json_wanted=json_)
 
 
@@ -106,7 +125,13 @@ def sessions(user: AnyUser = None, limit: Most = 50, json_: AsJson = False) -> N
 def messages(session: SessionId, limit: Most = 50, json_: AsJson = False) -> None:
     """Show what was said in a session, word for word."""
     newest = list(Palimpsest().session(session).messages(order="desc", limit=limit))
-    columns = {"seq": "seq", "role": "role", "content": "content", "tokens": "tokens", "at": "created_at"}
+    columns = {
+        "seq": "seq",
+        "role": "role",
+        "content": "content",
+        "tokens": "tokens",
+        "at": "created_at",
+    }
     shown.rows(reversed(newest), columns, json_wanted=json_)
 
 
@@ -114,21 +139,41 @@ def messages(session: SessionId, limit: Most = 50, json_: AsJson = False) -> Non
 def context(
     session: SessionId,
     message: Annotated[str | None, typer.Argument(help="What the user is about to say.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Another budget than the session's.")] = None,
-    explain: Annotated[bool, typer.Option(help="Say why each part is there, and what was left out.")] = False,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Another budget than the session's.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option(help="Say why each part is there, and what was left out.")
+    ] = False,
     json_: AsJson = False,
 ) -> None:
     """Show what the model would see next."""
-    found = Palimpsest().session(session).context(message, max_tokens=max_tokens, explain=explain or None)
+    found = (
+        Palimpsest()
+        .session(session)
+        .context(message, max_tokens=max_tokens, explain=explain or None)
+    )
     if json_:
         shown.as_json(found)
         return
-    shown.rows(found["messages"], {"role": "role", "content": "content", "calls": "tool_calls"}, json_wanted=False)
-    shown.facts({name: found[name] for name in ("tokens", "omitted", "degraded")}, json_wanted=False)
+    shown.rows(
+        found["messages"],
+        {"role": "role", "content": "content", "calls": "tool_calls"},
+        json_wanted=False,
+    )
+    shown.facts(
+        {name: found[name] for name in ("tokens", "omitted", "degraded")}, json_wanted=False
+    )
     if trace := found.get("trace"):
-        shown.rows(trace.pop("parts"), {"part": "part", "from": "from", "to": "to", "why": "why"}, json_wanted=False)
+        shown.rows(
+            trace.pop("parts"),
+            {"part": "part", "from": "from", "to": "to", "why": "why"},
+            json_wanted=False,
+        )
         if left_out := trace.pop("left_out", None):
-            shown.rows(left_out, {"left out of": "part", "id": "id", "why": "why"}, json_wanted=False)
+            shown.rows(
+                left_out, {"left out of": "part", "id": "id", "why": "why"}, json_wanted=False
+            )
         shown.facts(trace, json_wanted=False)
 
 
@@ -146,7 +191,13 @@ def recall(
     if json_:
         shown.as_json(found)
         return
-    columns = {"score": "score", "memory": "content", "type": "type", "found by": "found_by", "id": "id"}
+    columns = {
+        "score": "score",
+        "memory": "content",
+        "type": "type",
+        "found by": "found_by",
+        "id": "id",
+    }
     shown.rows(found["memories"], columns, json_wanted=False)
     shown.facts({"answer": found["answer"], "degraded": found["degraded"]}, json_wanted=False)
 
@@ -155,13 +206,19 @@ def recall(
 def remember(
     content: str,
     user: User,
-    topic: Annotated[str | None, typer.Option(help="It replaces this topic's current memory.")] = None,
-    type_: Annotated[str, typer.Option("--type", help="fact, event, instruction or task.")] = "fact",
+    topic: Annotated[
+        str | None, typer.Option(help="It replaces this topic's current memory.")
+    ] = None,
+    type_: Annotated[
+        str, typer.Option("--type", help="fact, event, instruction or task.")
+    ] = "fact",
     importance: Annotated[float | None, typer.Option(min=0, max=1)] = None,
     json_: AsJson = False,
 ) -> None:
     """Save a memory."""
-    saved = Palimpsest().user(user).remember(content, type=type_, topic=topic, importance=importance)
+    saved = (
+        Palimpsest().user(user).remember(content, type=type_, topic=topic, importance=importance)
+    )
     shown.facts(saved if json_ else _short(saved), json_wanted=json_)
 
 
@@ -171,7 +228,9 @@ def memories(
     types: Annotated[list[str] | None, typer.Option("--type", help="Of these types.")] = None,
     subject: str | None = None,
     topic: Annotated[str | None, typer.Option(help="Of this topic alone.")] = None,
-    superseded: Annotated[bool, typer.Option(help="What was replaced, instead of what holds.")] = False,
+    superseded: Annotated[
+        bool, typer.Option(help="What was replaced, instead of what holds.")
+    ] = False,
     limit: Most = 50,
     json_: AsJson = False,
 ) -> None:
@@ -184,7 +243,9 @@ def memories(
 @app.command()
 def history(memory: MemoryId, user: User, json_: AsJson = False) -> None:
     """Show every version of a memory's topic, the newest first."""
-    shown.rows(Palimpsest().user(user).history(memory), {**MEMORY, "until": "valid_to"}, json_wanted=json_)
+    shown.rows(
+        Palimpsest().user(user).history(memory), {**MEMORY, "until": "valid_to"}, json_wanted=json_
+    )
 
 
 @app.command()
@@ -206,10 +267,13 @@ def forget(
     json_: AsJson = False,
 ) -> None:
     """Remove one memory, or all that match, with all their versions."""
-    where: Any = _given({"types": types, "subject": subject, "topic_key": topic, "session_id": session})
+    where: Any = _given(
+        {"types": types, "subject": subject, "topic_key": topic, "session_id": session}
+    )
     if (memory is None) == (not where):
         raise typer.BadParameter(
-            "Name at least one of --type, --subject, --topic and --session, or one memory; `erase` removes everything."
+            "Name at least one of --type, --subject, --topic and --session, or one memory; `erase` "
+            "removes everything."
         )
     sarah = Palimpsest().user(user)
     if dry_run:
@@ -229,25 +293,33 @@ app.command(name="import")(files.import_)
 @app.command()
 def usage(
     by: Annotated[str, typer.Option(help="day, user or tenant.")] = "day",
-    from_: Annotated[str | None, typer.Option("--from", help="First day; else of this month.")] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="First day; else of this month.")
+    ] = None,
     to: Annotated[str | None, typer.Option(help="Last day; else today.")] = None,
     user: AnyUser = None,
     json_: AsJson = False,
 ) -> None:
-    """Show what was used: messages, model calls, tokens and cost. Needs a key with the scope admin."""
+    """Show what was used: messages, model calls, tokens and cost. Needs a key with the scope
+    admin.
+    """
     of = {"day": {"day": "day"}, "user": {"user": "user_id"}}.get(by, {})
     columns = of | {
         "messages": "messages", "bytes": "bytes", "model calls": "model_calls",
         "tokens in": "tokens_in", "tokens out": "tokens_out",
         "embeddings": "embedding_calls", "US$": "cost_usd", "unpriced": "unpriced_calls",
     }  # fmt: skip
-    shown.rows(Palimpsest().usage(by=by, from_=from_, to=to, user_id=user), columns, json_wanted=json_)
+    shown.rows(
+        Palimpsest().usage(by=by, from_=from_, to=to, user_id=user), columns, json_wanted=json_
+    )
 
 
 @app.command()
 def jobs(
     user: AnyUser = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Those that failed; without --user all of them.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Those that failed; without --user all of them.")
+    ] = False,
     retry: Annotated[bool, typer.Option(help="Have them done again.")] = False,
     limit: Most = 50,
     json_: AsJson = False,
@@ -261,14 +333,23 @@ def jobs(
         for each in found:
             if each["state"] == "failed":
                 memory.job(each["job_id"]).retry()
-    columns = {"id": "job_id", "kind": "kind", "state": "state", "user": "user_id", "session": "session_id",
-               "error": "error", "at": "created_at"}  # fmt: skip
+    columns = {
+        "id": "job_id",
+        "kind": "kind",
+        "state": "state",
+        "user": "user_id",
+        "session": "session_id",
+        "error": "error",
+        "at": "created_at",
+    }
     shown.rows(found, columns, json_wanted=json_)
 
 
 @app.command()
 def erase(
-    user: User, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, json_: AsJson = False
+    user: User,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json_: AsJson = False,
 ) -> None:
     """Remove everything of a user, for good, and show the receipt."""
     if not yes:
@@ -290,7 +371,9 @@ def _lines(*, prompt: str) -> Iterator[str]:
 
 
 def _short(saved: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: saved.get(name) for name in ("outcome", "id", "content", "topic_key", "supersedes")}
+    return {
+        name: saved.get(name) for name in ("outcome", "id", "content", "topic_key", "supersedes")
+    }
 
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:

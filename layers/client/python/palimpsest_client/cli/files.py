@@ -1,4 +1,6 @@
-"""Commands that read and write files: conversations to take in, exports of this service and of others."""
+"""Commands that read and write files: conversations to take in, exports of this service and of
+others.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ from palimpsest_client.exchange import conversations, is_export, memories_of_mem
 
 
 def ingest(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines or JSON, with conversations.")],
+    file: Annotated[
+        Path,
+        typer.Argument(exists=True, dir_okay=False, help="JSON Lines or JSON, with conversations."),
+    ],
     user: User,
     session: Annotated[str | None, typer.Option(help="Of messages that name none.")] = None,
     json_: AsJson = False,
@@ -30,14 +35,22 @@ def ingest(
             for name, each in progress.track(transcripts, description="Storing")
         ]  # fmt: skip
         ended = [job.wait() for job in progress.track(jobs, description="Extracting")]
-    columns = {"session": "session_id", "state": "state", "messages": "ledger.received",
-               "extracted": "ledger.extracted", "skipped": "ledger.skipped", "parked": "ledger.parked"}  # fmt: skip
+    columns = {
+        "session": "session_id",
+        "state": "state",
+        "messages": "ledger.received",
+        "extracted": "ledger.extracted",
+        "skipped": "ledger.skipped",
+        "parked": "ledger.parked",
+    }
     shown.rows([job.shown for job in ended], columns, json_wanted=json_)
 
 
 def export_(
     user: User,
-    file: Annotated[Path | None, typer.Argument(help="JSON Lines; standard output if it is left out.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="JSON Lines; standard output if it is left out.")
+    ] = None,
     json_: AsJson = False,
 ) -> None:
     """Write everything of a user, with ids and all versions, ready to be imported."""
@@ -51,10 +64,13 @@ def export_(
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What the other system exported.")],
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="What the other system exported.")
+    ],
     user: User,
     source: Annotated[
-        str | None, typer.Option("--from", help="Who wrote it: mem0, agentcore, or palimpsest (its `export`).")
+        str | None,
+        typer.Option("--from", help="Who wrote it: mem0, agentcore, or palimpsest (its `export`)."),
     ] = None,
     json_: AsJson = False,
 ) -> None:
@@ -65,7 +81,11 @@ def import_(
     sarah = Palimpsest().user(user)
     if source != "mem0":
         own = source == "palimpsest"
-        job = sarah.import_(file) if own else sarah.begin_import(json.loads(file.read_bytes()), form=source)
+        job = (
+            sarah.import_(file)
+            if own
+            else sarah.begin_import(json.loads(file.read_bytes()), form=source)
+        )
         shown.facts(job.wait().shown, json_wanted=json_)
         return
     memories = memories_of_mem0(file)

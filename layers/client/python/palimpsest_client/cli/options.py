@@ -7,9 +7,19 @@ from typing import Annotated
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-User = Annotated[str, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Whose memory it is.")]
-AnyUser = Annotated[str | None, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Of this user alone.")]
+User = Annotated[
+    str, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Whose memory it is.")
+]
+AnyUser = Annotated[
+    str | None, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Of this user alone.")
+]
 Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="The most rows.")]
 SessionId = Annotated[str, typer.Argument(help="Id of the session.")]
 MemoryId = Annotated[str, typer.Argument(help="Id of the memory.")]
-MEMORY = {"id": "id", "type": "type", "memory": "content", "topic": "topic_key", "since": "valid_from"}
+MEMORY = {
+    "id": "id",
+    "type": "type",
+    "memory": "content",
+    "topic": "topic_key",
+    "since": "valid_from",
+}

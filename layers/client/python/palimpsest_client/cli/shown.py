@@ -33,7 +33,9 @@ def as_json(found: Any) -> None:
 def json_of(found: Any, **form: Any) -> str:
     """JSON that a terminal shows and does not obey: what does not print is escaped."""
     text = json.dumps(found, ensure_ascii=False, default=str, **form)
-    return "".join(each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text)
+    return "".join(
+        each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text
+    )
 
 
 def sentence(said: Any) -> Text:
@@ -42,9 +44,11 @@ def sentence(said: Any) -> Text:
     return plain(text if len(text) <= LONGEST_SENTENCE else text[:LONGEST_SENTENCE] + " …")
 
 
-def rows(found: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json_wanted: bool) -> None:
-    """A table with a column for each field; a dot in a field's name leads into it. What is stored is shown as text:
-    no markup in it is read, and no control character reaches the terminal.
+def rows(
+    found: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json_wanted: bool
+) -> None:
+    """A table with a column for each field; a dot in a field's name leads into it. What is stored
+    is shown as text: no markup in it is read, and no control character reaches the terminal.
     """
     rows = list(islice(found, MOST_ROWS + 1))
     if len(rows) > MOST_ROWS:
@@ -79,19 +83,33 @@ def as_it_comes(text: str) -> None:
 def plain(value: Any, *, style: str = "") -> Text:
     """A value as text that a terminal shows and does not obey."""
     text = _words(value)
-    shown = "".join(each if each == "\n" or each.isprintable() else f"\\x{ord(each):02x}" for each in text)
+    shown = "".join(
+        each if each == "\n" or each.isprintable() else f"\\x{ord(each):02x}" for each in text
+    )
     return Text(shown, style=style)
 
 
 def _words(value: Any) -> str:
-    """Lists and objects are their parts with commas, without what says nothing; a fraction has four digits."""
+    """Lists and objects are their parts with commas, without what says nothing; a fraction has four
+    digits.
+    """
     if isinstance(value, list):
         return ", ".join(map(_words, value))
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_words(each)}" for name, each in value.items() if each not in (None, [], {}, ""))
+        return ", ".join(
+            f"{name} {_words(each)}"
+            for name, each in value.items()
+            if each not in (None, [], {}, "")
+        )
     if isinstance(value, float):
         return f"{value:.4g}"
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return (
+        value
+        if isinstance(value, str)
+        else ""
+        if value is None
+        else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def _minutes(value: Any) -> Any:

@@ -1,4 +1,6 @@
-"""MCP over standard input and output: each message is passed on to the service's own endpoint, with the key."""
+"""MCP over standard input and output: each message is passed on to the service's own endpoint, with
+the key.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ FAILED = -32603
 
 
 def serve(http: httpx2.Client, user: str, *, lines: Iterable[str], out: TextIO) -> None:
-    """Answer every message, a line each, until there are no more. Raises `InvalidId` if the user's id is none."""
+    """Answer every message, a line each, until there are no more. Raises `InvalidId` if the user's
+    id is none.
+    """
     checked_id(user)
     for line in lines:
         if line.strip() and (answer := _answer(http, user, line)) is not None:
@@ -32,9 +36,14 @@ def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
         asked = json.loads(line)
     except ValueError:
         asked = None
-    headers = {"Content-Type": "application/json", **(_headers(asked) if isinstance(asked, dict) else {})}
+    headers = {
+        "Content-Type": "application/json",
+        **(_headers(asked) if isinstance(asked, dict) else {}),
+    }
     try:
-        answer = http.post(f"/v1/users/{quote(user, safe='')}/mcp", content=line.encode(), headers=headers)
+        answer = http.post(
+            f"/v1/users/{quote(user, safe='')}/mcp", content=line.encode(), headers=headers
+        )
         if answer.is_success and not answer.content:
             return None
         said = answer.json()

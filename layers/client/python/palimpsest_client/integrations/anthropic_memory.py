@@ -24,8 +24,9 @@ ROOT = "/memories"
 
 
 class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
-    """The SDK's own tool, each of whose commands works on a copy of the user's files; what it changes is stored. A file
-    is a memory of its own: what is written over stays in its history, and recall finds it. A file holds up to 16 KB.
+    """The SDK's own tool, each of whose commands works on a copy of the user's files; what it
+    changes is stored. A file is a memory of its own: what is written over stays in its history, and
+    recall finds it. A file holds up to 16 KB.
     """
 
     def __init__(self, *, user: str, memory: Palimpsest | None = None) -> None:
@@ -35,14 +36,18 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
         super().__init__(self._folder.name)
 
     def execute(self, command: Any) -> Any:
-        """Do one command. Raises `ToolError`, which the model reads, also where the service refuses."""
+        """Do one command. Raises `ToolError`, which the model reads, also where the service
+        refuses.
+        """
         with self._turn:
             try:
                 before = self._fetched()
                 answer = super().execute(command)
                 self._store(before)
             except PalimpsestError as refused:
-                raise ToolError(f"Nothing was changed: {getattr(refused, 'detail', refused)}") from refused
+                raise ToolError(
+                    f"Nothing was changed: {getattr(refused, 'detail', refused)}"
+                ) from refused
             return answer
 
     def _fetched(self) -> Mapping[str, tuple[str, str]]:
@@ -60,13 +65,19 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
         return stored
 
     def _store(self, before: Mapping[str, tuple[str, str]]) -> None:
-        now = {self._path(file): file.read_bytes().decode() for file in self.memory_root.rglob("*") if file.is_file()}
+        now = {
+            self._path(file): file.read_bytes().decode()
+            for file in self.memory_root.rglob("*")
+            if file.is_file()
+        }
         for path, text in now.items():
             if path not in before or before[path][0] != text:
                 self._owner.remember(
-                    f"File {path}:\n{text}"[:LONGEST], topic=_topic(path), data={"path": path, "text": text},
+                    f"File {path}:\n{text}"[:LONGEST],
+                    topic=_topic(path),
+                    data={"path": path, "text": text},
                     metadata={"store": "anthropic"},
-                )  # fmt: skip
+                )
         for path in before.keys() - now.keys():
             self._owner.delete(before[path][1])
 
@@ -79,7 +90,9 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
             return answer
 
     def _is_ours(self, path: str) -> bool:
-        """Whether it leads into the folder: whoever may write memories could have stored another one."""
+        """Whether it leads into the folder: whoever may write memories could have stored another
+        one.
+        """
         return self._file(path).resolve().is_relative_to(Path(self.memory_root).resolve())
 
     def _file(self, path: str) -> Path:

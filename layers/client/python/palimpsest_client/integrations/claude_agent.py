@@ -23,8 +23,9 @@ PREFIX = "claude"
 
 
 class PalimpsestSessionStore(SessionStore):
-    """A transcript is a session of the user. What user and assistant say in it is a message like any other, from which
-    memories are extracted; every other entry is kept beside. An entry with a `uuid` comes back once.
+    """A transcript is a session of the user. What user and assistant say in it is a message like
+    any other, from which memories are extracted; every other entry is kept beside. An entry with a
+    `uuid` comes back once.
     """
 
     def __init__(self, *, user: str, memory: AsyncPalimpsest | None = None) -> None:
@@ -32,7 +33,9 @@ class PalimpsestSessionStore(SessionStore):
 
     async def append(self, key: Key, entries: Sequence[Entry]) -> None:
         """Store entries in their order."""
-        messages = [{**_message(each), "subpath": key.get("subpath"), "entry": each} for each in entries]
+        messages = [
+            {**_message(each), "subpath": key.get("subpath"), "entry": each} for each in entries
+        ]
         for start in range(0, len(messages), MOST_AT_ONCE):
             await self._session(self._name(key)).append(*messages[start : start + MOST_AT_ONCE])
 
@@ -53,7 +56,10 @@ class PalimpsestSessionStore(SessionStore):
     async def list_sessions(self, project_key: str) -> list[Any]:
         """The transcripts of a project, without those of subagents."""
         return [
-            {"session_id": name.split("|", 2)[2], "mtime": int(datetime.fromisoformat(at).timestamp() * 1000)}
+            {
+                "session_id": name.split("|", 2)[2],
+                "mtime": int(datetime.fromisoformat(at).timestamp() * 1000),
+            }
             async for name, at in self._names()
             if name.startswith(f"{PREFIX}|{self._project(project_key)}|")
         ]
@@ -100,7 +106,9 @@ def _short(text: str) -> str:
 
 
 def _message(entry: Entry) -> Message:
-    """What is said in an entry, as a message; an entry in which nothing is said is an item beside the conversation."""
+    """What is said in an entry, as a message; an entry in which nothing is said is an item beside
+    the conversation.
+    """
     said = entry.get("message")
     if entry["type"] in ("user", "assistant") and isinstance(said, Mapping):
         content = said.get("content")

@@ -40,19 +40,27 @@ MOST_FOUND = 100  # of one recall
 MOST_AT_ONCE = 50  # messages that one append takes
 LONGEST = 4000  # characters of a memory
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "$eq": operator.eq, "$ne": operator.ne, "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt,
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
     "$lte": operator.le,
-}  # fmt: skip
+}
 
 
 class PalimpsestStore(BaseStore):
-    """Each item is a memory of a user, with versions: what is put over stays in its history. `user` is whose memory a
-    namespace is, or a function that tells it, and returns None for a prefix that several users share.
+    """Each item is a memory of a user, with versions: what is put over stays in its history. `user`
+    is whose memory a namespace is, or a function that tells it, and returns None for a prefix that
+    several users share.
 
-    A search with a `query` finds by words and meaning, with scores; without one it lists the newest first.
+    A search with a `query` finds by words and meaning, with scores; without one it lists the newest
+    first.
     """
 
-    def __init__(self, *, user: str | Callable[[Namespace], str | None], memory: Palimpsest | None = None) -> None:
+    def __init__(
+        self, *, user: str | Callable[[Namespace], str | None], memory: Palimpsest | None = None
+    ) -> None:
         self._user = user
         self._memory = memory or Palimpsest()
 
@@ -77,7 +85,9 @@ class PalimpsestStore(BaseStore):
                 return self._namespaces(op)
 
     def _find(self, namespace: Namespace, key: str) -> Mapping[str, Any] | None:
-        return next(self._owner(namespace).memories(topic_key=_topic(namespace, key), limit=1), None)
+        return next(
+            self._owner(namespace).memories(topic_key=_topic(namespace, key), limit=1), None
+        )
 
     def _put(self, op: PutOp) -> None:
         owner = self._owner(op.namespace)
@@ -87,7 +97,12 @@ class PalimpsestStore(BaseStore):
             return
         data = {"namespace": list(op.namespace), "key": op.key, "value": op.value}
         metadata = {"store": "langgraph", "indexed": op.index is not False, **_labels(op.namespace)}
-        owner.remember(_text(op.value)[:LONGEST], topic=_topic(op.namespace, op.key), metadata=metadata, data=data)
+        owner.remember(
+            _text(op.value)[:LONGEST],
+            topic=_topic(op.namespace, op.key),
+            metadata=metadata,
+            data=data,
+        )
 
     def _searched(self, op: SearchOp) -> Iterator[SearchItem]:
         where: dict[str, Any] = {"store": "langgraph", **_labels(op.namespace_prefix)}
@@ -97,10 +112,15 @@ class PalimpsestStore(BaseStore):
                 limits: Any = {"types": ["fact"], "metadata": {**where, "indexed": True}}
                 found = owner.recall(op.query, k=MOST_FOUND, filter=limits)["memories"]
             else:
-                found = owner.memories(metadata=[f"{name}={json.dumps(value)}" for name, value in where.items()])
+                found = owner.memories(
+                    metadata=[f"{name}={json.dumps(value)}" for name, value in where.items()]
+                )
             for each in found:
                 item = SearchItem(**_item(each), score=each.get("score"))
-                if all(_passes(item.value.get(name), wanted) for name, wanted in (op.filter or {}).items()):
+                if all(
+                    _passes(item.value.get(name), wanted)
+                    for name, wanted in (op.filter or {}).items()
+                ):
                     yield item
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
@@ -109,7 +129,11 @@ class PalimpsestStore(BaseStore):
             for owner in self._owners(())
             for each in owner.memories(metadata=["store=langgraph"])
         }
-        kept = {each for each in found if all(_matches(each, condition) for condition in op.match_conditions or ())}
+        kept = {
+            each
+            for each in found
+            if all(_matches(each, condition) for condition in op.match_conditions or ())
+        }
         return sorted({each[: op.max_depth] for each in kept})[op.offset : op.offset + op.limit]
 
     def _owner(self, namespace: Namespace) -> User:
@@ -129,12 +153,14 @@ class PalimpsestStore(BaseStore):
 
 
 class PalimpsestChatMessageHistory(BaseChatMessageHistory):
-    """Implements LangChain's chat history. `messages` is what a model shall see next: within the session's budget, with
-    what is remembered of the user, from the first message of a session on; with `whole` every message that was stored,
-    and nothing else.
+    """Implements LangChain's chat history. `messages` is what a model shall see next: within the
+    session's budget, with what is remembered of the user, from the first message of a session on;
+    with `whole` every message that was stored, and nothing else.
     """
 
-    def __init__(self, session_id: str, *, user: str, memory: Palimpsest | None = None, whole: bool = False) -> None:
+    def __init__(
+        self, session_id: str, *, user: str, memory: Palimpsest | None = None, whole: bool = False
+    ) -> None:
         self._session = (memory or Palimpsest()).session(session_id, user=user, tools=False)
         self._whole = whole
 
@@ -161,15 +187,22 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
 
 
 def _chat(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in ("role", "content", "name", "tool_calls", "tool_call_id") if name in row}
+    return {
+        name: row[name]
+        for name in ("role", "content", "name", "tool_calls", "tool_call_id")
+        if name in row
+    }
 
 
 def _item(found: Mapping[str, Any]) -> dict[str, Any]:
     data, at = found["data"], datetime.fromisoformat(found["valid_from"])
     return {
-        "value": data["value"], "key": data["key"], "namespace": tuple(data["namespace"]), "created_at": at,
+        "value": data["value"],
+        "key": data["key"],
+        "namespace": tuple(data["namespace"]),
+        "created_at": at,
         "updated_at": at,
-    }  # fmt: skip
+    }
 
 
 def _topic(namespace: Namespace, key: str) -> str:
@@ -186,7 +219,8 @@ def _text(value: Mapping[str, Any]) -> str:
     if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
         return only
     said = {
-        name: each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for name, each in value.items()
+        name: each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
+        for name, each in value.items()
     }
     return "; ".join(f"{name}: {each}" for name, each in said.items()) or "{}"
 
@@ -207,5 +241,9 @@ def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
     path = tuple(condition.path)
     if len(path) > len(namespace):
         return False
-    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    part = (
+        namespace[: len(path)]
+        if condition.match_type == "prefix"
+        else namespace[len(namespace) - len(path) :]
+    )
     return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))

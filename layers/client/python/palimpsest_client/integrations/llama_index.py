@@ -1,6 +1,7 @@
 """A memory of LlamaIndex whose every message is stored, and its block, which brings what is known.
 
-memory = PalimpsestMemory.from_defaults(session_id="s1", memory_blocks=[PalimpsestMemoryBlock(user="sarah")])
+memory = PalimpsestMemory.from_defaults(session_id="s1",
+memory_blocks=[PalimpsestMemoryBlock(user="sarah")])
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ SESSION = "session_id"
 
 
 class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
-    """What is remembered that answers the user's newest message. A `PalimpsestMemory` stores every message in its
-    session as it comes. A plain `Memory` hands over only messages that leave its window: they are stored then, and
-    memories are extracted from them. A short conversation is not stored.
+    """What is remembered that answers the user's newest message. A `PalimpsestMemory` stores every
+    message in its session as it comes. A plain `Memory` hands over only messages that leave its
+    window: they are stored then, and memories are extracted from them. A short conversation is not
+    stored.
     """
 
     name: str = "palimpsest"
@@ -43,29 +45,48 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         self._memory = memory or Palimpsest()
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
-        asked = next((each.content for each in reversed(messages or []) if each.role.value == "user"), None)
+        asked = next(
+            (each.content for each in reversed(messages or []) if each.role.value == "user"), None
+        )
         if not asked:
             return ""
-        shown = {each.content for each in messages or ()}  # the service's own window may be larger than this one
+        shown = {
+            each.content for each in messages or ()
+        }  # the service's own window may be larger than this one
         user, most = self._memory.user(self.user), min(MOST_FOUND, self.k + len(shown))
         found = await anyio.to_thread.run_sync(partial(user.recall, asked, k=most))
-        new = [each for each in found["memories"] if not (each["type"] == "message" and each["content"] in shown)]
-        return "\n".join(f"- {each['valid_from'][:10]}: {each['content']}" for each in new[: self.k])
+        new = [
+            each
+            for each in found["memories"]
+            if not (each["type"] == "message" and each["content"] in shown)
+        ]
+        return "\n".join(
+            f"- {each['valid_from'][:10]}: {each['content']}" for each in new[: self.k]
+        )
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         sessions = [each.additional_kwargs.get(SESSION) for each in messages]
         name = next((each for each in sessions if each), f"llama-index-{self.user}")
         await anyio.to_thread.run_sync(self.store, messages, name)
-        await anyio.to_thread.run_sync(self._memory.session(name, user=self.user, tools=False).extract)
+        await anyio.to_thread.run_sync(
+            self._memory.session(name, user=self.user, tools=False).extract
+        )
 
     def store(self, messages: Sequence[ChatMessage], session: str) -> None:
-        """Store messages at the end of a session; memories are extracted by the session's own rule."""
+        """Store messages at the end of a session; memories are extracted by the session's own
+        rule.
+        """
         talk = self._memory.session(session, user=self.user, tools=False)
         for part in parts(chats_of(messages), most=MOST_AT_ONCE):
             try:
                 talk.append(*part)
-            except ToolMessageWithoutCall:  # LlamaIndex lets messages go by their size, a result before its call
-                kept = [{"role": "item", "item": each} if each["role"] == "tool" else each for each in part]
+            except (
+                ToolMessageWithoutCall
+            ):  # LlamaIndex lets messages go by their size, a result before its call
+                kept = [
+                    {"role": "item", "item": each} if each["role"] == "tool" else each
+                    for each in part
+                ]
                 talk.append(*kept)
 
     def store_missing(self, messages: Sequence[ChatMessage], session: str) -> None:
@@ -76,7 +97,9 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         except SessionNotFound:
             there = Counter()
         marks = [mark_of(each) for each in chats_of(messages)]
-        missing = [each for each, mark in zip(messages, marks, strict=True) if not _taken(there, mark)]
+        missing = [
+            each for each, mark in zip(messages, marks, strict=True) if not _taken(there, mark)
+        ]
         self.store(missing, session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
@@ -89,13 +112,15 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
 
 
 class PalimpsestMemory(Memory):
-    """LlamaIndex's `Memory`. Each message that is put into it is stored by its blocks of ours at once, however large
-    the window is; what leaves the window is not stored again.
+    """LlamaIndex's `Memory`. Each message that is put into it is stored by its blocks of ours at
+    once, however large the window is; what leaves the window is not stored again.
     """
 
     @classmethod
     def from_defaults(cls, *, chat_history: list[ChatMessage] | None = None, **fields: Any) -> Self:
-        """As `Memory.from_defaults`. A `chat_history` is stored, too: those of its messages that the session lacks."""
+        """As `Memory.from_defaults`. A `chat_history` is stored, too: those of its messages that
+        the session lacks.
+        """
         memory: Self = super().from_defaults(**fields)
         if chat_history is not None:
             memory.set(chat_history)
@@ -146,7 +171,9 @@ def _chat(message: ChatMessage) -> Message:
 
 
 def _call(block: ToolCallBlock) -> Message:
-    arguments = block.tool_kwargs if isinstance(block.tool_kwargs, str) else json.dumps(block.tool_kwargs)
+    arguments = (
+        block.tool_kwargs if isinstance(block.tool_kwargs, str) else json.dumps(block.tool_kwargs)
+    )
     function = {"name": block.tool_name, "arguments": arguments}
     return {"id": block.tool_call_id or "call", "type": "function", "function": function}
 

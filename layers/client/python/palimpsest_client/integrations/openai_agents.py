@@ -22,24 +22,32 @@ ITEMS = "items"
 
 
 class PalimpsestSession:
-    """Implements `agents.memory.Session`. Items come back as they were given; parallel calls are one stored message,
-    and what no chat message is like, such as reasoning, is kept.
+    """Implements `agents.memory.Session`. Items come back as they were given; parallel calls are
+    one stored message, and what no chat message is like, such as reasoning, is kept.
 
-    A runner is given every item, however many there are. With `whole=False` it is given the session's context, within
-    its budget: what is known of the user, a summary of what came before, and the newest items.
+    A runner is given every item, however many there are. With `whole=False` it is given the
+    session's context, within its budget: what is known of the user, a summary of what came before,
+    and the newest items.
     """
 
     session_settings: Any = None
 
     def __init__(
-        self, session_id: str, *, user: str, memory: AsyncPalimpsest | None = None, whole: bool = True
+        self,
+        session_id: str,
+        *,
+        user: str,
+        memory: AsyncPalimpsest | None = None,
+        whole: bool = True,
     ) -> None:
         self.session_id = session_id
         self._session = (memory or AsyncPalimpsest()).session(session_id, user=user, tools=False)
         self._whole = whole
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
-        """The newest `limit` items, or, without one, all of them or those of the context; oldest first."""
+        """The newest `limit` items, or, without one, all of them or those of the context; oldest
+        first.
+        """
         if limit is None and not self._whole:
             return await self._items_of_context()
         found: list[Item] = []
@@ -53,8 +61,8 @@ class PalimpsestSession:
         return (found if limit is None else found[:limit])[::-1]
 
     async def _items_of_context(self) -> list[Item]:
-        """What the context shows. Messages that stand in it whole are the items that they were given as, with the
-        reasoning between them.
+        """What the context shows. Messages that stand in it whole are the items that they were
+        given as, with the reasoning between them.
         """
         context = await self._session.begun_context()
         shown = {ref["seq"] for ref in context["refs"] if ref}
@@ -103,13 +111,15 @@ class PalimpsestSession:
 
 
 def messages_of(items: Sequence[Item]) -> list[Message]:
-    """Items of the Responses API as messages that can be stored, each with the items that it stands for: calls that
-    follow one another are one message, with the reasoning between them.
+    """Items of the Responses API as messages that can be stored, each with the items that it stands
+    for: calls that follow one another are one message, with the reasoning between them.
     """
     messages: list[Message] = []
     for item in items:
         message = {**_message(item), ITEMS: [item]}
-        place = next((n for n in reversed(range(len(messages))) if messages[n]["role"] != "item"), 0)
+        place = next(
+            (n for n in reversed(range(len(messages))) if messages[n]["role"] != "item"), 0
+        )
         before, *between = messages[place:] or [{}]
         if message.get("tool_calls") and before.get("tool_calls"):
             before["tool_calls"] += message["tool_calls"]
@@ -126,7 +136,10 @@ def _message(item: Item) -> Message:
         return {"role": item["role"], "content": _text(item["content"])}
     if kind == "function_call":
         function = {"name": item["name"], "arguments": item["arguments"]}
-        return {"role": "assistant", "tool_calls": [{"id": item["call_id"], "type": "function", "function": function}]}
+        return {
+            "role": "assistant",
+            "tool_calls": [{"id": item["call_id"], "type": "function", "function": function}],
+        }
     if kind == "function_call_output":
         return {"role": "tool", "tool_call_id": item["call_id"], "content": _text(item["output"])}
     return {"role": "item", "item": item}
@@ -136,8 +149,15 @@ def _text(content: Any) -> str:
     """The text of a content; of what is none, its JSON."""
     if isinstance(content, str):
         return content
-    parts = [part.get("text") or part.get("refusal") if isinstance(part, Mapping) else None for part in content]
-    return "".join(part or "" for part in parts) if all(part is not None for part in parts) else json.dumps(content)
+    parts = [
+        part.get("text") or part.get("refusal") if isinstance(part, Mapping) else None
+        for part in content
+    ]
+    return (
+        "".join(part or "" for part in parts)
+        if all(part is not None for part in parts)
+        else json.dumps(content)
+    )
 
 
 def _items(row: Mapping[str, Any]) -> list[Item]:
@@ -147,9 +167,16 @@ def _items(row: Mapping[str, Any]) -> list[Item]:
     if row["role"] == "item":
         return [row["item"]]
     if row["role"] == "tool":
-        return [{"type": "function_call_output", "call_id": row["tool_call_id"], "output": _text(row["content"])}]
+        return [
+            {
+                "type": "function_call_output",
+                "call_id": row["tool_call_id"],
+                "output": _text(row["content"]),
+            }
+        ]
     said = [{"role": row["role"], "content": _text(row["content"])}] if row.get("content") else []
     calls = [
-        {"type": "function_call", "call_id": call["id"], **call["function"]} for call in row.get("tool_calls") or ()
+        {"type": "function_call", "call_id": call["id"], **call["function"]}
+        for call in row.get("tool_calls") or ()
     ]
     return [*said, *calls]

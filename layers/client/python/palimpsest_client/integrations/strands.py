@@ -20,8 +20,9 @@ from palimpsest_client.said import Message
 
 
 class PalimpsestMemoryStore(MemoryStore):
-    """What is known of a user. With `extraction` (the default) the manager hands conversations over, and memories are
-    extracted from them by the service; they are a session, `session` or one of this object's own.
+    """What is known of a user. With `extraction` (the default) the manager hands conversations
+    over, and memories are extracted from them by the service; they are a session, `session` or one
+    of this object's own.
     """
 
     def __init__(
@@ -39,7 +40,9 @@ class PalimpsestMemoryStore(MemoryStore):
         self.writable, self.extraction = True, extraction
         service = memory or Palimpsest()
         self._user = service.user(user)
-        self._session = service.session(session or f"strands-{uuid.uuid4().hex}", user=user, tools=False)
+        self._session = service.session(
+            session or f"strands-{uuid.uuid4().hex}", user=user, tools=False
+        )
         self._run = uuid.uuid4().hex
 
     async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
@@ -47,16 +50,23 @@ class PalimpsestMemoryStore(MemoryStore):
         k = (options or {}).get("max_search_results") or self.max_search_results
         found = await anyio.to_thread.run_sync(partial(self._user.recall, query, k=k))
         return [
-            MemoryEntry(each["content"], metadata={"id": each["id"], "type": each["type"], "score": each["score"]})
+            MemoryEntry(
+                each["content"],
+                metadata={"id": each["id"], "type": each["type"], "score": each["score"]},
+            )
             for each in found["memories"]
         ]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> Any:
         """Save a fact. The same one again changes nothing."""
-        return await anyio.to_thread.run_sync(partial(self._user.remember, content, metadata=metadata or None))
+        return await anyio.to_thread.run_sync(
+            partial(self._user.remember, content, metadata=metadata or None)
+        )
 
     async def add_messages(self, messages: Sequence[Mapping[str, Any]], context: Any = None) -> Any:
-        """Store a batch of a conversation, once however often it is handed over, and have memories extracted."""
+        """Store a batch of a conversation, once however often it is handed over, and have memories
+        extracted.
+        """
         chats = [chat for each in messages for chat in chats_of(each)]
         numbers = getattr(context, "sequence_numbers", None)
         batch = [self._run, numbers, *([] if numbers else [chats, uuid.uuid4().hex])]
@@ -71,14 +81,22 @@ def chats_of(message: Mapping[str, Any]) -> list[Message]:
     """A message of Bedrock's Converse as chat messages: each result of a tool is one of its own."""
     blocks = message["content"]
     results: list[Message] = [
-        {"role": "tool", "tool_call_id": each["toolResult"]["toolUseId"], "content": _result(each["toolResult"])}
-        for each in blocks if "toolResult" in each
-    ]  # fmt: skip
+        {
+            "role": "tool",
+            "tool_call_id": each["toolResult"]["toolUseId"],
+            "content": _result(each["toolResult"]),
+        }
+        for each in blocks
+        if "toolResult" in each
+    ]
     calls = [_call(each["toolUse"]) for each in blocks if "toolUse" in each]
     text = "\n".join(each["text"] for each in blocks if "text" in each)
     if not text and not calls:
         return results
-    return [*results, {"role": message["role"], "content": text, **({"tool_calls": calls} if calls else {})}]
+    return [
+        *results,
+        {"role": message["role"], "content": text, **({"tool_calls": calls} if calls else {})},
+    ]
 
 
 def _call(use: Mapping[str, Any]) -> Message:

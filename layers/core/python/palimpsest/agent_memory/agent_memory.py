@@ -1,4 +1,6 @@
-"""`AgentMemory`: the memory of one user, for Python programs. By default the whole service runs in this process."""
+"""`AgentMemory`: the memory of one user, for Python programs. By default the whole service runs in
+this process.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,17 @@ def _no_work() -> None:
 
 
 class AgentMemory(Memories):
-    """The memory of one user: conversations, each of which fits its model's window, and what was learned from them.
+    """The memory of one user: conversations, each of which fits its model's window, and what was
+    learned from them.
 
-    `AgentMemory()` holds everything in this process. Each call finishes the work it causes (summaries, extraction,
-    indexing) before it returns. Fields have the names, limits and meaning that they have in the API. Errors are those
-    of `palimpsest.errors`, raised before anything is written: `BadRequest`, `Unprocessable`, `TooLarge`, `NotFound`,
-    `Conflict` (`owner_mismatch` for a session of another user or agent), `Unavailable` (try again).
+    `AgentMemory()` holds everything in this process. Each call finishes the work it causes
+    (summaries, extraction, indexing) before it returns. Fields have the names, limits and meaning
+    that they have in the API. Errors are those of `palimpsest.errors`, raised before anything is
+    written: `BadRequest`, `Unprocessable`, `TooLarge`, `NotFound`, `Conflict` (`owner_mismatch` for
+    a session of another user or agent), `Unavailable` (try again).
 
-    Implements `MemoryBlock`, with a whole context as the result of `get`. Its blocks are `static`, `extractive` and
-    `vector`.
+    Implements `MemoryBlock`, with a whole context as the result of `get`. Its blocks are `static`,
+    `extractive` and `vector`.
     """
 
     def __init__(
@@ -59,17 +63,25 @@ class AgentMemory(Memories):
         stores: OwnStores | None = None,
         memory_store: MemoryStore | None = None,
     ) -> None:
-        """`memory` is the configuration that sessions begin with; unless it names `blocks`, it has all blocks that can
-        be read here. Without a `chat` model summaries and memories consist of the conversation's own words. Without an
-        `embedder` nothing is searched by meaning; a block that would need it is named in `degraded`. A `reranker` puts
-        what a recall found in order. `stores` are of your own (`palimpsest.stores`), in place of those in memory; the
-        search index is made anew from what their feed gives. A `memory_store` is of your own too, and takes the place
-        of long-term memory alone: memories are saved there, and recall and contexts read them there. It has no lists
-        and no versions, so what needs these raises `Unprocessable` (`not_in_memory_store`).
+        """`memory` is the configuration that sessions begin with; unless it names `blocks`, it has
+        all blocks that can be read here. Without a `chat` model summaries and memories consist of
+        the conversation's own words. Without an `embedder` nothing is searched by meaning; a block
+        that would need it is named in `degraded`. A `reranker` puts what a recall found in order.
+        `stores` are of your own (`palimpsest.stores`), in place of those in memory; the search
+        index is made anew from what their feed gives. A `memory_store` is of your own too, and
+        takes the place of long-term memory alone: memories are saved there, and recall and contexts
+        read them there. It has no lists and no versions, so what needs these raises `Unprocessable`
+        (`not_in_memory_store`).
         """
         if stores is not None and memory_store is not None:
-            raise BadRequest("Long-term memory has one place: give stores, or a memory_store.", code="two_stores")
-        blocks = [{"type": "static"}, {"type": "extractive"}, *([{"type": "vector"}] if embedder else [])]
+            raise BadRequest(
+                "Long-term memory has one place: give stores, or a memory_store.", code="two_stores"
+            )
+        blocks = [
+            {"type": "static"},
+            {"type": "extractive"},
+            *([{"type": "vector"}] if embedder else []),
+        ]
         config = json_of({"blocks": blocks, **(memory or {})})
         with naming("memory"):
             parsed(config)
@@ -91,18 +103,30 @@ class AgentMemory(Memories):
 
     @classmethod
     def of(
-        cls, sessions: SessionsApp, memories: MemoriesApp, *, tenant: str, user: str, agent: str | None = None
+        cls,
+        sessions: SessionsApp,
+        memories: MemoriesApp,
+        *,
+        tenant: str,
+        user: str,
+        agent: str | None = None,
     ) -> Self:
-        """Make one over use cases that are wired already, to DynamoDB for instance. The work they cause is done by the
-        workers behind their stores: for `sessions_app()` and `memories_app()` of `palimpsest.bootstrap.sessions` and
-        `palimpsest.bootstrap.memories`, by the deployed queues and functions.
+        """Make one over use cases that are wired already, to DynamoDB for instance. The work they
+        cause is done by the workers behind their stores: for `sessions_app()` and `memories_app()`
+        of `palimpsest.bootstrap.sessions` and `palimpsest.bootstrap.memories`, by the deployed
+        queues and functions.
         """
         made = cls.__new__(cls)
         made._begin(sessions, memories, Scope(tenant).user(user), agent, _no_work)  # noqa: SLF001 - its own
         return made
 
     def _begin(
-        self, sessions: SessionsApp, memories: MemoriesApp, user: UserScope, agent: str | None, work: Callable[[], None]
+        self,
+        sessions: SessionsApp,
+        memories: MemoriesApp,
+        user: UserScope,
+        agent: str | None,
+        work: Callable[[], None],
     ) -> None:
         self._sessions, self._memories = sessions, memories
         self._user = user
@@ -113,7 +137,9 @@ class AgentMemory(Memories):
         self.graph = GraphOfUser(memories.graph, memories.query_graph, user)
         stores = memories.stores
         self.static = StaticMemory(stores.facts)
-        extractive = memories.context.blocks.extractive or ExtractiveMemory(stores.memories, memories.clock)
+        extractive = memories.context.blocks.extractive or ExtractiveMemory(
+            stores.memories, memories.clock
+        )
         self.extractive = extractive.changing(update=self._learn, delete=self._forget)
         self.vector = VectorMemory(
             similar_messages(lambda: memories.search), update=self.update, delete=self._drop_vectors

@@ -34,15 +34,22 @@ def message_of(said: Said) -> Said:
 
 
 def read(kind: type[Body], **said: Any) -> Body:
-    """Check the fields as the API checks a request; what is None is not given. Raises its errors."""
-    return checked(kind, {k: value for k, value in said.items() if value is not None or k not in kind.model_fields})
+    """Check the fields as the API checks a request; what is None is not given. Raises its
+    errors.
+    """
+    return checked(
+        kind,
+        {k: value for k, value in said.items() if value is not None or k not in kind.model_fields},
+    )
 
 
 def checked(kind: type[Body], said: Mapping[str, Any]) -> Body:
     try:
         return kind.model_validate(json_of(said))
     except ValidationError as error:
-        raise refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from error
+        raise refusal(
+            [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
+        ) from error
 
 
 def json_of(said: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""The part of `AgentMemory` that is about conversations: messages, contexts, the window, whole sessions."""
+"""The part of `AgentMemory` that is about conversations: messages, contexts, the window, whole
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,18 @@ class Conversations:
     _work: Callable[[], None]
 
     def append(
-        self, session: str | Conversation, *messages: Said, key: str | None = None, if_last: int | None = None
+        self,
+        session: str | Conversation,
+        *messages: Said,
+        key: str | None = None,
+        if_last: int | None = None,
     ) -> Appended:
-        """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which are the user's. With
-        `if_last` only if that is the newest message's sequence number (0: there is none), else `Conflict`.
+        """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which
+        are the user's. With `if_last` only if that is the newest message's sequence number (0:
+        there is none), else `Conflict`.
 
-        Begins the session if there is none. A repeated call with the same `key` returns the first result again.
+        Begins the session if there is none. A repeated call with the same `key` returns the first
+        result again.
         """
         return self._append(self._scope(session), messages, key=key, if_last=if_last)
 
@@ -53,15 +61,19 @@ class Conversations:
         max_tokens: int | None = None,
         model: str | None = None,
     ) -> Context:
-        """Return what a model sees next: `messages` ready to send, never over the budget (`max_tokens`); `memory.text`
-        is what the blocks brought, as `<memory>…</memory>`; `degraded` names the blocks that could not be read.
+        """Return what a model sees next: `messages` ready to send, never over the budget
+        (`max_tokens`); `memory.text` is what the blocks brought, as `<memory>…</memory>`;
+        `degraded` names the blocks that could not be read.
 
-        `message` is the user's, about to be sent: its tokens count, similar messages are searched, and it is not
-        stored. Raises `BudgetTooSmall`.
+        `message` is the user's, about to be sent: its tokens count, similar messages are searched,
+        and it is not stored. Raises `BudgetTooSmall`.
         """
         asked = read(ContextRequest, message=message, max_tokens=max_tokens, model=model)
         found = self._memories.context(
-            self._scope(session), given=asked.message, max_tokens=asked.max_tokens, model=asked.model
+            self._scope(session),
+            given=asked.message,
+            max_tokens=asked.max_tokens,
+            model=asked.model,
         )
         check_owner(found.head, user=self._user.user, agent=self._agent)
         return found
@@ -72,7 +84,9 @@ class Conversations:
         return pages(lambda after: history.messages(scope, limit=PAGE, after=after))
 
     def compactions(self, session: str | Conversation) -> Iterator[Compaction]:
-        """What has left the window, each part with its summary, oldest first; its number is `last`."""
+        """What has left the window, each part with its summary, oldest first; its number is
+        `last`.
+        """
         scope, history = self.conversation(session).scope, self._sessions.history
         return pages(lambda after: history.compactions(scope, limit=PAGE, after=after))
 
@@ -81,19 +95,26 @@ class Conversations:
         scope, history = self.conversation(session).scope, self._sessions.history
         return pages(lambda after: history.unfold(scope, n, limit=PAGE, after=after))
 
-    def prune(self, session: str | Conversation, *, strategy: str, max_tokens: int | None = None) -> WhyNot | None:
-        """Make room in the window: `fifo` drops the oldest turns, `summarize` replaces all but the recent turns by a
-        summary, `semantic` keeps the recent turns and those that matter most to the user's newest message. Return why
-        nothing was done, None if it was. What leaves the window stays in the history.
+    def prune(
+        self, session: str | Conversation, *, strategy: str, max_tokens: int | None = None
+    ) -> WhyNot | None:
+        """Make room in the window: `fifo` drops the oldest turns, `summarize` replaces all but the
+        recent turns by a summary, `semantic` keeps the recent turns and those that matter most to
+        the user's newest message. Return why nothing was done, None if it was. What leaves the
+        window stays in the history.
         """
         asked = read(PruneRequest, strategy=strategy, max_tokens=max_tokens)
         scope = self.conversation(session).scope
-        requested = self._memories.prune(scope, strategy=asked.strategy, max_tokens=asked.max_tokens)
+        requested = self._memories.prune(
+            scope, strategy=asked.strategy, max_tokens=asked.max_tokens
+        )
         self._work()
         return requested.why_not
 
     def configure(self, session: str | Conversation, **fields: Any) -> Session:
-        """Change `memory`, `system` or `metadata` of a session, as the API's PATCH does; None removes."""
+        """Change `memory`, `system` or `metadata` of a session, as the API's PATCH does; None
+        removes.
+        """
         body = checked(SessionChange, fields)
         clears = "system" in fields and fields["system"] is None
         with naming("memory"):
@@ -105,11 +126,19 @@ class Conversations:
 
     def sessions(self) -> Iterator[Session]:
         """The user's sessions, the newest first."""
-        listed = partial(self._memories.list_sessions, self._user.owner, user=self._user.user, agent=None, status=None)
+        listed = partial(
+            self._memories.list_sessions,
+            self._user.owner,
+            user=self._user.user,
+            agent=None,
+            status=None,
+        )
         return pages(lambda after: listed(limit=PAGE, after=after, newest_first=True))
 
     def extract(self, session: str | Conversation) -> str | None:
-        """Have memories extracted from what came after the last extraction; return the job's id, if there was any."""
+        """Have memories extracted from what came after the last extraction; return the job's id, if
+        there was any.
+        """
         requested = self._memories.ingest.request(self.conversation(session).scope)
         self._work()
         return requested.job_id
@@ -121,7 +150,9 @@ class Conversations:
         return seq if seq > shown.head.base else None
 
     def end(self, session: str | Conversation) -> Session:
-        """Mark the session ended and have memories extracted from all of it; the next append opens it again."""
+        """Mark the session ended and have memories extracted from all of it; the next append opens
+        it again.
+        """
         ended = self._memories.manage.end(self.conversation(session).scope)[0]
         self._work()
         return ended
@@ -130,14 +161,20 @@ class Conversations:
         """Begin the next context without messages; the history stays."""
         self._sessions.history.empty(self.conversation(session).scope)
 
-    def withdraw(self, session: str | Conversation, seq: int, *, if_last: int | None = None) -> None:
-        """Remove every message from number `seq` on, with `if_last` only while that is the newest: else `Conflict`."""
-        self._sessions.history.withdraw(self.conversation(session).scope, first=seq, if_last=if_last)
+    def withdraw(
+        self, session: str | Conversation, seq: int, *, if_last: int | None = None
+    ) -> None:
+        """Remove every message from number `seq` on, with `if_last` only while that is the newest:
+        else `Conflict`.
+        """
+        self._sessions.history.withdraw(
+            self.conversation(session).scope, first=seq, if_last=if_last
+        )
         self._work()
 
     def redact(self, session: str | Conversation, seq: int, *, content: str) -> None:
-        """Replace what message `seq` says, and take back the summaries and memories that were made of it; its place and
-        its id stay. Raises `NotFound`.
+        """Replace what message `seq` says, and take back the summaries and memories that were made
+        of it; its place and its id stay. Raises `NotFound`.
         """
         asked = read(Redaction, content=content)
         self._sessions.redact(self.conversation(session).scope, seq, content=asked.content)
@@ -153,7 +190,9 @@ class Conversations:
         scope = self._scope(session)
         shown = self._memories.manage.read(scope)
         check_owner(shown.head, user=self._user.user, agent=self._agent)
-        return Conversation(scope, shown.head.user, parsed(dict(shown.settings.memory)), shown.head.agent)
+        return Conversation(
+            scope, shown.head.user, parsed(dict(shown.settings.memory)), shown.head.agent
+        )
 
     def _append(
         self,
@@ -164,14 +203,17 @@ class Conversations:
         if_last: int | None = None,
         extract: Extract = "auto",
     ) -> Appended:
-        asked = read(AppendRequest, messages=[message_of(each) for each in messages], if_last=if_last)
+        asked = read(
+            AppendRequest, messages=[message_of(each) for each in messages], if_last=if_last
+        )
         done = self._sessions.append(
             scope,
             asked.messages,
             user=self._user.user,
             agent=self._agent,
             key=None if key is None else checked_id(key, field="key"),
-            allow_repeat=True,  # no answer is lost on its way within a process: "yes" may be said twice
+            # no answer is lost on its way within a process: "yes" may be said twice
+            allow_repeat=True,
             if_last=asked.if_last,
             extract=extract,
         )

@@ -28,16 +28,21 @@ from palimpsest.vectors.ports import Namespace
 
 
 class PreferencesOfUser:
-    """The preferences of one user: JSON values of at most 16 KB under keys, at most 500, kept until they are deleted.
+    """The preferences of one user: JSON values of at most 16 KB under keys, at most 500, kept until
+    they are deleted.
 
     Contexts show them and recall finds them.
     """
 
-    def __init__(self, preferences: ManagePreferences, user: UserScope, work: Callable[[], None]) -> None:
+    def __init__(
+        self, preferences: ManagePreferences, user: UserScope, work: Callable[[], None]
+    ) -> None:
         self._preferences, self._user, self._work = preferences, user, work
 
     def set(self, key: str, value: Any) -> None:
-        """Set the value under this key. Raises `BadRequest`, `Unprocessable`, `Conflict` (`too_many_preferences`)."""
+        """Set the value under this key. Raises `BadRequest`, `Unprocessable`, `Conflict`
+        (`too_many_preferences`).
+        """
         body = read(NewPreferences, preferences={checked_id(key, field="key"): value})
         self._preferences.set(self._user, body.preferences)
         self._work()
@@ -48,7 +53,10 @@ class PreferencesOfUser:
 
     def all(self) -> dict[str, Any]:
         """Every value by its key."""
-        return {key_of(record.topic_key or ""): record.data for record in self._preferences.every(self._user)}
+        return {
+            key_of(record.topic_key or ""): record.data
+            for record in self._preferences.every(self._user)
+        }
 
     def delete(self, key: str) -> None:
         """Remove a preference with all its versions. Raises `NotFound`."""
@@ -57,20 +65,26 @@ class PreferencesOfUser:
 
 
 class VectorsOfUser:
-    """Vectors of one user under ids of the caller's own, in namespaces. Fields are those of the API."""
+    """Vectors of one user under ids of the caller's own, in namespaces. Fields are those of the
+    API.
+    """
 
     def __init__(self, vectors: ManageVectors, user: UserScope) -> None:
         self._vectors, self._user = vectors, user
 
-    def upsert(self, vectors: Sequence[Mapping[str, Any]], *, namespace: str = DEFAULT_NAMESPACE) -> Namespace:
-        """Store 1 to 5,000 vectors (`id`, `values` or `text`, `metadata`), replacing those with the same ids. All are
-        checked before the first is stored.
+    def upsert(
+        self, vectors: Sequence[Mapping[str, Any]], *, namespace: str = DEFAULT_NAMESPACE
+    ) -> Namespace:
+        """Store 1 to 5,000 vectors (`id`, `values` or `text`, `metadata`), replacing those with the
+        same ids. All are checked before the first is stored.
         """
         asked = read(ManyVectors, vectors=vectors, namespace=namespace)
         return self._vectors.upsert(self._user, asked.namespace, asked.read())
 
     def search(self, *, namespace: str = DEFAULT_NAMESPACE, **asked: Any) -> tuple[Match, ...]:
-        """The nearest vectors to `values` or `text` (`top_k`, `min_score`, `filter` of metadata), nearest first."""
+        """The nearest vectors to `values` or `text` (`top_k`, `min_score`, `filter` of metadata),
+        nearest first.
+        """
         body = read(VectorSearch, namespace=namespace, **asked)
         return self._vectors.search(
             self._user,
@@ -98,12 +112,21 @@ class GraphOfUser:
         self._graph, self._query, self._user = graph, query, user
 
     def put_entities(self, *entities: Mapping[str, Any]) -> list[Entity]:
-        """Store 1 to 30 entities (`type`, `name`, `id`, `properties` …), each as the current version under its id."""
+        """Store 1 to 30 entities (`type`, `name`, `id`, `properties` …), each as the current
+        version under its id.
+        """
         asked = read(NewEntities, entities=entities)
-        return [one for one, _ in self._graph.put_entities(self._user, [each.read() for each in asked.entities])]
+        return [
+            one
+            for one, _ in self._graph.put_entities(
+                self._user, [each.read() for each in asked.entities]
+            )
+        ]
 
     def put_relationships(self, *relationships: Mapping[str, Any]) -> list[Relationship]:
-        """Store 1 to 30 relationships (`type`, `from`, `to`, `single`, `id` …) between entities that are there."""
+        """Store 1 to 30 relationships (`type`, `from`, `to`, `single`, `id` …) between entities
+        that are there.
+        """
         asked = read(NewRelationships, relationships=relationships)
         given = [each.read() for each in asked.relationships]
         return [one for one, _ in self._graph.put_relationships(self._user, given)]
@@ -117,11 +140,17 @@ class GraphOfUser:
         return self._graph.read.relationships(self._user, Which(type))
 
     def change_entity(self, entity_id: str, **changes: Any) -> Entity:
-        """Set `name`, `valid_to` or some `properties` of an entity in a new version. Raises `NotFound`."""
-        return self._graph.change_entity(self._user, entity_id, checked(EntityChange, changes).read())
+        """Set `name`, `valid_to` or some `properties` of an entity in a new version. Raises
+        `NotFound`.
+        """
+        return self._graph.change_entity(
+            self._user, entity_id, checked(EntityChange, changes).read()
+        )
 
     def change_relationship(self, relationship_id: str, **changes: Any) -> Relationship:
-        """Set `valid_to` or some `properties` of a relationship in a new version. Raises `NotFound`."""
+        """Set `valid_to` or some `properties` of a relationship in a new version. Raises
+        `NotFound`.
+        """
         asked = checked(RelationshipChange, changes).read()
         return self._graph.change_relationship(self._user, relationship_id, asked)
 
@@ -133,10 +162,12 @@ class GraphOfUser:
         """Remove a relationship with its versions. Raises `NotFound`."""
         self._graph.delete_relationship(self._user, relationship_id)
 
-    def query(self, cypher: str, /, *, around: Mapping[str, Any] | None = None, **parameters: Any) -> Rows:
-        """What a query in Cypher that only reads returns over what holds now, or over what is `around` an entity
-        (`entity_id`, `depth`); `$userId` is the user's id. Raises `Unprocessable`. Needs `pip install
-        palimpsest[graph]`.
+    def query(
+        self, cypher: str, /, *, around: Mapping[str, Any] | None = None, **parameters: Any
+    ) -> Rows:
+        """What a query in Cypher that only reads returns over what holds now, or over what is
+        `around` an entity (`entity_id`, `depth`); `$userId` is the user's id. Raises
+        `Unprocessable`. Needs `pip install palimpsest[graph]`.
         """
         asked = read(GraphQuery, cypher=cypher, parameters=parameters, around=around)
         part = asked.around.read(self._user.user) if asked.around else None
@@ -153,4 +184,6 @@ class GraphOfUser:
     ) -> Around:
         """What holds within 1 to 4 steps of an entity, or of the user. Raises `NotFound`."""
         part = read(PartOfGraph, entity_id=entity_id, depth=depth).read(self._user.user)
-        return self._graph.neighbors(self._user, Part(part.start, part.depth, direction, frozenset(types)), most=limit)
+        return self._graph.neighbors(
+            self._user, Part(part.start, part.depth, direction, frozenset(types)), most=limit
+        )

@@ -29,7 +29,10 @@ class Provenance(TypedDict):
     message_ids: Sequence[str]
     seqs: Sequence[int]
     quote: str | None
-    text: Annotated[str | None, Field(description="Where it comes from, in the words of the caller who stored it")]
+    text: Annotated[
+        str | None,
+        Field(description="Where it comes from, in the words of the caller who stored it"),
+    ]
 
 
 def provenance(source: Source) -> Provenance:
@@ -74,14 +77,16 @@ def window(head: Head) -> Window:
 
 
 class Page(Json):
-    """A page of a list, with its JSON in `text`: it was measured, and is not written twice. Nobody changes it."""
+    """A page of a list, with its JSON in `text`: it was measured, and is not written twice. Nobody
+    changes it.
+    """
 
     text: str
 
 
 class Answering:
-    """An operation's code as Powertools calls it: an object that it returns is the JSON of its usual answer. Code that
-    chooses status, headers or format itself returns a `Response`.
+    """An operation's code as Powertools calls it: an object that it returns is the JSON of its
+    usual answer. Code that chooses status, headers or format itself returns a `Response`.
     """
 
     def __init__(self, operation: Operation) -> None:
@@ -101,15 +106,21 @@ class Answering:
 
 
 def answered(
-    value: Mapping[str, Any], *, status: int = 200, headers: dict[str, str] | None = None, most: int = MAX_BYTES
+    value: Mapping[str, Any],
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    most: int = MAX_BYTES,
 ) -> Response[str]:
-    """The value as a JSON answer, without what is stored if the caller may not read. Raises `TooLarge`
-    (`answer_too_large`) if it is larger than an answer may be.
+    """The value as a JSON answer, without what is stored if the caller may not read. Raises
+    `TooLarge` (`answer_too_large`) if it is larger than an answer may be.
     """
     shown = value if call().shows else unread(value)
     body = shown.text if isinstance(shown, Page) else dumps(shown)
     if size_in_answer(body) > most:
-        raise TooLarge("The answer is larger than an answer may be: ask for less.", code="answer_too_large")
+        raise TooLarge(
+            "The answer is larger than an answer may be: ask for less.", code="answer_too_large"
+        )
     return json_answer(body, status=status, headers=headers)
 
 
@@ -120,20 +131,35 @@ WRITERS_KNOW = frozenset({
     "session_id", "state", "status", "tokens", "totals", "updated_at", "usage", "version",
     "window",
 })  # fmt: skip
-"""Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times of the service."""
+"""Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times
+of the service.
+"""
 
 TYPES = frozenset(get_args(ListedType))
-"""Types of memories are words of the service. Types in the graph are words of the callers, and are blank."""
+"""Types of memories are words of the service. Types in the graph are words of the callers, and are
+blank.
+"""
 
-NO_SOURCE: Provenance = {"session_id": None, "message_ids": (), "seqs": (), "quote": None, "text": None}
+NO_SOURCE: Provenance = {
+    "session_id": None,
+    "message_ids": (),
+    "seqs": (),
+    "quote": None,
+    "text": None,
+}
 
 BLANK: Mapping[str, Any] = {"source": NO_SOURCE, "valid_from": rfc3339(0), "valid_to": None}
 """Fields whose blank value is not the empty one of their type."""
 
 
 def unread(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer for a caller who may write but not read: every other field is there, without its value."""
-    return {name: field if name in WRITERS_KNOW else _blank(name, field) for name, field in value.items()}
+    """The answer for a caller who may write but not read: every other field is there, without its
+    value.
+    """
+    return {
+        name: field if name in WRITERS_KNOW else _blank(name, field)
+        for name, field in value.items()
+    }
 
 
 def _blank(name: str, field: Any) -> Any:
@@ -146,5 +172,9 @@ def _blank(name: str, field: Any) -> Any:
     return {} if isinstance(field, Mapping) else field and type(field)()
 
 
-def json_answer(body: str, *, status: int = 200, headers: Mapping[str, str | list[str]] | None = None) -> Response[str]:
-    return Response(status_code=status, content_type=content_types.APPLICATION_JSON, body=body, headers=headers)
+def json_answer(
+    body: str, *, status: int = 200, headers: Mapping[str, str | list[str]] | None = None
+) -> Response[str]:
+    return Response(
+        status_code=status, content_type=content_types.APPLICATION_JSON, body=body, headers=headers
+    )

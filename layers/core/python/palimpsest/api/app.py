@@ -1,4 +1,6 @@
-"""The HTTP application: guards, operations and problems around the use cases, one structured log line a request."""
+"""The HTTP application: guards, operations and problems around the use cases, one structured log
+line a request.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,14 @@ from palimpsest.api.call import CURRENT, OWNER, Call, Caller
 from palimpsest.api.operations import Operation
 from palimpsest.api.problems import Failure, challenge, problem
 from palimpsest.clock import seconds
-from palimpsest.errors import BadRequest, FieldError, LimitReached, PalimpsestError, Unavailable, Unprocessable
+from palimpsest.errors import (
+    BadRequest,
+    FieldError,
+    LimitReached,
+    PalimpsestError,
+    Unavailable,
+    Unprocessable,
+)
 from palimpsest.incoming import guarded, json_object, path_of, read_json
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
@@ -43,18 +52,19 @@ SECURITY = {
 
 
 class Rate:
-    """How many requests a second a tenant may make, if it has set a limit; without one nothing is counted.
+    """How many requests a second a tenant may make, if it has set a limit; without one nothing is
+    counted.
 
-    Reads a tenant's limit once a minute, so that a new one holds within a minute. Only where there is one does a
-    request cost a write.
+    Reads a tenant's limit once a minute, so that a new one holds within a minute. Only where there
+    is one does a request cost a write.
     """
 
     def __init__(self) -> None:
         self._known: LRUCache[TenantScope, tuple[int | None, int]] = LRUCache(MOST_KNOWN)
 
     def check(self, scope: TenantScope, wired: Wired) -> None:
-        """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this second. If they can't
-        be counted now, the request goes on: its own work says what is wrong.
+        """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this
+        second. If they can't be counted now, the request goes on: its own work says what is wrong.
         """
         now, taken = seconds(wired.clock.now()), True
         with suppress(Unavailable):
@@ -65,7 +75,11 @@ class Rate:
         if not taken:
             detail = f"The tenant may make {most} requests a second."
             raise LimitReached(
-                detail, code="too_many_requests", limit="requests_per_second", most=most or 0, retry_after=1
+                detail,
+                code="too_many_requests",
+                limit="requests_per_second",
+                most=most or 0,
+                retry_after=1,
             )
 
     def _most(self, scope: TenantScope, wired: Wired, now: int) -> int | None:
@@ -77,7 +91,9 @@ class Rate:
 
 
 _TURN = threading.Lock()
-"""Powertools keeps the current request in attributes of a class: all apps of a process share them."""
+"""Powertools keeps the current request in attributes of a class: all apps of a process share
+them.
+"""
 
 
 class HttpApp:
@@ -109,8 +125,12 @@ class HttpApp:
         logger.info("request", extra={**seen, "ms": round((time.perf_counter() - begun) * 1000, 1)})
         return answer
 
-    def _answer(self, event: Mapping[str, Any], context: LambdaContext, seen: dict[str, Any]) -> dict[str, Any]:
-        """The answer; `seen` receives what the log line may show: ids of the caller and of the route, and hashes."""
+    def _answer(
+        self, event: Mapping[str, Any], context: LambdaContext, seen: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The answer; `seen` receives what the log line may show: ids of the caller and of the
+        route, and hashes.
+        """
         caller = Caller.of(event)
         seen |= {"tenant": caller.tenant.tenant, "key_id": caller.key_id}
         path = path_of(event)
@@ -119,7 +139,9 @@ class HttpApp:
         caller.require(*(operation.scopes if operation else ()))
         self._rate.check(caller.tenant, self._wired())
         if operation is None:
-            return _as_event(_no_operation(self._operations, path), str(event["requestContext"]["requestId"]))
+            return _as_event(
+                _no_operation(self._operations, path), str(event["requestContext"]["requestId"])
+            )
         parameters = signature(operation.handler).parameters
         reads_body = "body" in parameters
         request = guarded(event, method=seen["method"], path=path, reads_body=reads_body)
@@ -138,33 +160,43 @@ class HttpApp:
                 called.over()
 
     def _hashed(self, caller: Caller, path: str) -> dict[str, str]:
-        """The user and the session that a path names, as logs may hold them: nobody can tell them without the tenant's
-        key, which is in no log and is read once in each process.
+        """The user and the session that a path names, as logs may hold them: nobody can tell them
+        without the tenant's key, which is in no log and is read once in each process.
         """
         _, _, resource, name, *_ = [*path.split("/"), "", "", ""]
         kind = {"users": "user", "sessions": "session"}.get(resource)
         if kind is None or not name:
             return {}
         try:
-            secret = self._log_keys.get(caller.tenant) or self._wired().stores.tenants.log_key(caller.tenant)
+            secret = self._log_keys.get(caller.tenant) or self._wired().stores.tenants.log_key(
+                caller.tenant
+            )
         except Unavailable:
             return {}
         self._log_keys[caller.tenant] = secret
         return {kind: hmac.new(secret, name.encode(), "sha256").hexdigest()[:16]}
 
     def warm(self) -> None:
-        """Build the use cases now. Powertools prepares an operation, in some milliseconds, when it is first called."""
+        """Build the use cases now. Powertools prepares an operation, in some milliseconds, when it
+        is first called.
+        """
         self._wired()
 
 
 def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
     """The operations as routes that check what they are sent; every failure becomes a problem."""
-    app = APIGatewayHttpResolver(enable_validation=True, json_body_deserializer=json_object, debug=False)
+    app = APIGatewayHttpResolver(
+        enable_validation=True, json_body_deserializer=json_object, debug=False
+    )
     app.use([_only_known_parameters({each.name for each in operations if each.takes_owner})])
     for each in operations:
-        app.route(each.route, method=each.method, operation_id=each.name, tags=[each.tag], status_code=each.status)(
-            Answering(each)
-        )
+        app.route(
+            each.route,
+            method=each.method,
+            operation_id=each.name,
+            tags=[each.tag],
+            status_code=each.status,
+        )(Answering(each))
 
     def failed(error: Exception) -> Response[str]:
         return _response(app, _logged(error))
@@ -186,12 +218,14 @@ def serves(operation: Operation, method: str, path: str) -> bool:
 def _has_path(operation: Operation, path: str) -> bool:
     own, asked = operation.path.split("/"), path.split("/")
     same = len(own) == len(asked)
-    return same and all(a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True))
+    return same and all(
+        a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True)
+    )
 
 
 def _refuse_body(event: Mapping[str, Any], parameters: Collection[str]) -> None:
-    """Raise `Unprocessable` for a body, which an operation of these parameters would not read. `{}` says nothing, and
-    may be there.
+    """Raise `Unprocessable` for a body, which an operation of these parameters would not read. `{}`
+    says nothing, and may be there.
     """
     try:
         given = read_json(event.get("body") or "{}")
@@ -202,15 +236,22 @@ def _refuse_body(event: Mapping[str, Any], parameters: Collection[str]) -> None:
     if not isinstance(given, dict):
         raise _unknown({"body": "must be empty"})
     raise _unknown(
-        {name: "is read from the query, not from a body" if name in parameters else UNKNOWN for name in given}
+        {
+            name: "is read from the query, not from a body" if name in parameters else UNKNOWN
+            for name in given
+        }
     )
 
 
 def _unknown(found: Mapping[str, str]) -> Unprocessable:
-    """The error for parameters and fields that an operation does not read; `found` says for each why not."""
+    """The error for parameters and fields that an operation does not read; `found` says for each
+    why not.
+    """
     named = sorted(found)[: problems.MAX_ERRORS]
     errors = tuple(FieldError(name[: problems.MAX_FIELD], found[name]) for name in named)
-    return Unprocessable(f"The request breaks the schema: {errors[0].field}: {errors[0].message}", errors=errors)
+    return Unprocessable(
+        f"The request breaks the schema: {errors[0].field}: {errors[0].message}", errors=errors
+    )
 
 
 def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]:
@@ -230,18 +271,26 @@ def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]
 
 
 def _no_operation(operations: tuple[Operation, ...], path: str) -> Failure:
-    """The answer to a call that no operation serves. It reads nothing of the call but method and path."""
+    """The answer to a call that no operation serves. It reads nothing of the call but method and
+    path.
+    """
     methods = sorted({each.method for each in operations if _has_path(each, path)})
     if not methods:
         return Failure(HTTPStatus.NOT_FOUND, "route_not_found", "There is no such route.")
     allowed = ", ".join(methods)
     detail = f"This route takes {allowed}."
-    return Failure(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", detail, headers={"Allow": allowed})
+    return Failure(
+        HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", detail, headers={"Allow": allowed}
+    )
 
 
 def _logged(error: Exception) -> Failure:
-    """The problem that answers an error. An unexpected one is logged first: where it was raised, never its text."""
-    if isinstance(error, PalimpsestError) or type(error).__module__.startswith("aws_lambda_powertools"):
+    """The problem that answers an error. An unexpected one is logged first: where it was raised,
+    never its text.
+    """
+    if isinstance(error, PalimpsestError) or type(error).__module__.startswith(
+        "aws_lambda_powertools"
+    ):
         return problem(error)
     frames = traceback.extract_tb(error.__traceback__)[-8:]
     where = [f"{frame.filename.rsplit('/', 2)[-1]}:{frame.lineno} {frame.name}" for frame in frames]
@@ -252,7 +301,10 @@ def _logged(error: Exception) -> Failure:
 def _response(app: APIGatewayHttpResolver, found: Failure) -> Response[str]:
     body = found.body(app.current_event.request_context.request_id)
     return Response(
-        status_code=found.status, content_type=problems.CONTENT_TYPE, body=body, headers=dict(found.headers)
+        status_code=found.status,
+        content_type=problems.CONTENT_TYPE,
+        body=body,
+        headers=dict(found.headers),
     )
 
 

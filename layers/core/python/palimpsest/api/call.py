@@ -1,4 +1,5 @@
-"""The call that is being answered: who calls and what they may do, the function's use cases, and the time that is left.
+"""The call that is being answered: who calls and what they may do, the function's use cases, and
+the time that is left.
 
 Only this module reads the tenant and the scopes of a call.
 """
@@ -54,8 +55,8 @@ class Caller:
     def of(cls, event: Mapping[str, Any]) -> Caller:
         """The caller as the function `authorize` states it, nothing from the request.
 
-        Raises `InvalidKey` for a key that is not valid, `Unavailable` where that can't be found out, and
-        `Unauthenticated` for any other call without a tenant.
+        Raises `InvalidKey` for a key that is not valid, `Unavailable` where that can't be found
+        out, and `Unauthenticated` for any other call without a tenant.
         """
         stated = (event.get("requestContext", {}).get("authorizer") or {}).get("lambda") or {}
         cls._let_in(stated.get("refused"), "valid token" if stated.get("issuer") else "key")
@@ -71,7 +72,9 @@ class Caller:
 
     @staticmethod
     def _let_in(refused: object, credential: str) -> None:
-        """Raise the error for what the authorizer has refused; it states None where it vouches for the caller."""
+        """Raise the error for what the authorizer has refused; it states None where it vouches for
+        the caller.
+        """
         if refused == InvalidKey.code:
             raise InvalidKey(f"The {credential} is not valid.")
         if refused == Unavailable.code:
@@ -87,18 +90,23 @@ class Caller:
 
 
 MOST_WAITING = 5
-"""How many requests of a tenant may wait at the same time, however many functions and keys they have: each holds a
-function that others need.
+"""How many requests of a tenant may wait at the same time, however many functions and keys they
+have: each holds a function that others need.
 """
 SPARE = 5  # seconds after which a place is free although nobody gave it back
 
 
 QUERIES_AT_ONCE = 2
-"""How many queries in Cypher of a tenant may run at the same time, however many functions and keys they have."""
-SOON = 1  # seconds after which a query that found no place is worth another try: most take milliseconds
+"""How many queries in Cypher of a tenant may run at the same time, however many functions and keys
+they have.
+"""
+# seconds after which a query that found no place is worth another try: most take milliseconds
+SOON = 1
 
 
-def place_to_wait(calls: KeyedCalls, scope: Scope, *, wait: float, clock: Clock) -> KeyedCall | None:
+def place_to_wait(
+    calls: KeyedCalls, scope: Scope, *, wait: float, clock: Clock
+) -> KeyedCall | None:
     """A place to wait so many seconds; None if all are taken, or can't be asked for now."""
     with suppress(Unavailable):
         return _place(calls, scope, "waiting", most=MOST_WAITING, lasts=wait, clock=clock)
@@ -106,8 +114,8 @@ def place_to_wait(calls: KeyedCalls, scope: Scope, *, wait: float, clock: Clock)
 
 
 def place_to_query(calls: KeyedCalls, scope: Scope, *, clock: Clock) -> KeyedCall:
-    """A place to run a query, for as long as a call may take. Raises `LimitReached` (`too_many_queries`) if all are
-    taken, and `Unavailable` if they can't be asked for now.
+    """A place to run a query, for as long as a call may take. Raises `LimitReached`
+    (`too_many_queries`) if all are taken, and `Unavailable` if they can't be asked for now.
     """
     place = _place(calls, scope, "querying", most=QUERIES_AT_ONCE, lasts=LONGEST, clock=clock)
     if place is None:
@@ -121,9 +129,12 @@ def place_to_query(calls: KeyedCalls, scope: Scope, *, clock: Clock) -> KeyedCal
     return place
 
 
-def _place(calls: KeyedCalls, scope: Scope, what: str, *, most: int, lasts: float, clock: Clock) -> KeyedCall | None:
-    """One of the tenant's `most` places for so many seconds; None if all are taken. A place is stored as the keyed
-    call of a name that no idempotency key gives, so that all processes share it. Raises `Unavailable`.
+def _place(
+    calls: KeyedCalls, scope: Scope, what: str, *, most: int, lasts: float, clock: Clock
+) -> KeyedCall | None:
+    """One of the tenant's `most` places for so many seconds; None if all are taken. A place is
+    stored as the keyed call of a name that no idempotency key gives, so that all processes share
+    it. Raises `Unavailable`.
     """
     now = seconds(clock.now())
     until = now + ceil(lasts) + SPARE
@@ -145,9 +156,10 @@ def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`wired` holds the use cases of the function that serves the call: `use` in the function `sessions`, `memory` in
-    `memories`. `request` is its event as `guarded` leaves it, `shows` says whether the answer may hold what is stored;
-    `begun` is its time.monotonic(), `places` are those that it has taken: to wait, or to query.
+    """`wired` holds the use cases of the function that serves the call: `use` in the function
+    `sessions`, `memory` in `memories`. `request` is its event as `guarded` leaves it, `shows` says
+    whether the answer may hold what is stored; `begun` is its time.monotonic(), `places` are those
+    that it has taken: to wait, or to query.
     """
 
     caller: Caller
@@ -169,7 +181,9 @@ class Call:
         return self.caller.tenant.user(user_id)
 
     def session(self, session_id: str) -> SessionScope:
-        """The session; if a read names its owner as `user_id`, it is not found as another user's."""
+        """The session; if a read names its owner as `user_id`, it is not found as another
+        user's.
+        """
         query = self.request.get("queryStringParameters") or {}
         return self.caller.tenant.session(session_id, user=query.get(OWNER))
 
@@ -181,10 +195,15 @@ class Call:
 
     @property
     def once(self) -> Once | None:
-        """What makes a call with an idempotency key happen once; None without a key. Method, path and key name it."""
+        """What makes a call with an idempotency key happen once; None without a key. Method, path
+        and key name it.
+        """
         if self.key is None:
             return None
-        method, body = self.request["requestContext"]["http"]["method"], json.loads(self.request["body"] or "{}")
+        method, body = (
+            self.request["requestContext"]["http"]["method"],
+            json.loads(self.request["body"] or "{}"),
+        )
         now = seconds(self.wired.clock.now())
         call = KeyedCall(
             tenant=self.caller.tenant.tenant,
@@ -195,25 +214,32 @@ class Call:
         return Once(self.wired.stores.calls, call, self.wired.clock)
 
     def made(self, make: Callable[[str | None], Made]) -> Made:
-        """What `make` returns, or returned for the first call with this idempotency key. What it makes must follow from
-        the name that it gets (None without a key), or be safe to repeat; its result must be JSON.
+        """What `make` returns, or returned for the first call with this idempotency key. What it
+        makes must follow from the name that it gets (None without a key), or be safe to repeat; its
+        result must be JSON.
         """
         once = self.once
         return make(None) if once is None else once(lambda: make(once.call.name))
 
     def patience(self, wait: float) -> float:
-        """`wait` seconds, or less where the gateway would give up before; none where too many of the tenant's requests
-        wait already.
+        """`wait` seconds, or less where the gateway would give up before; none where too many of
+        the tenant's requests wait already.
         """
         wait = max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
         if wait and not self.places:
-            place = place_to_wait(self.wired.stores.calls, self.caller.tenant, wait=wait, clock=self.wired.clock)
+            place = place_to_wait(
+                self.wired.stores.calls, self.caller.tenant, wait=wait, clock=self.wired.clock
+            )
             self.places.extend([] if place is None else [place])
         return wait if self.places else 0.0
 
     def take_place_to_query(self) -> None:
-        """Take a place to run a query, which is given back when the call is over. Raises as `place_to_query`."""
-        self.places.append(place_to_query(self.wired.stores.calls, self.caller.tenant, clock=self.wired.clock))
+        """Take a place to run a query, which is given back when the call is over. Raises as
+        `place_to_query`.
+        """
+        self.places.append(
+            place_to_query(self.wired.stores.calls, self.caller.tenant, clock=self.wired.clock)
+        )
 
     def over(self) -> None:
         """Give back what the call has taken."""

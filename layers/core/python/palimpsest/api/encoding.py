@@ -10,5 +10,7 @@ dumps = _ENCODER.encode
 
 
 def size_in_answer(text: str) -> int:
-    """Bytes within the function's own answer, which is JSON around this text: quotes are escaped again."""
+    """Bytes within the function's own answer, which is JSON around this text: quotes are escaped
+    again.
+    """
     return len(text.encode()) + text.count('"') + text.count("\\")

@@ -55,7 +55,9 @@ def in_rfc3339(value: str) -> str:
     return value
 
 
-Timestamp = Annotated[str, AfterValidator(in_rfc3339), Field(json_schema_extra={"format": "date-time"})]
+Timestamp = Annotated[
+    str, AfterValidator(in_rfc3339), Field(json_schema_extra={"format": "date-time"})
+]
 
 
 def _since_1970(time: str) -> str:
@@ -70,15 +72,22 @@ UserId = Annotated[str, Path(description="Id of the user", json_schema_extra=LIK
 
 SessionId = Annotated[str, Path(description="Id of the session", json_schema_extra=LIKE_AN_ID)]
 
-Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")]
+Wait = Annotated[
+    float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")
+]
 
 NOT_BLANK: JsonDict = {"pattern": r"\S"}
 
 MaxTokens = Annotated[
-    int, Field(ge=1, le=10_000_000, description="Budget of the context, in tokens; default: the session's")
+    int,
+    Field(
+        ge=1, le=10_000_000, description="Budget of the context, in tokens; default: the session's"
+    ),
 ]
 
-WaitSeconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")]
+WaitSeconds = Annotated[
+    float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")
+]
 
 
 def _small(value: Any) -> Any:
@@ -88,24 +97,35 @@ def _small(value: Any) -> Any:
     return value
 
 
-JsonValue = Annotated[Any, AfterValidator(_small), Field(description="Any JSON value, at most 16,384 bytes")]
+JsonValue = Annotated[
+    Any, AfterValidator(_small), Field(description="Any JSON value, at most 16,384 bytes")
+]
 
 MAX_DIMENSION = 4_096
 
 Values = Annotated[
-    list[float], Field(min_length=1, max_length=MAX_DIMENSION, description="Numbers of single precision, not all zero")
+    list[float],
+    Field(
+        min_length=1,
+        max_length=MAX_DIMENSION,
+        description="Numbers of single precision, not all zero",
+    ),
 ]
 
 
 def check_embedding(values: Sequence[float], space: Space | None, *, field: str) -> None:
-    """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) unless the values are a vector of the search index."""
+    """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) unless the values are a vector of the
+    search index.
+    """
     if space is None:
         raise Unprocessable("There are no vectors here.", code="no_vectors")
     try:
         check_vector(array("f", values), space)
     except (ValueError, OverflowError) as error:
         errors = (FieldError(field, f"{space.dimension} finite numbers, not all zero"),)
-        raise Unprocessable("The embedding is no vector of the index.", code="invalid_vector", errors=errors) from error
+        raise Unprocessable(
+            "The embedding is no vector of the index.", code="invalid_vector", errors=errors
+        ) from error
 
 
 class Closed(BaseModel):
@@ -124,26 +144,40 @@ class Change(Closed):
     def _changes_something(self) -> Self:
         if not self.model_fields_set:
             raise ValueError("must change something")
-        if missing := [name for name in sorted(self.model_fields_set - self.NULLABLE) if getattr(self, name) is None]:
+        if missing := [
+            name
+            for name in sorted(self.model_fields_set - self.NULLABLE)
+            if getattr(self, name) is None
+        ]:
             message = f"{missing[0]} can't be null"
             raise ValueError(message)
         return self
 
 
 class _MemoryFields:
-    """Some fields of a memory configuration. They are laid over the configuration that holds, and checked with it."""
+    """Some fields of a memory configuration. They are laid over the configuration that holds, and
+    checked with it.
+    """
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         return core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Each strategy with its fields. The strategy itself may be left out: then the one that holds stays."""
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Each strategy with its fields. The strategy itself may be left out: then the one that
+        holds stays.
+        """
         from pydantic import TypeAdapter
 
         described = handler(TypeAdapter[Any](MemoryConfig).core_schema)
         for each in described["oneOf"]:
             strategy = handler.resolve_ref_schema(each)
-            strategy["required"] = [name for name in strategy.get("required", ()) if name != STRATEGY]
+            strategy["required"] = [
+                name for name in strategy.get("required", ()) if name != STRATEGY
+            ]
         return {"anyOf": described["oneOf"]}
 
 
@@ -172,7 +206,9 @@ def rfc3339_or_null(seconds: int | None) -> Moment | None:
 
 
 def as_sent(name: str) -> list[str]:
-    """The values of a query parameter that may come several times. Powertools would divide each at its commas."""
+    """The values of a query parameter that may come several times. Powertools would divide each at
+    its commas.
+    """
     return parse_qs(call().request["rawQueryString"], keep_blank_values=True).get(name, [])
 
 

@@ -1,4 +1,6 @@
-"""Operations of the API. Each states its method, path, scopes, function and answers once, next to its code."""
+"""Operations of the API. Each states its method, path, scopes, function and answers once, next to
+its code.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,16 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `path` names its variables as `{session_id}`; `summary` and `description` are the
-    docstring of `handler`.
+    """One method of one path. `path` names its variables as `{session_id}`; `summary` and
+    `description` are the docstring of `handler`.
 
-    With `makes` it makes something, once for each `Idempotency-Key`. `answers` names the type of the body for each
-    status, several as `A | B`, the most usual first. `refuses` are statuses of problems beyond those that every
-    operation may answer. The description is made from both; no request reads them.
+    With `makes` it makes something, once for each `Idempotency-Key`. `answers` names the type of
+    the body for each status, several as `A | B`, the most usual first. `refuses` are statuses of
+    problems beyond those that every operation may answer. The description is made from both; no
+    request reads them.
 
-    `handler` returns the usual answer as an object, or a `Response` where it chooses status or headers itself.
+    `handler` returns the usual answer as an object, or a `Response` where it chooses status or
+    headers itself.
     """
 
     name: str
@@ -94,8 +98,8 @@ _KNOWN: list[Operation] = []
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Makes code that it decorates an operation on a resource, which `function` serves. The operation's parameters are
-    those of the code, its name is the code's name.
+    """Makes code that it decorates an operation on a resource, which `function` serves. The
+    operation's parameters are those of the code, its name is the code's name.
     """
 
     tag: str
@@ -111,10 +115,12 @@ class Operations:
         makes: bool | None = None,
         function: Function | None = None,
     ) -> Callable[[Handler], Handler]:
-        """`place` is method and path: "GET /v1/jobs". If they are not given, `scopes` are `read` for a GET and `write`
-        for the rest, a POST `makes` something unless it needs `read` alone, and `function` is the resource's.
+        """`place` is method and path: "GET /v1/jobs". If they are not given, `scopes` are `read`
+        for a GET and `write` for the rest, a POST `makes` something unless it needs `read` alone,
+        and `function` is the resource's.
 
-        What makes something takes `call().once` along into its transaction, or does it within `call().made`.
+        What makes something takes `call().once` along into its transaction, or does it within
+        `call().made`.
         """
         method, _, path = place.partition(" ")
         needed = scopes or (("read",) if method == "GET" else ("write",))
@@ -123,7 +129,9 @@ class Operations:
 
         def known(handler: Handler) -> Handler:
             name, by = handler.__name__, function or self.function
-            _KNOWN.append(Operation(name, method, path, by, needed, self.tag, answers, refused, once, handler))
+            _KNOWN.append(
+                Operation(name, method, path, by, needed, self.tag, answers, refused, once, handler)
+            )
             return handler
 
         return known

@@ -1,4 +1,6 @@
-"""Pages of lists, their parameters and their cursors: where a list goes on, opaque, and good for that one list only."""
+"""Pages of lists, their parameters and their cursors: where a list goes on, opaque, and good for
+that one list only.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,24 @@ LONGEST_NUMBER = 12  # digits of a sequence number
 DEFAULT_LIMIT = 50
 
 NextCursor = Annotated[str | None, Field(description="Where the next page begins; null at the end")]
-Limit = Annotated[int, Query(ge=1, le=100, description="The most items on a page; a page of large items may hold less")]
-Cursor = Annotated[str | None, Query(max_length=2_000, description="`next_cursor` of the page before")]
-Order = Annotated[Literal["asc", "desc"], Query(description="asc: oldest first; desc: newest first")]
+Limit = Annotated[
+    int,
+    Query(
+        ge=1, le=100, description="The most items on a page; a page of large items may hold less"
+    ),
+]
+Cursor = Annotated[
+    str | None, Query(max_length=2_000, description="`next_cursor` of the page before")
+]
+Order = Annotated[
+    Literal["asc", "desc"], Query(description="asc: oldest first; desc: newest first")
+]
 
 Row = TypeVar("Row")
 Named = TypeVar("Named", bound="_Named")
 Find = Callable[..., tuple[Sequence[Row], str | None]]
-"""Takes the most rows (`limit`) and the place `after` which they begin; returns rows, and the place of the last of them
-(None: nothing follows).
+"""Takes the most rows (`limit`) and the place `after` which they begin; returns rows, and the place
+of the last of them (None: nothing follows).
 """
 
 
@@ -45,9 +56,9 @@ def listing(
     limit: int,
     cursor: str | None,
 ) -> Page:
-    """A page of at most `limit` rows, or of fewer where they are too large for one answer, as the type that describes
-    the operation's answer. `listed` names the list:
-    its tenant, its kind, what it is a list of, its filters, its order.
+    """A page of at most `limit` rows, or of fewer where they are too large for one answer, as the
+    type that describes the operation's answer. `listed` names the list: its tenant, its kind, what
+    it is a list of, its filters, its order.
     """
     begin = after(cursor, *listed)
     while True:
@@ -61,8 +72,8 @@ def listing(
 
 
 def by_id(listed: Callable[..., Sequence[Named]]) -> Find[Named]:
-    """Pages of what `listed` returns `after` an id (None: from the beginning), at most `most` of it, in the order of
-    ids.
+    """Pages of what `listed` returns `after` an id (None: from the beginning), at most `most` of
+    it, in the order of ids.
     """
 
     def find(*, limit: int, after: str | None) -> tuple[Sequence[Named], str | None]:
@@ -73,9 +84,14 @@ def by_id(listed: Callable[..., Sequence[Named]]) -> Find[Named]:
 
 
 def paged(
-    name: str, rows: Iterable[tuple[Mapping[str, Any], int]], *, listed: tuple[object, ...], after: int | None
+    name: str,
+    rows: Iterable[tuple[Mapping[str, Any], int]],
+    *,
+    listed: tuple[object, ...],
+    after: int | None,
 ) -> Response[str]:
-    """A page of `rows`, each with its number, as far as an answer can carry them (the first always).
+    """A page of `rows`, each with its number, as far as an answer can carry them (the first
+    always).
 
     `after` is where the next page goes on if all of them fit, None = nowhere.
     """
@@ -99,12 +115,16 @@ def cursor_at(*listed: object, after: object) -> str:
 
 
 def after(given: str | None, *listed: object) -> str | None:
-    """What `cursor_at` was given as `after`; None for None. Raises `BadRequest` (`invalid_cursor`) for any other."""
+    """What `cursor_at` was given as `after`; None for None. Raises `BadRequest` (`invalid_cursor`)
+    for any other.
+    """
     if given is None:
         return None
     mark = _mark(listed)
     try:
-        text = base64.b64decode(given + "=" * (-len(given) % 4), altchars=b"-_", validate=True).decode()
+        text = base64.b64decode(
+            given + "=" * (-len(given) % 4), altchars=b"-_", validate=True
+        ).decode()
     except ValueError as error:
         raise _refused() from error
     if not text.startswith(mark):
@@ -115,13 +135,17 @@ def after(given: str | None, *listed: object) -> str | None:
 def after_number(given: str | None, *listed: object) -> int | None:
     """The same, where the place is a sequence number."""
     place = after(given, *listed)
-    if place is not None and not (place.isascii() and place.isdecimal() and len(place) <= LONGEST_NUMBER):
+    if place is not None and not (
+        place.isascii() and place.isdecimal() and len(place) <= LONGEST_NUMBER
+    ):
         raise _refused()
     return None if place is None else int(place)
 
 
 def _mark(listed: tuple[object, ...]) -> str:
-    """What ties a cursor to its list. It is no secret: a forged cursor only leads into a list of the caller's own."""
+    """What ties a cursor to its list. It is no secret: a forged cursor only leads into a list of
+    the caller's own.
+    """
     return hashlib.sha256("\x1f".join(map(str, listed)).encode()).hexdigest()[:16] + "."
 
 

@@ -1,4 +1,6 @@
-"""Errors as RFC 9457 problems: one table from errors to statuses; no problem repeats stored or sent text."""
+"""Errors as RFC 9457 problems: one table from errors to statuses; no problem repeats stored or sent
+text.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ INVALID_ID = "invalid_id"  # pydantic's name, too, for an id that is none
 MAX_ERRORS = 20
 MAX_FIELD = 200  # characters of a field's path: its end is the caller's own text
 TAGS = frozenset({*CHAT_FIELDS, ITEM, "function", "custom", *PRIORITY})
-"""What pydantic puts into a path to say which kind of message, call or block it took something for."""
+"""What pydantic puts into a path to say which kind of message, call or block it took something
+for.
+"""
 
 MESSAGES = {
     "missing": "is required",
@@ -85,7 +89,9 @@ class Limit(TypedDict):
 
     name: str
     most: int
-    retry_after: Annotated[int | None, Field(description="null: once something is removed, or the limit is raised")]
+    retry_after: Annotated[
+        int | None, Field(description="null: once something is removed, or the limit is raised")
+    ]
 
 
 class Problem(TypedDict):
@@ -99,7 +105,9 @@ class Problem(TypedDict):
     request_id: str
     retryable: bool
     errors: list[FieldProblem]
-    minimum: NotRequired[Annotated[int, Field(description="The smallest budget that fits, with `budget_too_small`")]]
+    minimum: NotRequired[
+        Annotated[int, Field(description="The smallest budget that fits, with `budget_too_small`")]
+    ]
     limit: NotRequired[Annotated[Limit, Field(description="With 429")]]
 
 
@@ -134,12 +142,16 @@ def title(status: HTTPStatus) -> str:
 
 
 def problem(error: Exception) -> Failure:
-    """The failure that answers an error. An unexpected error is 500 `internal_error`, without its text."""
+    """The failure that answers an error. An unexpected error is 500 `internal_error`, without its
+    text.
+    """
     if isinstance(error, RequestValidationError):
         return problem(refusal(error.errors()))
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), None)
     if not isinstance(error, PalimpsestError) or isinstance(error, DamagedJob) or status is None:
-        return Failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, "Something went wrong on our side.")
+        return Failure(
+            HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, "Something went wrong on our side."
+        )
     return Failure(
         status,
         error.code,
@@ -158,7 +170,9 @@ def _headers(error: PalimpsestError, status: HTTPStatus) -> Mapping[str, str]:
 
 
 def challenge(event: Mapping[str, Any], error: Exception) -> dict[str, str]:
-    """The header of a refusal where tokens are taken (RFC 6750): it names the page that says whose (RFC 9728)."""
+    """The header of a refusal where tokens are taken (RFC 6750): it names the page that says whose
+    (RFC 9728).
+    """
     context = event["requestContext"]
     takes_tokens = ((context.get("authorizer") or {}).get("lambda") or {}).get("issuer")
     if not takes_tokens or not isinstance(error, (Unauthenticated, MissingScope)):
@@ -177,18 +191,26 @@ def _more(error: PalimpsestError) -> Mapping[str, Any]:
         case BudgetTooSmall():
             return {"minimum": error.minimum}
         case LimitReached():
-            limit: Limit = {"name": error.limit, "most": error.most, "retry_after": error.retry_after}
+            limit: Limit = {
+                "name": error.limit,
+                "most": error.most,
+                "retry_after": error.retry_after,
+            }
             return {"limit": limit}
     return {}
 
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Turn pydantic's refusal of a field that is checked after the body into an error of that field."""
+    """Turn pydantic's refusal of a field that is checked after the body into an error of that
+    field.
+    """
     try:
         yield
     except ValidationError as error:
-        errors = fields({**fault, "loc": ("body", name, *fault["loc"][1:])} for fault in error.errors())
+        errors = fields(
+            {**fault, "loc": ("body", name, *fault["loc"][1:])} for fault in error.errors()
+        )
         raise Unprocessable(_detail(errors), errors=errors) from error
 
 
@@ -198,7 +220,9 @@ def refusal_of(error: ValidationError) -> PalimpsestError:
 
 
 def refusal(faults: Sequence[Mapping[str, Any]]) -> PalimpsestError:
-    """The error for what pydantic refused: `BadRequest` for an invalid id, `Unprocessable` for anything else."""
+    """The error for what pydantic refused: `BadRequest` for an invalid id, `Unprocessable` for
+    anything else.
+    """
     errors = fields(faults)
     if any(fault["type"] == INVALID_ID for fault in faults):
         return BadRequest(_detail(errors), code=INVALID_ID, errors=errors)
@@ -206,7 +230,9 @@ def refusal(faults: Sequence[Mapping[str, Any]]) -> PalimpsestError:
 
 
 def fields(faults: Iterable[Mapping[str, Any]]) -> tuple[FieldError, ...]:
-    """Pydantic's errors as paths and messages in the request's own words. No value that was sent is repeated."""
+    """Pydantic's errors as paths and messages in the request's own words. No value that was sent is
+    repeated.
+    """
     return tuple(_field_error(fault) for _, fault in zip(range(MAX_ERRORS), faults, strict=False))
 
 
@@ -214,9 +240,17 @@ def _field_error(fault: Mapping[str, Any]) -> FieldError:
     kind, path, context = fault["type"], _path(fault["loc"]), fault.get("ctx") or {}
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         path.append(str(context["discriminator"]).strip("'"))
-        message = f"must be one of {context['expected_tags']}" if "expected_tags" in context else MESSAGES["missing"]
+        message = (
+            f"must be one of {context['expected_tags']}"
+            if "expected_tags" in context
+            else MESSAGES["missing"]
+        )
     else:
-        message = str(context["error"]) if kind == "value_error" else MESSAGES.get(kind, str(fault["msg"]))
+        message = (
+            str(context["error"])
+            if kind == "value_error"
+            else MESSAGES.get(kind, str(fault["msg"]))
+        )
     return FieldError(".".join(path)[:MAX_FIELD] or "body", message)
 
 

@@ -1,4 +1,6 @@
-"""Pages without a key: health, the description of the API, and a page that shows it, all self-contained."""
+"""Pages without a key: health, the description of the API, and a page that shows it, all
+self-contained.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 DOCS_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src 'self'; "
     "frame-ancestors 'none'"
 )
 
@@ -48,8 +51,11 @@ class ProtectedResource(TypedDict):
     bearer_methods_supported: list[str]
 
 
-def page(event: Mapping[str, Any], *, stage: str, request_id: str, issuer: str = "") -> dict[str, Any]:
-    """The answer to an HTTP API event; anything but our pages is a 404 problem, and what no page reads a 422 problem.
+def page(
+    event: Mapping[str, Any], *, stage: str, request_id: str, issuer: str = ""
+) -> dict[str, Any]:
+    """The answer to an HTTP API event; anything but our pages is a 404 problem, and what no page
+    reads a 422 problem.
     `issuer` is whose tokens are taken.
     """
     found = _found(event, stage=stage, issuer=issuer)
@@ -57,15 +63,26 @@ def page(event: Mapping[str, Any], *, stage: str, request_id: str, issuer: str =
         detail = "There is no such route."
         return _problem(HTTPStatus.NOT_FOUND, "route_not_found", detail, request_id=request_id)
     if sent := _not_read(event):
-        detail, errors = "A page takes no parameters and no body.", dict.fromkeys(sent, "is not known")
-        return _problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, request_id=request_id, errors=errors)
+        detail, errors = (
+            "A page takes no parameters and no body.",
+            dict.fromkeys(sent, "is not known"),
+        )
+        return _problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, request_id=request_id, errors=errors
+        )
     return found
 
 
 def _found(event: Mapping[str, Any], *, stage: str, issuer: str) -> dict[str, Any] | None:
-    if issuer and event["requestContext"]["http"]["method"] == "GET" and (found := _resource(event)):
+    if (
+        issuer
+        and event["requestContext"]["http"]["method"] == "GET"
+        and (found := _resource(event))
+    ):
         return _answer(JSON, json.dumps(protected_resource(found, issuer)))
-    below = str(event["rawPath"]).removeprefix(f"/{event['requestContext'].get('stage', '$default')}")
+    below = str(event["rawPath"]).removeprefix(
+        f"/{event['requestContext'].get('stage', '$default')}"
+    )
     match [event["requestContext"]["http"]["method"], below]:
         case ["GET", "/v1/health"]:
             return _answer(JSON, json.dumps(health(stage)))
@@ -81,22 +98,34 @@ def _found(event: Mapping[str, Any], *, stage: str, issuer: str) -> dict[str, An
 def _not_read(event: Mapping[str, Any]) -> list[str]:
     """The names of parameters, and `body`, that were sent along. A page reads only its path."""
     body = (event.get("body") or "").strip() not in ("", "{}")
-    return [*sorted(event.get("queryStringParameters") or {}), *(["body"] if body else [])][:MOST_ERRORS]
+    return [*sorted(event.get("queryStringParameters") or {}), *(["body"] if body else [])][
+        :MOST_ERRORS
+    ]
 
 
 def _problem(
-    status: HTTPStatus, code: str, detail: str, *, request_id: str, errors: Mapping[str, str] | None = None
+    status: HTTPStatus,
+    code: str,
+    detail: str,
+    *,
+    request_id: str,
+    errors: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """As the functions answer problems (`problems.py`), of which this one loads nothing."""
     problem = {
         "type": f"urn:palimpsest:problem:{code}",
-        "title": {HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content"}.get(status, status.phrase),
+        "title": {HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content"}.get(
+            status, status.phrase
+        ),
         "status": status.value,
         "detail": detail,
         "code": code,
         "request_id": request_id,
         "retryable": False,
-        "errors": [{"field": name[:MOST_FIELD], "message": message} for name, message in (errors or {}).items()],
+        "errors": [
+            {"field": name[:MOST_FIELD], "message": message}
+            for name, message in (errors or {}).items()
+        ],
     }
     return _answer(PROBLEM, json.dumps(problem), status=status)
 
@@ -137,18 +166,22 @@ def docs() -> str:
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Palimpsest</title>'
         f'<style>{style}</style></head><body><div id="ui"></div><script>{script}</script><script>'
-        f"const spec = {spec}; spec.servers = [{{url: location.pathname.replace(/\\/v1\\/docs$/, '') || '/'}}];"
-        'SwaggerUIBundle({dom_id: "#ui", spec, deepLinking: true, docExpansion: "list", validatorUrl: null});'
+        f"const spec = {spec}; spec.servers = [{{url: location.pathname.replace(/\\/v1\\/docs$/, "
+        f"'') || '/'}}];"
+        'SwaggerUIBundle({dom_id: "#ui", spec, deepLinking: true, docExpansion: "list", '
+        "validatorUrl: null});"
         "</script></body></html>"
     )
 
 
-@operation("GET /.well-known/oauth-protected-resource", answers={200: "ProtectedResource"}, refuses=(404,))
+@operation(
+    "GET /.well-known/oauth-protected-resource", answers={200: "ProtectedResource"}, refuses=(404,)
+)
 def protected_resource(resource: str, issuer: str) -> ProtectedResource:
     """Find whose tokens are taken (RFC 9728).
 
-    Only with `auth=jwt`; a client of MCP finds here where it gets a token. The path of a resource, such as
-    `/v1/users/{user_id}/mcp`, may follow. No key is needed.
+    Only with `auth=jwt`; a client of MCP finds here where it gets a token. The path of a resource,
+    such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
     """
     return {
         "resource": resource,
@@ -171,8 +204,8 @@ def _resource(event: Mapping[str, Any]) -> str | None:
 def console() -> str:
     """Open the memory console.
 
-    One page over this API: users and their memories, sessions, recall, jobs and settings. It asks for a key and keeps
-    it in the browser's tab; the page itself needs none.
+    One page over this API: users and their memories, sessions, recall, jobs and settings. It asks
+    for a key and keeps it in the browser's tab; the page itself needs none.
     """
     page = _console_file("page.html")
     for name, file in {"style": "style.css", **CONSOLE_SCRIPTS}.items():
@@ -182,11 +215,15 @@ def console() -> str:
 
 @cache
 def console_policy() -> str:
-    """The page's content security policy. Its own scripts and style run, by their hashes, and nothing else."""
+    """The page's content security policy. Its own scripts and style run, by their hashes, and
+    nothing else.
+    """
     scripts = " ".join(_hash_of(file) for file in CONSOLE_SCRIPTS.values())
     return (
-        f"default-src 'none'; script-src {scripts}; style-src {_hash_of('style.css')}; connect-src 'self'; "
-        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+        f"default-src 'none'; script-src {scripts}; style-src {_hash_of('style.css')}; connect-src "
+        f"'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'"
     )
 
 
@@ -198,13 +235,17 @@ def _hash_of(name: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(_console_file(name).encode()).digest()).decode()}'"
 
 
-def _packed(content_type: str, text: str, event: Mapping[str, Any], *, policy: str = "") -> dict[str, Any]:
+def _packed(
+    content_type: str, text: str, event: Mapping[str, Any], *, policy: str = ""
+) -> dict[str, Any]:
     asked = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     headers = {"Content-Security-Policy": policy} if policy else {}
     if "gzip" not in asked.get("accept-encoding", ""):
         return _answer(content_type, text, headers=headers)
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-    return _answer(content_type, packed, is_base64=True, headers={"Content-Encoding": "gzip", **headers})
+    return _answer(
+        content_type, packed, is_base64=True, headers={"Content-Encoding": "gzip", **headers}
+    )
 
 
 def _answer(
@@ -217,7 +258,11 @@ def _answer(
 ) -> dict[str, Any]:
     return {
         "statusCode": status.value,
-        "headers": {"Content-Type": content_type, "X-Content-Type-Options": "nosniff", **(headers or {})},
+        "headers": {
+            "Content-Type": content_type,
+            "X-Content-Type-Options": "nosniff",
+            **(headers or {}),
+        },
         "body": body,
         "isBase64Encoded": is_base64,
     }

@@ -1,4 +1,6 @@
-"""Finds whose a call is by a token of the issuer that the deployer trusts, in the place of API keys."""
+"""Finds whose a call is by a token of the issuer that the deployer trusts, in the place of API
+keys.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,25 @@ from palimpsest.errors import Unauthenticated, Unavailable
 BEARER = re.compile(r"(?:Bearer|Token) ([\w-]+\.[\w-]+\.[\w-]+)", re.IGNORECASE | re.ASCII)
 LONGEST = 8_192  # characters of a header; the gateway takes little more
 ROTATION = 30  # seconds until the keys are looked at again for one that they did not hold
-ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+ALGORITHMS = [
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+]
 
 
 class Verifier(Protocol):
     def verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token after its signature, issuer, audience and times were checked. Raises `AuthError`."""
+        """The claims of a token after its signature, issuer, audience and times were checked.
+        Raises `AuthError`.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +48,20 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizeTokens:
-    """Does for tokens what `Authorize` does for keys. The issuer's public keys are fetched from where its
-    `/.well-known/openid-configuration` says, at most five minutes old.
+    """Does for tokens what `Authorize` does for keys. The issuer's public keys are fetched from
+    where its `/.well-known/openid-configuration` says, at most five minutes old.
     """
 
     verifier: Verifier
     issuer: str
 
     @classmethod
-    def of(cls, issuer: str, audience: Sequence[str], *, jwks: dict[str, Any] | None = None) -> Self:
-        """`audience` are those of which a token must name one; with `jwks`, a set of keys, none are fetched."""
+    def of(
+        cls, issuer: str, audience: Sequence[str], *, jwks: dict[str, Any] | None = None
+    ) -> Self:
+        """`audience` are those of which a token must name one; with `jwks`, a set of keys, none are
+        fetched.
+        """
         from aws_lambda_powertools.utilities.auth_alpha.jwt import JWTVerifier
 
         verifier = JWTVerifier(
@@ -56,9 +75,11 @@ class AuthorizeTokens:
         return cls(verifier, issuer)
 
     def __call__(self, authorization: str | None) -> Token:
-        """Who sent `Authorization: Bearer <token>`: the claims `tenant`, and `scope` with spaces between the scopes.
+        """Who sent `Authorization: Bearer <token>`: the claims `tenant`, and `scope` with spaces
+        between the scopes.
 
-        Raises `Unauthenticated` for anything that is no valid token, and `Unavailable` while the keys can't be fetched.
+        Raises `Unauthenticated` for anything that is no valid token, and `Unavailable` while the
+        keys can't be fetched.
         """
         authorization = authorization or ""
         match = BEARER.fullmatch(authorization) if len(authorization) <= LONGEST else None

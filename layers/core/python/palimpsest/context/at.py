@@ -1,4 +1,6 @@
-"""Restore a window as it was after an earlier message, with the help of the compactions made since."""
+"""Restore a window as it was after an earlier message, with the help of the compactions made
+since.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ PAGE = 20
 
 
 def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int) -> Head:
-    """Return the head with its window as it was after message `seq`; the window's messages are not counted yet.
+    """Return the head with its window as it was after message `seq`; the window's messages are not
+    counted yet.
 
     Raises `NotFound` (`message_not_found`) if there is no such message or it was withdrawn.
     """
@@ -37,19 +40,29 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
     )
 
 
-def _compactions(sessions: Sessions, scope: SessionScope, head: Head, *, last: int) -> Iterator[Compaction]:
-    """The compactions through `last` that still hold, the newest first; a withdrawal undoes those it reaches into."""
+def _compactions(
+    sessions: Sessions, scope: SessionScope, head: Head, *, last: int
+) -> Iterator[Compaction]:
+    """The compactions through `last` that still hold, the newest first; a withdrawal undoes those
+    it reaches into.
+    """
     while last > head.base:
-        page = sessions.compactions(scope, first=head.base + 1, last=last, newest_first=True, limit=PAGE)
-        yield from (each for each in page if each.last < head.window_start and not head.is_withdrawn(each.last))
+        page = sessions.compactions(
+            scope, first=head.base + 1, last=last, newest_first=True, limit=PAGE
+        )
+        yield from (
+            each
+            for each in page
+            if each.last < head.window_start and not head.is_withdrawn(each.last)
+        )
         if len(page) < PAGE:
             return
         last = page[-1].last - 1
 
 
 def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole: bool) -> Head:
-    """Return the head with the count and tokens of the messages that were read of its window. If the window has more
-    messages than were read, the head counts one more than those.
+    """Return the head with the count and tokens of the messages that were read of its window. If
+    the window has more messages than were read, the head counts one more than those.
     """
     shown = [message for message in read if message.role not in UNSHOWN_ROLES]
     return replace(
@@ -61,8 +74,8 @@ def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole
 
 
 def read_back(stored: Iterator[Message], *, budget: int) -> tuple[tuple[Message, ...], int]:
-    """Return the newest messages within the budget, as `newest` does, and the sequence number of the user's last one (0
-    if there is none).
+    """Return the newest messages within the budget, as `newest` does, and the sequence number of
+    the user's last one (0 if there is none).
     """
     before: list[Message] = []
     for message in stored:

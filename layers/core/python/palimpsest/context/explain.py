@@ -18,14 +18,16 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 
 
 def trace(context: Context) -> Json:
-    """Return the trace as JSON: the parts in their order with their tokens, what was cut within messages, and what was
-    left out, each with its reason.
+    """Return the trace as JSON: the parts in their order with their tokens, what was cut within
+    messages, and what was left out, each with its reason.
     """
     return {
         "strategy": context.config.strategy,
         "window": {"from": context.head.window_start, "to": context.head.seq},
         "parts": [*_spoken_parts(context), *_memory_parts(context)],
-        "cuts": [{"seq": cut.seq, "part": cut.part, "tokens": cut.tokens} for cut in context.fitted.cuts],
+        "cuts": [
+            {"seq": cut.seq, "part": cut.part, "tokens": cut.tokens} for cut in context.fitted.cuts
+        ],
         "left_out": [*_left_out_messages(context), *_left_out_items(context)],
         "failures": dict(context.failures),
     }
@@ -50,7 +52,9 @@ def _spoken_parts(context: Context) -> Iterator[Json]:
     pinned = [seq for seq in older if seq < context.head.window_start and context.head.pins]
     yield from _range("pinned", pinned, "kept by a pruning: it mattered most to the topic")
     yield from _range("recent_turns", older[len(pinned) :], "the newest turns that fit whole")
-    yield from _range("current_turn", fitted.seqs[len(older) :], "from the newest user message on: it never goes")
+    yield from _range(
+        "current_turn", fitted.seqs[len(older) :], "from the newest user message on: it never goes"
+    )
     if context.has_given:
         yield {"part": "given", "why": "the message about to be sent: weighed, not stored"}
 
@@ -66,7 +70,12 @@ def _memory_parts(context: Context) -> Iterator[Json]:
         if items:
             shown = [{"id": item.id, "score": item.score} for item in items]
             name = context.config.names[block]
-            yield {"part": f"{block}_memory", "name": name, "items": shown, "why": WHY_MEMORY[block]}
+            yield {
+                "part": f"{block}_memory",
+                "name": name,
+                "items": shown,
+                "why": WHY_MEMORY[block],
+            }
 
 
 def _left_out_messages(context: Context) -> Iterator[Json]:

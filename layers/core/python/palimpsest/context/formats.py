@@ -1,5 +1,5 @@
-"""Write a context for another API than OpenAI's chat: Anthropic's Messages, Amazon Bedrock's Converse, OpenAI's
-Responses.
+"""Write a context for another API than OpenAI's chat: Anthropic's Messages, Amazon Bedrock's
+Converse, OpenAI's Responses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ ContextFormat = Literal["openai", "anthropic", "converse", "responses"]
 Block = dict[str, Any]
 
 BEFORE = "[The conversation began earlier.]"
-"""The user message that stands first where an API wants one there and the window begins with the assistant."""
+"""The user message that stands first where an API wants one there and the window begins with the
+assistant.
+"""
 EMPTY = "[empty]"
 """The text of a message or result without any, which these APIs refuse."""
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
@@ -32,9 +34,11 @@ _FILE = ("file_id", "file_data", "filename")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Messages for an API, and what it takes as its parameter `system` (None: its messages hold everything).
+    """Messages for an API, and what it takes as its parameter `system` (None: its messages hold
+    everything).
 
-    `origins` has for each message the number of the first chat message in it; None for one that stands for none.
+    `origins` has for each message the number of the first chat message in it; None for one that
+    stands for none.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -43,14 +47,18 @@ class Written:
 
 
 def written(chats: Sequence[Chat], form: ContextFormat) -> Written:
-    """Write chat messages for an API. What it can't hold is named in brackets; no text is changed."""
+    """Write chat messages for an API. What it can't hold is named in brackets; no text is
+    changed.
+    """
     if form == "openai":
         return Written(chats, range(len(chats)))
     if form == "responses":
         items = [(item, number) for number, chat in enumerate(chats) for item in _items(chat)]
         return Written([item for item, _ in items], [number for _, number in items])
     blocks = _ANTHROPIC if form == "anthropic" else _CONVERSE
-    texts = [text for chat in chats if chat["role"] in SYSTEM_ROLES and (text := text_of(chat)).strip()]
+    texts = [
+        text for chat in chats if chat["role"] in SYSTEM_ROLES and (text := text_of(chat)).strip()
+    ]
     turns = _alternating(chats, blocks)
     return Written(
         messages=[{"role": role, "content": content} for role, content, _ in turns],
@@ -61,7 +69,9 @@ def written(chats: Sequence[Chat], form: ContextFormat) -> Written:
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """How an API writes the blocks of a content. `part` returns None for a part that the API can't hold."""
+    """How an API writes the blocks of a content. `part` returns None for a part that the API can't
+    hold.
+    """
 
     text: Callable[[str], Block]
     part: Callable[[Mapping[str, Any]], Block | None]
@@ -69,7 +79,9 @@ class _Blocks:
     result: Callable[[str, Sequence[Block]], Block]
 
     def content(self, content: Any) -> list[Block]:
-        """The blocks of a content, text or parts; blank texts, which both APIs refuse, are left out."""
+        """The blocks of a content, text or parts; blank texts, which both APIs refuse, are left
+        out.
+        """
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
         return [block for part in parts if (block := self._block(part))]
 
@@ -85,13 +97,18 @@ class _Blocks:
             return [self.result(_call_id(chat["tool_call_id"]), said or [self.text(EMPTY)])]
         if chat.get("refusal"):
             said.append(self.text(chat["refusal"]))
-        said += [self.call(_call_id(call["id"]), called(call)[0], _input(call)) for call in chat.get("tool_calls", ())]
+        said += [
+            self.call(_call_id(call["id"]), called(call)[0], _input(call))
+            for call in chat.get("tool_calls", ())
+        ]
         return said or ([self.text(EMPTY)] if chat["role"] == "user" else [])
 
 
-def _alternating(chats: Sequence[Chat], blocks: _Blocks) -> list[tuple[str, list[Block], int | None]]:
-    """Role, blocks and origin of each message: user and assistant take turns, and the user, who gives results too,
-    begins.
+def _alternating(
+    chats: Sequence[Chat], blocks: _Blocks
+) -> list[tuple[str, list[Block], int | None]]:
+    """Role, blocks and origin of each message: user and assistant take turns, and the user, who
+    gives results too, begins.
     """
     turns: list[tuple[str, list[Block], int | None]] = []
     for number, chat in enumerate(chats):
@@ -112,7 +129,9 @@ def _call_id(call_id: str) -> str:
 
 
 def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a call as an object; other arguments, such as the text of a custom tool, stand under `input`."""
+    """The arguments of a call as an object; other arguments, such as the text of a custom tool,
+    stand under `input`.
+    """
     _, text = called(call)
     try:
         said = json.loads(text or "{}")
@@ -122,7 +141,9 @@ def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _media(part: Mapping[str, Any]) -> tuple[str, str]:
-    """Media type and base64 of an image or file that comes as a data URL; ("", "") for any other."""
+    """Media type and base64 of an image or file that comes as a data URL; ("", "") for any
+    other.
+    """
     held = part.get(part["type"]) or {}
     found = _DATA_URL.fullmatch(str(held.get("url") or held.get("file_data") or ""))
     return (found["media"], found["data"]) if found else ("", "")
@@ -133,7 +154,11 @@ def _anthropic_part(part: Mapping[str, Any]) -> Block | None:
     source = {"type": "base64", "media_type": media, "data": data}
     if part["type"] == "image_url" and not media:
         url = str(part["image_url"].get("url"))
-        return {"type": "image", "source": {"type": "url", "url": url}} if url.startswith("http") else None
+        return (
+            {"type": "image", "source": {"type": "url", "url": url}}
+            if url.startswith("http")
+            else None
+        )
     if media in IMAGES:
         return {"type": "image", "source": source}
     return {"type": "document", "source": source} if media == PDF else None
@@ -152,13 +177,20 @@ def _converse_part(part: Mapping[str, Any]) -> Block | None:
 _ANTHROPIC = _Blocks(
     text=lambda text: {"type": "text", "text": text},
     part=_anthropic_part,
-    call=lambda call_id, name, given: {"type": "tool_use", "id": call_id, "name": name, "input": given},
+    call=lambda call_id, name, given: {
+        "type": "tool_use",
+        "id": call_id,
+        "name": name,
+        "input": given,
+    },
     result=lambda call_id, said: {"type": "tool_result", "tool_use_id": call_id, "content": said},
 )
 _CONVERSE = _Blocks(
     text=lambda text: {"text": text},
     part=_converse_part,
-    call=lambda call_id, name, given: {"toolUse": {"toolUseId": call_id, "name": name, "input": given}},
+    call=lambda call_id, name, given: {
+        "toolUse": {"toolUseId": call_id, "name": name, "input": given}
+    },
     result=lambda call_id, said: {"toolResult": {"toolUseId": call_id, "content": said}},
 )
 
@@ -167,7 +199,13 @@ def _items(chat: Chat) -> list[Block]:
     """The items of the Responses API that a chat message is."""
     role, content = chat["role"], chat.get("content")
     if role == "tool":
-        return [{"type": "function_call_output", "call_id": _call_id(chat["tool_call_id"]), "output": plain(content)}]
+        return [
+            {
+                "type": "function_call_output",
+                "call_id": _call_id(chat["tool_call_id"]),
+                "output": plain(content),
+            }
+        ]
     if role == "user" and not isinstance(content, str):
         return [{"role": role, "content": [_input_part(part) for part in content or ()]}]
     said = "\n".join(filter(None, (plain(content), chat.get("refusal"))))
@@ -179,13 +217,22 @@ def _call_item(call: Mapping[str, Any]) -> Block:
     name, text = called(call)
     is_custom = call.get("type") == "custom"
     arguments = json.dumps(_input(call)) if is_custom else text
-    return {"type": "function_call", "call_id": _call_id(call["id"]), "name": name, "arguments": arguments}
+    return {
+        "type": "function_call",
+        "call_id": _call_id(call["id"]),
+        "name": name,
+        "arguments": arguments,
+    }
 
 
 def _input_part(part: Mapping[str, Any]) -> Block:
     held = part.get(part["type"])
     if part["type"] == "image_url" and isinstance(held, Mapping):
-        return {"type": "input_image", "image_url": held.get("url"), "detail": held.get("detail") or "auto"}
+        return {
+            "type": "input_image",
+            "image_url": held.get("url"),
+            "detail": held.get("detail") or "auto",
+        }
     if part["type"] == "file" and isinstance(held, Mapping):
         return {"type": "input_file", **{name: held[name] for name in _FILE if name in held}}
     return {"type": "input_text", "text": plain([part])}

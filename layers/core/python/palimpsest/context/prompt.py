@@ -1,4 +1,6 @@
-"""Memory in a context: written as data in tags that no stored text can close, within its share of the budget."""
+"""Memory in a context: written as data in tags that no stored text can close, within its share of
+the budget.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ COVERED = 0.75  # of a message's letters that shown records have to quote to sta
 MIN_ROOM = 8  # tokens; no useful line is shorter
 NESTED = 4  # tokens that a line takes more once others of its speaker and day stand below it
 DATED = frozenset({"event", "message"})
-"""Kinds that are shown with their day. So is what quotes its user: "we moved last weekend" and "I sold it" mean little
-without the day, and of two statements the later one holds.
+"""Kinds that are shown with their day. So is what quotes its user: "we moved last weekend" and "I
+sold it" mean little without the day, and of two statements the later one holds.
 """
 
 
@@ -40,9 +42,9 @@ Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An item that is not in the prompt: the window shows the messages it came from, or the summary its text
-    (`in_window`); a block of higher priority shows it, or nearly all that it says (`shown_before`); there was no room;
-    or its block may show no more items (`over_limit`).
+    """An item that is not in the prompt: the window shows the messages it came from, or the summary
+    its text (`in_window`); a block of higher priority shows it, or nearly all that it says
+    (`shown_before`); there was no room; or its block may show no more items (`over_limit`).
     """
 
     block: BlockType
@@ -52,7 +54,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPrompt:
-    """The memory of a context: its text ("" if there is none), its tokens, and the items in it by block."""
+    """The memory of a context: its text ("" if there is none), its tokens, and the items in it by
+    block.
+    """
 
     text: str = ""
     tokens: int = 0
@@ -72,9 +76,9 @@ def shared_out(
     is_held: Callable[[Item], bool],
     tags: Tags = NO_TAGS,
 ) -> MemoryPrompt:
-    """Give the room (in tokens) to the blocks by priority, and within a block to the best items that fit and that the
-    window does not show (`is_held`). `cost` gives the tokens that the whole text takes of the room, `count` those of a
-    part.
+    """Give the room (in tokens) to the blocks by priority, and within a block to the best items
+    that fit and that the window does not show (`is_held`). `cost` gives the tokens that the whole
+    text takes of the room, `count` those of a part.
     """
     taken: dict[BlockType, list[Item]] = {}
     left_out: list[LeftOut] = []
@@ -84,7 +88,9 @@ def shared_out(
         most = left if found.max_tokens is None else min(left, found.max_tokens)
         share = _Share(found, most - count(_within(_tag(found.block, tags), "\n")), count)
         for item in found.items:
-            reason = share.refused(item, is_held=is_held(item), is_shown=_is_shown(item, shown_before))
+            reason = share.refused(
+                item, is_held=is_held(item), is_shown=_is_shown(item, shown_before)
+            )
             if reason is not None:
                 left_out.append(LeftOut(found.block, item.id, reason))
         if share.taken:
@@ -97,14 +103,22 @@ def shared_out(
         text = _text(taken, tags)
     if not taken:
         return MemoryPrompt(left_out=tuple(left_out))
-    return MemoryPrompt(text, tokens, {block: tuple(items) for block, items in taken.items()}, tuple(left_out))
+    return MemoryPrompt(
+        text, tokens, {block: tuple(items) for block, items in taken.items()}, tuple(left_out)
+    )
 
 
 def _is_shown(item: Item, before: Sequence[Item]) -> bool:
-    """Whether the item stands among those `before`, or is a message of which these quote nearly all."""
+    """Whether the item stands among those `before`, or is a message of which these quote nearly
+    all.
+    """
     if item.kind != "message":
         return any(each.id == item.id for each in before)
-    quotes = {each.source.quote or "" for each in before if each.source.session and item.is_from(each.source)}
+    quotes = {
+        each.source.quote or ""
+        for each in before
+        if each.source.session and item.is_from(each.source)
+    }
     quoted = sum(len(quote) for quote in quotes if quote in item.text)
     return quoted >= COVERED * len(item.text)
 
@@ -137,7 +151,9 @@ class _Share:
         return None
 
     def _weight(self, item: Item) -> int:
-        """The tokens that the item adds to those taken: without its heading where another has the same."""
+        """The tokens that the item adds to those taken: without its heading where another has the
+        same.
+        """
         there = self._headings[_heading(item) or ""]
         if not there:
             return self._count(line(item) + "\n")
@@ -154,13 +170,16 @@ def _shed(taken: dict[BlockType, list[Item]]) -> LeftOut:
 
 
 def _text(taken: Mapping[BlockType, Sequence[Item]], tags: Tags) -> str:
-    parts = [_within(_tag(block, tags), "\n" + "\n".join(_lines(items)) + "\n") for block, items in taken.items()]
+    parts = [
+        _within(_tag(block, tags), "\n" + "\n".join(_lines(items)) + "\n")
+        for block, items in taken.items()
+    ]
     return _within(OUTER_TAG, "".join(parts)) if parts else ""
 
 
 def _lines(items: Sequence[Item]) -> Iterator[str]:
-    """The items, one a line. What one speaker said on one day stands together, below the first of it, under one
-    heading.
+    """The items, one a line. What one speaker said on one day stands together, below the first of
+    it, under one heading.
     """
     together: dict[str, list[Item]] = {}
     for item in items:
@@ -182,7 +201,9 @@ def _within(tag: str, text: str) -> str:
 
 
 def line(item: Item) -> str:
-    """Write the item as one line: nothing in it can end the line, close a tag or look like a role."""
+    """Write the item as one line: nothing in it can end the line, close a tag or look like a
+    role.
+    """
     return f"- {line_of(_said(item), who=item.who, day=_day(item))}"
 
 
@@ -203,7 +224,9 @@ def _day(item: Item) -> str | None:
 
 
 def memory_messages(text: str, memory_as: MemoryAs) -> tuple[Chat, ...]:
-    """The messages that carry the memory behind the system message; none where it stands elsewhere."""
+    """The messages that carry the memory behind the system message; none where it stands
+    elsewhere.
+    """
     if memory_as == "user":
         return ({"role": "user", "content": text},)
     if memory_as == "tool_call":
@@ -225,17 +248,24 @@ MEMORY_SHARE = 2  # memory takes at most one part of this many of the budget
 
 
 def fit_with_memory(
-    material: Material, contents: Sequence[BlockContent], *, session: str, memory_as: MemoryAs, tags: Tags = NO_TAGS
+    material: Material,
+    contents: Sequence[BlockContent],
+    *,
+    session: str,
+    memory_as: MemoryAs,
+    tags: Tags = NO_TAGS,
 ) -> tuple[Fitted, MemoryPrompt]:
-    """Return a context, and its memory; with `none` the memory stands beside it, and both together keep within the
-    budget. `tags` are those of the blocks that have names.
+    """Return a context, and its memory; with `none` the memory stands beside it, and both together
+    keep within the budget. `tags` are those of the blocks that have names.
 
-    The memory repeats nothing that the context shows of the session, in its messages or word for word in its summary.
-    Raises `BudgetTooSmall`.
+    The memory repeats nothing that the context shows of the session, in its messages or word for
+    word in its summary. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     tight = fit(material, reserve=material.budget // MEMORY_SHARE)
-    said = "\n".join(text_of(chat) for chat, seq in zip(tight.messages, tight.places, strict=True) if seq is None)
+    said = "\n".join(
+        text_of(chat) for chat, seq in zip(tight.messages, tight.places, strict=True) if seq is None
+    )
     cost = partial(_cost, material, memory_as)
     share = partial(shared_out, contents, count=material.count, cost=cost, tags=tags)
     memory = share(room=tight.reserved, is_held=_held(session, tight, said))
@@ -248,11 +278,13 @@ def fit_with_memory(
 
 
 def _held(session: str, fitted: Fitted, said: str) -> Callable[[Item], bool]:
-    """A test whether the context shows the messages that an item came from, or its text stands in what is `said`, which
-    holds the summary.
+    """A test whether the context shows the messages that an item came from, or its text stands in
+    what is `said`, which holds the summary.
     """
     seqs = frozenset(fitted.seqs)
-    return lambda item: item.is_held(session, seqs) or (item.source.session == session and item.text in said)
+    return lambda item: (
+        item.is_held(session, seqs) or (item.source.session == session and item.text in said)
+    )
 
 
 def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
@@ -260,12 +292,16 @@ def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
     if memory_as == "none":
         return material.count(text)
     if memory_as == "system":
-        return weigh(shown(inserted(material.system, text)), material.count) - (material.system_tokens or 0)
+        return weigh(shown(inserted(material.system, text)), material.count) - (
+            material.system_tokens or 0
+        )
     return sum(weigh(message, material.count) for message in memory_messages(text, memory_as))
 
 
 def _placed(material: Material, memory: MemoryPrompt, memory_as: MemoryAs) -> Fitted:
-    """The context with the memory where the configuration puts it; or without it, with as much room left free."""
+    """The context with the memory where the configuration puts it; or without it, with as much room
+    left free.
+    """
     if not memory.text:
         return fit(material)
     if memory_as == "system":

@@ -1,4 +1,6 @@
-"""Read the context of a session: what its model sees next, within the budget, without waiting for a model."""
+"""Read the context of a session: what its model sees next, within the budget, without waiting for a
+model.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +33,22 @@ from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
 SNAPSHOT_TRIES = 3
-MOST_LOADED = 8_000_000  # bytes of large contents that are read; of other large messages the item's part is shown
-MOST_PARTS = 4_000_000  # bytes of images and files: with all that stands beside them, an answer of 5 MB carries them
+# bytes of large contents that are read; of other large messages the item's part is shown
+MOST_LOADED = 8_000_000
+# bytes of images and files: with all that stands beside them, an answer of 5 MB carries them
+MOST_PARTS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Chat messages ready to send, with their tokens. `compaction` says whether an overflow is pending or has failed.
+    """Chat messages ready to send, with their tokens. `compaction` says whether an overflow is
+    pending or has failed.
 
-    `memory` is what the session's blocks brought, and `tools` (of `tools_tokens`) are definitions of tools for the
-    model: together with the messages they keep within the `budget` (tokens).
-    `degraded` names what could not be asked, `failures` says why (a code, or an error's name). `summary` is the
-    compaction whose text comes before the window; `has_given` is true if a message about to be sent was counted.
+    `memory` is what the session's blocks brought, and `tools` (of `tools_tokens`) are definitions
+    of tools for the model: together with the messages they keep within the `budget` (tokens).
+    `degraded` names what could not be asked, `failures` says why (a code, or an error's name).
+    `summary` is the compaction whose text comes before the window; `has_given` is true if a message
+    about to be sent was counted.
     """
 
     fitted: Fitted
@@ -73,17 +79,19 @@ class Context:
         return _tools(form) if self.tools else ()
 
     def refs(self, written: Written) -> Sequence[tuple[int, str] | None]:
-        """For each of the written messages the sequence number and the id of the stored message that it shows, the
-        first of several; None for what was made for the context: system message, memory, summary, the message about to
-        be sent, a result that is missing.
+        """For each of the written messages the sequence number and the id of the stored message
+        that it shows, the first of several; None for what was made for the context: system message,
+        memory, summary, the message about to be sent, a result that is missing.
         """
-        places = [None if number is None else self.fitted.places[number] for number in written.origins]
+        places = [
+            None if number is None else self.fitted.places[number] for number in written.origins
+        ]
         return [None if seq is None else (seq, self.ids[seq]) for seq in places]
 
     @property
     def omitted(self) -> tuple[int, int] | None:
-        """The first and the last stored message that this context lacks and that no summary in it stands for; None if
-        it lacks none.
+        """The first and the last stored message that this context lacks and that no summary in it
+        stands for; None if it lacks none.
         """
         shown, head = self.fitted.seqs, self.head
         has_summary = self.summary is not None and self.fitted.summary_tokens > 0
@@ -93,14 +101,18 @@ class Context:
         if first >= head.window_start and is_whole:
             return None
         around = (first - 1, *(shown or (head.seq + 1,)))
-        between = list(pairwise(around))[: pinned + 1 if is_whole else None]  # other gaps are system messages
+        between = list(pairwise(around))[
+            : pinned + 1 if is_whole else None
+        ]  # other gaps are system messages
         gaps = [(before + 1, after - 1) for before, after in between if after - before > 1]
         return (gaps[0][0], gaps[-1][1]) if gaps else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a context is read for: `settings` and `head` are the session's, now or as they were at message `at`."""
+    """What a context is read for: `settings` and `head` are the session's, now or as they were at
+    message `at`.
+    """
 
     scope: SessionScope
     head: Head
@@ -140,17 +152,21 @@ class ReadContext:
         model: str | None = None,
         at: int | None = None,
     ) -> Context:
-        """Return the context within `max_tokens` (or the window of `model`, or the session's own budget).
+        """Return the context within `max_tokens` (or the window of `model`, or the session's own
+        budget).
 
-        `given` is the message about to be sent: its tokens are counted, it is not stored, and similar messages are
-        searched. `newest` is a message that was just stored, for which similar messages are searched as well. Takes two
-        round trips; the session's blocks are read during the second one. `at` returns the window alone, as it was after
-        the message with that sequence number.
+        `given` is the message about to be sent: its tokens are counted, it is not stored, and
+        similar messages are searched. `newest` is a message that was just stored, for which similar
+        messages are searched as well. Takes two round trips; the session's blocks are read during
+        the second one. `at` returns the window alone, as it was after the message with that
+        sequence number.
 
         Raises `NotFound`, `BudgetTooSmall`, `Unprocessable` (`unknown_model`), `Unavailable`.
         """
         for _ in range(SNAPSHOT_TRIES):
-            plan = self._plan(scope, given=given, newest=newest, max_tokens=max_tokens, model=model, at=at)
+            plan = self._plan(
+                scope, given=given, newest=newest, max_tokens=max_tokens, model=model, at=at
+            )
             context = self._read(plan)
             if context is not None:
                 return context
@@ -173,7 +189,9 @@ class ReadContext:
             head=head if at is None else head_after(self.sessions, scope, head, seq=at),
             settings=settings,
             config=config,
-            budget=max_tokens or budget_of(model, reserve=config.reserve_tokens) or config.max_tokens,
+            budget=max_tokens
+            or budget_of(model, reserve=config.reserve_tokens)
+            or config.max_tokens,
             encoding=self.tokens.encoding_for(model or config.model),
             given=given,
             newest=given or newest,
@@ -186,11 +204,14 @@ class ReadContext:
         reading = None
         if config.blocks and plan.at is None:
             newest = None if plan.newest is None else text_of(plan.newest)
-            reading = self.blocks.begin(plan.conversation, newest=newest, asks=plan.given is not None)
+            reading = self.blocks.begin(
+                plan.conversation, newest=newest, asks=plan.given is not None
+            )
         summary = None
         if head.summary and config.keeps_window:
             summary, (head, stored) = parallel.both(
-                lambda: self.sessions.compaction(plan.scope, head.summary), partial(self._window, plan)
+                lambda: self.sessions.compaction(plan.scope, head.summary),
+                partial(self._window, plan),
             )
             if summary is None or (summary.summary is None and self._was_redacted(plan)):
                 return None
@@ -218,17 +239,28 @@ class ReadContext:
         )
 
     def _offers_search(self, plan: _Plan) -> bool:
-        """Where there is no long-term memory, there is nothing to search, and no configuration may ask for it."""
-        has_memory = self.blocks.extractive is not None or "auto_recall" in plan.config.model_fields_set
+        """Where there is no long-term memory, there is nothing to search, and no configuration may
+        ask for it.
+        """
+        has_memory = (
+            self.blocks.extractive is not None or "auto_recall" in plan.config.model_fields_set
+        )
         return has_memory and plan.config.offers_search(plan.budget)
 
     def _was_redacted(self, plan: _Plan) -> bool:
-        """Whether a message of the session was redacted since the head was read, and its summary taken back."""
+        """Whether a message of the session was redacted since the head was read, and its summary
+        taken back.
+        """
         head = self.sessions.open(plan.scope).head
         return head is None or head.redactions != plan.head.redactions
 
     def _material(
-        self, plan: _Plan, stored: Sequence[Message], *, summary: Compaction | None, tools: Sequence[Mapping[str, Any]]
+        self,
+        plan: _Plan,
+        stored: Sequence[Message],
+        *,
+        summary: Compaction | None,
+        tools: Sequence[Mapping[str, Any]],
     ) -> Material:
         count = partial(self.tokens.count, encoding=plan.encoding)
         return Material(
@@ -236,7 +268,9 @@ class ReadContext:
             system_tokens=plan.system_tokens,
             summary=summary.summary if summary else None,
             summary_as=plan.config.summary_as if isinstance(plan.config, Summarize) else "user",
-            messages=[weighed_in(message, encoding=plan.encoding, count=count) for message in stored],
+            messages=[
+                weighed_in(message, encoding=plan.encoding, count=count) for message in stored
+            ],
             given=plan.given,
             budget=plan.budget,
             count=count,
@@ -244,14 +278,22 @@ class ReadContext:
         )
 
     def _window(self, plan: _Plan) -> tuple[Head, tuple[Message, ...]]:
-        """The messages a context may hold, oldest first: no more than can fit, and the user's newest message."""
+        """The messages a context may hold, oldest first: no more than can fit, and the user's
+        newest message.
+        """
         head, keeps = plan.head, plan.config.keeps_window
-        first = head.window_start if keeps or plan.at is not None else max(head.window_start, head.last_user_seq)
+        first = (
+            head.window_start
+            if keeps or plan.at is not None
+            else max(head.window_start, head.last_user_seq)
+        )
         if first > head.seq or (plan.given is not None and not keeps):
             return head, ()
         stored = (
             message
-            for message in self.sessions.messages(plan.scope, first=first, last=head.seq, newest_first=True)
+            for message in self.sessions.messages(
+                plan.scope, first=first, last=head.seq, newest_first=True
+            )
             if not head.is_withdrawn(message.seq)
         )
         if plan.at is not None:
@@ -286,10 +328,14 @@ class _Fitted:
 
 def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitted:
     """The context with what the blocks bring for the user's newest message."""
-    questions = (text_of(message.chat) for message in reversed(material.messages) if message.role == "user")
+    questions = (
+        text_of(message.chat) for message in reversed(material.messages) if message.role == "user"
+    )
     found = reading.results(next(questions, None))
     config = plan.config
     fitted, memory = fit_with_memory(
         material, found, session=plan.scope.session, memory_as=config.memory_as, tags=config.tags
     )
-    return _Fitted(fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures)
+    return _Fitted(
+        fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures
+    )

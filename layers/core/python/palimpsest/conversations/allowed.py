@@ -1,4 +1,6 @@
-"""What a configuration may ask for: long-term memory where there is some, models that are allowed, and room."""
+"""What a configuration may ask for: long-term memory where there is some, models that are allowed,
+and room.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,10 @@ def asked_of_memories(config: Strategy) -> str | None:
 
 
 def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str] | None]) -> None:
-    """Raise `Unprocessable` (`model_not_allowed`) if a list lacks the model: the operator pays for its calls, and lists
-    what callers may name; a tenant may list fewer. A list that is None holds every model; no model (None) is always
-    allowed. The error names the `field` and the models that all lists hold.
+    """Raise `Unprocessable` (`model_not_allowed`) if a list lacks the model: the operator pays for
+    its calls, and lists what callers may name; a tenant may list fewer. A list that is None holds
+    every model; no model (None) is always allowed. The error names the `field` and the models that
+    all lists hold.
     """
     given = [each for each in lists if each is not None]
     if name is None or all(name in each for each in given):
@@ -34,13 +37,22 @@ def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str]
     allowed = [model for model in given[0] if all(model in each for each in given)]
     message = f"must be one of: {', '.join(allowed)}" if allowed else "no model may be named here"
     error = FieldError(field, message)
-    raise Unprocessable("The operator allows other models only.", code="model_not_allowed", errors=(error,))
+    raise Unprocessable(
+        "The operator allows other models only.", code="model_not_allowed", errors=(error,)
+    )
 
 
 def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
-    """Raise `TooLarge` if the system message, or memory configuration and metadata, do not fit one stored item."""
-    for field, value, most in (("system", system, MAX_MESSAGE_BYTES), ("memory", memory, MAX_SETTINGS_BYTES)):
+    """Raise `TooLarge` if the system message, or memory configuration and metadata, do not fit one
+    stored item.
+    """
+    for field, value, most in (
+        ("system", system, MAX_MESSAGE_BYTES),
+        ("memory", memory, MAX_SETTINGS_BYTES),
+    ):
         size = len(json.dumps(value, default=dict, ensure_ascii=False).encode())
         if size > most:
             error = FieldError(field, f"{size} bytes of at most {most}")
-            raise TooLarge("The settings are too large.", code="settings_too_large", errors=(error,))
+            raise TooLarge(
+                "The settings are too large.", code="settings_too_large", errors=(error,)
+            )

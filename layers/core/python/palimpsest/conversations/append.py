@@ -1,4 +1,6 @@
-"""Append messages to a session: each is stored once, however often the call is retried. A full window is shrunk."""
+"""Append messages to a session: each is stored once, however often the call is retried. A full
+window is shrunk.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,16 @@ from palimpsest.tenants.settings import TenantSettings
 
 Extract = Literal["auto", "now", "never"]
 Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
-"""The configuration of a session that begins with these memory fields over the tenant's defaults."""
+"""The configuration of a session that begins with these memory fields over the tenant's
+defaults.
+"""
 RESEND_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What an append did. With `replayed`, the same append was done before, and this is its first result. `extraction`
-    is the id of the extraction job that it created.
+    """What an append did. With `replayed`, the same append was done before, and this is its first
+    result. `extraction` is the id of the extraction job that it created.
     """
 
     messages: tuple[Message, ...]
@@ -73,8 +77,9 @@ class _Request:
 class _Found:
     """The session that the messages go into, and what the commit must write besides them.
 
-    `before` is the head as read; None, deleted or expired if this append creates the session. `head` is the head that
-    the messages are added to. With `speaks_system` one of the messages sets the session's system message.
+    `before` is the head as read; None, deleted or expired if this append creates the session.
+    `head` is the head that the messages are added to. With `speaks_system` one of the messages sets
+    the session's system message.
     """
 
     before: Head | None
@@ -113,20 +118,25 @@ class Append:
     ) -> Appended:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
-        A call that repeats an earlier one with the same `key` (or with the same id on every message) returns the result
-        of the earlier one. With `after` the messages are stored only if that is the id of the newest message ("" means
-        that the session has none), with `if_last` only if that is its sequence number (0: there is none). `extract`
-        decides whether a job extracts memories from the messages that no job covers yet: by the session's own rule
-        ("auto"), in any case ("now"), or not ("never"). An unknown session is created for `user`, with the fields of
-        `memory` over the tenant's defaults; a session that exists keeps its own configuration.
+        A call that repeats an earlier one with the same `key` (or with the same id on every
+        message) returns the result of the earlier one. With `after` the messages are stored only if
+        that is the id of the newest message ("" means that the session has none), with `if_last`
+        only if that is its sequence number (0: there is none). `extract` decides whether a job
+        extracts memories from the messages that no job covers yet: by the session's own rule
+        ("auto"), in any case ("now"), or not ("never"). An unknown session is created for `user`,
+        with the fields of `memory` over the tenant's defaults; a session that exists keeps its own
+        configuration.
 
-        Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session when no user is
-        named, `Conflict` (`owner_mismatch`, `idempotency_key_reused`, `history_moved_on`), `LimitReached`
-        (`session_limit`), `TooLarge`, `Unprocessable`, `Unavailable`.
+        Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session
+        when no user is named, `Conflict` (`owner_mismatch`, `idempotency_key_reused`,
+        `history_moved_on`), `LimitReached` (`session_limit`), `TooLarge`, `Unprocessable`,
+        `Unavailable`.
         """
         request = _Request(
             scope=scope,
-            batch=batch_of(drafts, key=key, count=self.tokens.count, has_contents=self.contents is not None),
+            batch=batch_of(
+                drafts, key=key, count=self.tokens.count, has_contents=self.contents is not None
+            ),
             user=user,
             agent=agent,
             allow_repeat=allow_repeat,
@@ -141,7 +151,9 @@ class Append:
     def _attempt(self, request: _Request) -> Appended:
         now = self.clock.now()
         speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.batch.drafts)
-        opened = self.sessions.open(request.scope, settings=speaks_system, key=request.batch.key, user=request.user)
+        opened = self.sessions.open(
+            request.scope, settings=speaks_system, key=request.batch.key, user=request.user
+        )
         try:
             return self._decide(request, opened, now, speaks_system=speaks_system)
         except HeadMoved as moved:
@@ -149,8 +161,12 @@ class Append:
                 raise
             return self._decide(request, replace(opened, head=moved.head), now, speaks_system=False)
 
-    def _decide(self, request: _Request, opened: Opened, now: datetime, *, speaks_system: bool) -> Appended:
-        """Decide from what was read, and commit. Raises `CommitLost` if another writer was faster."""
+    def _decide(
+        self, request: _Request, opened: Opened, now: datetime, *, speaks_system: bool
+    ) -> Appended:
+        """Decide from what was read, and commit. Raises `CommitLost` if another writer was
+        faster.
+        """
         if opened.head is None or opened.head.is_gone(seconds(now)):
             return self._begin(request, opened, now)
         if speaks_system:
@@ -160,17 +176,30 @@ class Append:
         if resent is not None:
             return resent
         self._check_place(request, opened.head)
-        return self._commit(request, _Found(before=opened.head, head=opened.head, settings=opened.settings), now)
+        return self._commit(
+            request, _Found(before=opened.head, head=opened.head, settings=opened.settings), now
+        )
 
-    def _resent(self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime) -> Appended | None:
+    def _resent(
+        self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime
+    ) -> Appended | None:
         """The result of the first call, if this append is a repetition; else None."""
         if key is not None and key.expires_at > seconds(now) and key.first > head.base:
             if key.request != request.batch.hash:
-                raise Conflict("The idempotency key was used with another body.", code="idempotency_key_reused")
+                raise Conflict(
+                    "The idempotency key was used with another body.", code="idempotency_key_reused"
+                )
             return self._replayed(request, head, first=key.first, last=key.last)
-        is_last_again = head.batch == request.batch.hash and head.updated_second >= seconds(now) - RESEND_SECONDS
+        is_last_again = (
+            head.batch == request.batch.hash
+            and head.updated_second >= seconds(now) - RESEND_SECONDS
+        )
         goes_behind = request.if_last is not None and request.if_last >= head.batch_first
-        if request.batch.key is None and is_last_again and not (request.allow_repeat or goes_behind):
+        if (
+            request.batch.key is None
+            and is_last_again
+            and not (request.allow_repeat or goes_behind)
+        ):
             return self._replayed(request, head, first=head.batch_first, last=head.seq)
         return None
 
@@ -188,13 +217,24 @@ class Append:
     def _begin(self, request: _Request, opened: Opened, now: datetime) -> Appended:
         """Create the session together with its first messages."""
         if request.user is None:
-            raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
+            raise NotFound(
+                "There is no such session: name a user_id to begin it.", code="session_not_found"
+            )
         self._check_place(request, None)
         beginning = self.beginning(
-            request.scope, opened, user=request.user, agent=request.agent, now=now, wanted=request.memory
+            request.scope,
+            opened,
+            user=request.user,
+            agent=request.agent,
+            now=now,
+            wanted=request.memory,
         )
         found = _Found(
-            before=opened.head, head=beginning.head, settings=beginning.settings, jobs=beginning.jobs, created=True
+            before=opened.head,
+            head=beginning.head,
+            settings=beginning.settings,
+            jobs=beginning.jobs,
+            created=True,
         )
         return self._commit(request, found, now)
 
@@ -202,21 +242,29 @@ class Append:
         self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, now: datetime,
         wanted: Mapping[str, Any] | None = None,
     ) -> Beginning:  # fmt: skip
-        """A new session of the user, not yet stored, with the `wanted` memory fields over the tenant's defaults. Raises
-        `LimitReached` (`session_limit`), `Unprocessable`, `Unavailable`.
+        """A new session of the user, not yet stored, with the `wanted` memory fields over the
+        tenant's defaults. Raises `LimitReached` (`session_limit`), `Unprocessable`, `Unavailable`.
         """
         defaults = self.tenants.settings(scope.owner)
         self.limit.check(scope.owner, most=defaults.limits.sessions)
         setup = self._setup(wanted, defaults)
         return begun(
-            opened.head, scope=scope, user=user, agent=agent, setup=setup, epoch=opened.epoch, now=now
-        )  # fmt: skip
+            opened.head,
+            scope=scope,
+            user=user,
+            agent=agent,
+            setup=setup,
+            epoch=opened.epoch,
+            now=now,
+        )
 
     def _setup(self, wanted: Mapping[str, Any] | None, defaults: TenantSettings) -> Configuration:
         if wanted and self.setup is not None:
             return self.setup(wanted, defaults)
         memory = parsed(dict(defaults.memory))
-        return Configuration(memory, self.tokens.encoding_for(memory.model), defaults.retention_days)
+        return Configuration(
+            memory, self.tokens.encoding_for(memory.model), defaults.retention_days
+        )
 
     def _commit(self, request: _Request, found: _Found, now: datetime) -> Appended:
         begins_with = found.head
@@ -246,14 +294,22 @@ class Append:
             extraction=head.extract_job if extraction else None,
         )
 
-    def _held(self, request: _Request, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], Job | None]:
-        """The messages as their items hold them, and the job of an upload: together no larger than one, each fits."""
+    def _held(
+        self, request: _Request, messages: tuple[Message, ...]
+    ) -> tuple[tuple[Message, ...], Job | None]:
+        """The messages as their items hold them, and the job of an upload: together no larger than
+        one, each fits.
+        """
         if self.contents is None or request.batch.size <= MAX_MESSAGE_BYTES:
             return messages, None
         return self.contents.set_aside(request.scope, messages)
 
-    def _grown(self, request: _Request, found: _Found, now: datetime) -> tuple[tuple[Message, ...], _Found]:
-        """Number the messages, and return them with the head and settings that include them. Raises `Unprocessable`."""
+    def _grown(
+        self, request: _Request, found: _Found, now: datetime
+    ) -> tuple[tuple[Message, ...], _Found]:
+        """Number the messages, and return them with the head and settings that include them. Raises
+        `Unprocessable`.
+        """
         head = found.head
         open_calls = open_calls_after(request.batch.drafts, head.open_calls)
         messages = numbered(
@@ -266,7 +322,9 @@ class Append:
             encoding=head.encoding,
             now=stamp(now),
         )
-        system = next((message for message in reversed(messages) if message.role in SYSTEM_ROLES), None)
+        system = next(
+            (message for message in reversed(messages) if message.role in SYSTEM_ROLES), None
+        )
         head = with_messages(
             replace(touched(head, now=now), batch=request.batch.hash, batch_first=messages[0].seq),
             messages,
@@ -276,26 +334,48 @@ class Append:
         settings = found.settings
         if settings is not None and system is not None:
             settings = replace(settings, system=system.chat, system_seq=system.seq)
-        return messages, replace(found, head=head, settings=settings, speaks_system=system is not None)
+        return messages, replace(
+            found, head=head, settings=settings, speaks_system=system is not None
+        )
 
-    def _room(self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime) -> Armed:
-        """Decide what leaves the window if it passes its trigger. That reads the whole window, but happens rarely."""
+    def _room(
+        self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime
+    ) -> Armed:
+        """Decide what leaves the window if it passes its trigger. That reads the whole window, but
+        happens rarely.
+        """
         if not found.head.overflows(seconds(now)):
             return Armed(found.head)
         settings = found.settings
         if settings is None:
             _, settings = live(self.sessions.open(scope, settings=True), now=now)
-        stored = () if found.created or found.before is None else window(self.sessions, scope, found.before)
+        stored = (
+            ()
+            if found.created or found.before is None
+            else window(self.sessions, scope, found.before)
+        )
         config = parsed(dict(settings.memory))
-        return decide(found.head, config, (*stored, *new), scope=scope, now=seconds(now), created_at=stamp(now))
+        return decide(
+            found.head,
+            config,
+            (*stored, *new),
+            scope=scope,
+            now=seconds(now),
+            created_at=stamp(now),
+        )
 
     def _extraction(
         self, request: _Request, head: Head, now: datetime, *, before: Head
     ) -> tuple[Head, tuple[Job, ...]]:
-        """Create the next extraction job if one is due; that reads the last one, once every few turns. While an earlier
-        extraction runs, none is created here: that one creates the next when it ends.
+        """Create the next extraction job if one is due; that reads the last one, once every few
+        turns. While an earlier extraction runs, none is created here: that one creates the next
+        when it ends.
         """
         is_asked = request.extract == "now"
-        if self.schedule is None or request.extract == "never" or not (is_asked or completes_buffer(before, head)):
+        if (
+            self.schedule is None
+            or request.extract == "never"
+            or not (is_asked or completes_buffer(before, head))
+        ):
             return head, ()
         return self.schedule.armed(head, request.scope, now=seconds(now), always=is_asked)

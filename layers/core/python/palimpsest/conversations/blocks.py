@@ -1,4 +1,6 @@
-"""The blocks of memory that a session's contexts hold: their types, names, and what each is configured with."""
+"""The blocks of memory that a session's contexts hold: their types, names, and what each is
+configured with.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ BlockType = Literal["static", "extractive", "vector"]
 PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
 """The order in which blocks get room, and in which they stand in a context."""
 STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
-"""The blocks that a flush stores messages into. Static facts are not among them: only the tenant changes those."""
+"""The blocks that a flush stores messages into. Static facts are not among them: only the tenant
+changes those.
+"""
 
 MAX_PROMPT_BYTES = 6_000  # three of them fit what a session may store of its configuration
 
@@ -24,7 +28,9 @@ def _short_enough(prompt: str) -> str:
     return prompt
 
 
-Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_BYTES), AfterValidator(_short_enough)]
+Prompt = Annotated[
+    str, Field(min_length=1, max_length=MAX_PROMPT_BYTES), AfterValidator(_short_enough)
+]
 
 
 OUTER_TAG = "memory"
@@ -42,7 +48,8 @@ BlockName = Annotated[
     str,
     Field(
         pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$",
-        description="The tag around its text, shown by `explain` too. Default: its type, with the tag `<type>_memory`",
+        description="The tag around its text, shown by `explain` too. Default: its type, with the "
+        "tag `<type>_memory`",
     ),
     AfterValidator(_not_reserved),
 ]
@@ -60,10 +67,11 @@ class StaticBlock(_Block):
 
 
 class ExtractiveBlock(_Block):
-    """What was extracted from the user's conversations: the most telling facts, ranked without a model.
+    """What was extracted from the user's conversations: the most telling facts, ranked without a
+    model.
 
-    `extraction_prompt` tells the extraction what to look for. With a `retrieval_prompt` a model picks the facts, where
-    a message is given.
+    `extraction_prompt` tells the extraction what to look for. With a `retrieval_prompt` a model
+    picks the facts, where a message is given.
     """
 
     type: Literal["extractive"]
@@ -74,7 +82,9 @@ class ExtractiveBlock(_Block):
 
 
 class VectorBlock(_Block):
-    """Past interactions that resemble a given message by meaning; `min_score` is a cosine similarity."""
+    """Past interactions that resemble a given message by meaning; `min_score` is a cosine
+    similarity.
+    """
 
     type: Literal["vector"]
     name: BlockName = "vector"

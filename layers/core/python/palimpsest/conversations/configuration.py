@@ -1,4 +1,6 @@
-"""A session's memory configuration: the budget, what a full window does, and the blocks that contexts hold."""
+"""A session's memory configuration: the budget, what a full window does, and the blocks that
+contexts hold.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from palimpsest.conversations.blocks import ALL_BLOCKS, STORING, Block, BlockType, Prompt, SomeBlock, tag_of
+from palimpsest.conversations.blocks import (
+    ALL_BLOCKS,
+    STORING,
+    Block,
+    BlockType,
+    Prompt,
+    SomeBlock,
+    tag_of,
+)
 from palimpsest.conversations.kept import Retention
 from palimpsest.models.catalogue import window_of
 
@@ -27,17 +37,18 @@ KEEP_TURNS, KEEP_MESSAGES = "keep_recent_turns", "summary_message_count"
 
 
 class _Strategy(BaseModel):
-    """Fields of every strategy. `max_tokens` is the budget of a context; `model` derives it from that model's
-    window. `blocks` are what a context holds of long-term memory, at most one of each type. `memory_as` is where it
-    stands: behind the system message as a message of the user or as a tool's answer, in the system message
-    (`insert_into_system_prompt` is another name for that), or, with none, only in `memory_prompt`. With `extract` auto
-    a session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
-    `retention` is how long this session and what is extracted from it are kept, by kind, whatever the tenant says.
+    """Fields of every strategy. `max_tokens` is the budget of a context; `model` derives it from
+    that model's window. `blocks` are what a context holds of long-term memory, at most one of each
+    type. `memory_as` is where it stands: behind the system message as a message of the user or as a
+    tool's answer, in the system message (`insert_into_system_prompt` is another name for that), or,
+    with none, only in `memory_prompt`. With `extract` auto a session is extracted after each
+    `max_buffer_turns` turns and when it ends, with manual only when it is asked for. `retention` is
+    how long this session and what is extracted from it are kept, by kind, whatever the tenant says.
 
-    With `auto_recall` contexts bring the tool that searches the user's memory, where there is such a memory
-    (`offers_search`). `max_records` limits what that tool returns, and each block of memories. `extraction_seconds` is
-    how long a model may take to extract from one part of the conversation, a repair included; None: each call of the
-    model has its usual time.
+    With `auto_recall` contexts bring the tool that searches the user's memory, where there is such
+    a memory (`offers_search`). `max_records` limits what that tool returns, and each block of
+    memories. `extraction_seconds` is how long a model may take to extract from one part of the
+    conversation, a repair included; None: each call of the model has its usual time.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -58,12 +69,20 @@ class _Strategy(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _budget_from_model(cls, data: Any) -> Any:
-        """`model` without `max_tokens` gives the budget: the model's window less `reserve_tokens`."""
-        if not isinstance(data, dict) or not isinstance(data.get("model"), str) or "max_tokens" in data:
+        """`model` without `max_tokens` gives the budget: the model's window less
+        `reserve_tokens`.
+        """
+        if (
+            not isinstance(data, dict)
+            or not isinstance(data.get("model"), str)
+            or "max_tokens" in data
+        ):
             return data
         window = window_of(data["model"])
         if window is None:
-            message = f"the context size of model {data['model'][:128]!r} is not known: give max_tokens"
+            message = (
+                f"the context size of model {data['model'][:128]!r} is not known: give max_tokens"
+            )
             raise ValueError(message)
         reserve = data.get("reserve_tokens", DEFAULT_RESERVE)
         return {**data, "max_tokens": window - reserve if isinstance(reserve, int) else window}
@@ -75,10 +94,16 @@ class _Strategy(BaseModel):
         if not isinstance(data, dict) or not data.keys() & {MEMORY_AS, INSERTS}:
             return data
         place, inserts = data.get(MEMORY_AS), data.get(INSERTS)
-        if (inserts is True and place not in (None, "system")) or (inserts is False and place == "system"):
+        if (inserts is True and place not in (None, "system")) or (
+            inserts is False and place == "system"
+        ):
             message = f"{INSERTS} says that memory_as is system: they contradict each other"
             raise ValueError(message)
-        return {**data, MEMORY_AS: "system", INSERTS: True} if inserts is True or place == "system" else data
+        return (
+            {**data, MEMORY_AS: "system", INSERTS: True}
+            if inserts is True or place == "system"
+            else data
+        )
 
     @model_validator(mode="after")
     def _one_block_of_each_type(self) -> Self:
@@ -86,7 +111,10 @@ class _Strategy(BaseModel):
         if len(set(types)) < len(types):
             message = "at most one block of each type"
             raise ValueError(message)
-        if any(len({part(block) for block in self.blocks}) < len(types) for part in (tag_of, lambda one: one.name)):
+        if any(
+            len({part(block) for block in self.blocks}) < len(types)
+            for part in (tag_of, lambda one: one.name)
+        ):
             message = "two blocks have the same name"
             raise ValueError(message)
         return self
@@ -107,17 +135,22 @@ class _Strategy(BaseModel):
 
     @property
     def names_blocks(self) -> bool:
-        """Whether the blocks were given: those of the default are left out where the service can't read them."""
+        """Whether the blocks were given: those of the default are left out where the service can't
+        read them.
+        """
         return "blocks" in self.model_fields_set
 
     def offers_search(self, budget: int) -> bool:
-        """Whether a context of this budget brings the tool that searches the user's memory. Where the configuration
-        does not ask for it by itself, it does so if there is a block of memories and the tool takes a tenth of the
-        budget at most.
+        """Whether a context of this budget brings the tool that searches the user's memory. Where
+        the configuration does not ask for it by itself, it does so if there is a block of memories
+        and the tool takes a tenth of the budget at most.
         """
         if "auto_recall" in self.model_fields_set:
             return self.auto_recall
-        return any(block.type in STORING for block in self.blocks) and budget >= TOOL_SHARE * TOOL_TOKENS
+        return (
+            any(block.type in STORING for block in self.blocks)
+            and budget >= TOOL_SHARE * TOOL_TOKENS
+        )
 
     @property
     def messages_room(self) -> int:
@@ -131,7 +164,9 @@ class _Strategy(BaseModel):
 
     @property
     def trigger(self) -> int:
-        """The window's weight, in tokens, at which it overflows: none that leaves the tool no room."""
+        """The window's weight, in tokens, at which it overflows: none that leaves the tool no
+        room.
+        """
         return max(1, self.messages_room + 1)
 
     @property
@@ -140,10 +175,11 @@ class _Strategy(BaseModel):
 
 
 class Summarize(_Strategy):
-    """Old turns are folded into a rolling summary; the recent turns stay as they are. `keep_recent_turns` says how many
-    turns stay. `summary_message_count` says how many of the newest messages stay, in whole turns; where it is given,
-    it counts in place of `keep_recent_turns`. Nothing is folded before `fold_at_least` messages can be, unless the
-    window exceeds `max_tokens`.
+    """Old turns are folded into a rolling summary; the recent turns stay as they are.
+    `keep_recent_turns` says how many turns stay. `summary_message_count` says how many of the
+    newest messages stay, in whole turns; where it is given, it counts in place of
+    `keep_recent_turns`. Nothing is folded before `fold_at_least` messages can be, unless the window
+    exceeds `max_tokens`.
     """
 
     strategy: Literal["summarize"] = "summarize"
@@ -168,22 +204,27 @@ class Summarize(_Strategy):
 
 
 class Trim(_Strategy):
-    """Once the window exceeds `max_tokens`, only the newest turns that fit `max_memory_tokens` stay."""
+    """Once the window exceeds `max_tokens`, only the newest turns that fit `max_memory_tokens`
+    stay.
+    """
 
     strategy: Literal["trim"]
     max_memory_tokens: int = Field(500, ge=1)
 
 
 class Delete(_Strategy):
-    """Once the window exceeds `max_tokens`, the oldest `count` messages go, in whole turns, again until it fits."""
+    """Once the window exceeds `max_tokens`, the oldest `count` messages go, in whole turns, again
+    until it fits.
+    """
 
     strategy: Literal["delete"]
     count: int = Field(10, ge=1, le=100_000)
 
 
 class Flush(_Strategy):
-    """Old turns leave the window once those of the session's blocks that store messages have stored them; the recent
-    turns stay. Without such a block the old turns leave at once, and stay in the history alone.
+    """Old turns leave the window once those of the session's blocks that store messages have stored
+    them; the recent turns stay. Without such a block the old turns leave at once, and stay in the
+    history alone.
     """
 
     strategy: Literal["flush"]
@@ -201,7 +242,9 @@ class Flush(_Strategy):
 
 
 class NoWindow(_Strategy):
-    """Short-term memory off: messages are stored, the context holds the system message and the newest turn."""
+    """Short-term memory off: messages are stored, the context holds the system message and the
+    newest turn.
+    """
 
     strategy: Literal["none"]
 
@@ -211,7 +254,9 @@ class NoWindow(_Strategy):
 
 
 def _share(tokens: int, ratio: float) -> int:
-    return max(1, ceil(round(ratio * tokens, 6)))  # rounded, as 0.55 * 100 gives a little more than 55
+    return max(
+        1, ceil(round(ratio * tokens, 6))
+    )  # rounded, as 0.55 * 100 gives a little more than 55
 
 
 Strategy = Summarize | Trim | Delete | Flush | NoWindow
@@ -220,16 +265,21 @@ _ADAPTER: TypeAdapter[Strategy] = TypeAdapter(MemoryConfig)
 
 
 def parsed(config: dict[str, Any]) -> Strategy:
-    """Read a configuration; `strategy` defaults to summarize. Raises pydantic's `ValidationError`."""
+    """Read a configuration; `strategy` defaults to summarize. Raises pydantic's
+    `ValidationError`.
+    """
     return _ADAPTER.validate_python({"strategy": "summarize", **config})
 
 
 def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
-    """`base` with the fields of `patch` in place of its own. If the strategy changes, fields of the old strategy are
-    dropped. If model or reserve change, a budget that was derived from a model's window is derived again. Recent turns
-    that the patch counts replace recent messages that the base counts.
+    """`base` with the fields of `patch` in place of its own. If the strategy changes, fields of the
+    old strategy are dropped. If model or reserve change, a budget that was derived from a model's
+    window is derived again. Recent turns that the patch counts replace recent messages that the
+    base counts.
     """
-    if patch.get("strategy", base.get("strategy", "summarize")) != base.get("strategy", "summarize"):
+    if patch.get("strategy", base.get("strategy", "summarize")) != base.get(
+        "strategy", "summarize"
+    ):
         base = {name: base[name] for name in _Strategy.model_fields if name in base}
     if patch.keys() & {MEMORY_AS, INSERTS}:
         base = {name: value for name, value in base.items() if name not in (MEMORY_AS, INSERTS)}
@@ -249,18 +299,20 @@ def _is_derived(config: dict[str, Any]) -> bool:
 
 
 def stored(config: Strategy) -> dict[str, Any]:
-    """The configuration as it is stored: the given fields, strategy and budget, without defaults. How long the session
-    itself is kept is stored beside it.
+    """The configuration as it is stored: the given fields, strategy and budget, without defaults.
+    How long the session itself is kept is stored beside it.
     """
     given = config.model_dump(mode="json", exclude_unset=True)
     if RETENTION in given:
-        given[RETENTION] = {kind: kept for kind, kept in given[RETENTION].items() if kind != CONVERSATIONS}
+        given[RETENTION] = {
+            kind: kept for kind, kept in given[RETENTION].items() if kind != CONVERSATIONS
+        }
     return {"strategy": config.strategy, "max_tokens": config.max_tokens, **given}
 
 
 def own_retention(memory: Mapping[str, Any]) -> dict[str, int]:
-    """The days for which a session with this stored configuration keeps what is extracted from it, by type; 0 = for
-    ever. A type that is not in it is kept as the tenant says.
+    """The days for which a session with this stored configuration keeps what is extracted from it,
+    by type; 0 = for ever. A type that is not in it is kept as the tenant says.
     """
     return {kind: days or 0 for kind, days in parsed(dict(memory)).retention.by_type.items()}
 

@@ -26,33 +26,43 @@ ABANDONED_SECONDS = 600
 AGAIN_SECONDS = 60
 
 HELD, PASSING = "contents", "passing"
-"""What keys begin with: of contents that belong to a message, and of those that wait for their extraction alone."""
+"""What keys begin with: of contents that belong to a message, and of those that wait for their
+extraction alone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
     """Large contents of conversations, over any store of blobs.
 
-    Their keys begin with tenant, session and sequence number, so that a range is removed as its messages are. An upload
-    begins with a job: the commit that names the contents ends it, and only one of both can be. What the job still waits
-    for after ten minutes belongs to no message, and is removed.
+    Their keys begin with tenant, session and sequence number, so that a range is removed as its
+    messages are. An upload begins with a job: the commit that names the contents ends it, and only
+    one of both can be. What the job still waits for after ten minutes belongs to no message, and is
+    removed.
     """
 
     blobs: Blobs
     jobs: Jobs
     clock: Clock
 
-    def set_aside(self, scope: SessionScope, messages: Sequence[Message]) -> tuple[tuple[Message, ...], Job | None]:
-        """Upload what the messages' items can't hold. Returns the messages as their items hold them, and the job to
-        finish in the same commit (None: nothing was uploaded). Raises `Unavailable`.
+    def set_aside(
+        self, scope: SessionScope, messages: Sequence[Message]
+    ) -> tuple[tuple[Message, ...], Job | None]:
+        """Upload what the messages' items can't hold. Returns the messages as their items hold
+        them, and the job to finish in the same commit (None: nothing was uploaded). Raises
+        `Unavailable`.
         """
         return self._uploaded(scope, messages, too_large(messages), folder=HELD, rest=left)
 
-    def hand_over(self, scope: SessionScope, messages: Sequence[Message]) -> tuple[tuple[Message, ...], Job | None]:
-        """As `set_aside`, for messages that are only to be extracted: all that was sent is uploaded, and their items
-        name them. What is uploaded stays until `forget_passed`.
+    def hand_over(
+        self, scope: SessionScope, messages: Sequence[Message]
+    ) -> tuple[tuple[Message, ...], Job | None]:
+        """As `set_aside`, for messages that are only to be extracted: all that was sent is
+        uploaded, and their items name them. What is uploaded stays until `forget_passed`.
         """
-        return self._uploaded(scope, messages, {each.seq for each in messages}, folder=PASSING, rest=named_only)
+        return self._uploaded(
+            scope, messages, {each.seq for each in messages}, folder=PASSING, rest=named_only
+        )
 
     def _uploaded(
         self,
@@ -80,9 +90,9 @@ class Contents:
         return tuple(parallel.each(upload, messages)), replace(job, state="done", due_at=None)
 
     def whole(self, message: Message) -> Message:
-        """The message as it was sent, with the contents that are stored outside the table. A message that its caller
-        keeps (`is_outside`) is returned as its item holds it. Raises `Unavailable`, also if the stored contents are not
-        those that were uploaded.
+        """The message as it was sent, with the contents that are stored outside the table. A
+        message that its caller keeps (`is_outside`) is returned as its item holds it. Raises
+        `Unavailable`, also if the stored contents are not those that were uploaded.
         """
         return message if message.is_outside else self.passed(message)
 
@@ -92,37 +102,53 @@ class Contents:
             return message
         data = self.blobs.get(message.large.key)
         if data is None or hashlib.sha256(data).hexdigest() != message.large.digest:
-            raise Unavailable("A large content can't be read; try again.", code="content_unreadable")
+            raise Unavailable(
+                "A large content can't be read; try again.", code="content_unreadable"
+            )
         return replace(message, **json.loads(data))
 
     def all_whole(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Each of the messages with all that was sent."""
-        return tuple(parallel.each(self.whole, messages)) if any(each.large for each in messages) else tuple(messages)
+        return (
+            tuple(parallel.each(self.whole, messages))
+            if any(each.large for each in messages)
+            else tuple(messages)
+        )
 
     def remove(self, scope: SessionScope, *, first: int, last: int) -> None:
-        """Remove the contents of messages `first` through `last`. Safe to repeat. Raises `Unavailable`."""
+        """Remove the contents of messages `first` through `last`. Safe to repeat. Raises
+        `Unavailable`.
+        """
         for folder in (HELD, PASSING):
             self._remove(scope, first, last, folder)
 
     def forget_passed(self, scope: SessionScope, *, first: int, last: int) -> None:
-        """Remove what was handed over of messages `first` through `last`, which are extracted. Safe to repeat."""
+        """Remove what was handed over of messages `first` through `last`, which are extracted. Safe
+        to repeat.
+        """
         self._remove(scope, first, last, PASSING)
 
     def settle(self, notice: JobNotice) -> None:
-        """Remove what an upload left that no commit has named; does nothing while its append may be under way."""
+        """Remove what an upload left that no commit has named; does nothing while its append may be
+        under way.
+        """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is not None:
             self.abandon(job)
 
     def abandon(self, job: Job) -> None:
-        """As `settle`. From here on no commit can name the contents: it would have to end a job that has ended."""
+        """As `settle`. From here on no commit can name the contents: it would have to end a job
+        that has ended.
+        """
         now = seconds(self.clock.now())
         if (job.state == "done" and job.due_at is None) or now < job.created_at + ABANDONED_SECONDS:
             return
         job.payload_as(UploadPayload)
         if not job.has_ended:
             try:
-                self.jobs.finish(replace(job, state="done", error="abandoned", due_at=now + AGAIN_SECONDS))
+                self.jobs.finish(
+                    replace(job, state="done", error="abandoned", due_at=now + AGAIN_SECONDS)
+                )
             except CommitLost:
                 return  # its messages are stored
         scope = Scope(job.tenant).session(job.session)
@@ -133,7 +159,9 @@ class Contents:
     def give_up(self, notice: JobNotice, *, error: str) -> None:
         """The sweep comes back to the job by itself."""
 
-    def _remove(self, scope: SessionScope, first: int, last: int, folder: str, *, ending: str = "") -> None:
+    def _remove(
+        self, scope: SessionScope, first: int, last: int, folder: str, *, ending: str = ""
+    ) -> None:
         begin, end = _key(scope, first, folder), _key(scope, last + 1, folder)
         prefix = begin.rpartition("/")[0] + "/"
         gone: list[str] = []
@@ -158,9 +186,12 @@ def _data(message: Message) -> bytes:
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
 
 
-def loaded(contents: Contents | None, messages: Sequence[Message], *, most: int) -> tuple[tuple[Message, ...], bool]:
-    """The messages, oldest first, the newest large ones whole: as many as have `most` bytes together. The others stay
-    as their items hold them. The second result is false if one could not be read now.
+def loaded(
+    contents: Contents | None, messages: Sequence[Message], *, most: int
+) -> tuple[tuple[Message, ...], bool]:
+    """The messages, oldest first, the newest large ones whole: as many as have `most` bytes
+    together. The others stay as their items hold them. The second result is false if one could not
+    be read now.
     """
     wanted: set[int] = set()
     for message in reversed(messages):

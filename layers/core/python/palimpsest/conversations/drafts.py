@@ -1,4 +1,6 @@
-"""Make a batch of messages ready to be stored: join calls, check limits and results of calls, give numbers and ids."""
+"""Make a batch of messages ready to be stored: join calls, check limits and results of calls, give
+numbers and ids.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ MAX_MESSAGES_PER_APPEND = 50
 MAX_TOOL_CALLS = 128
 MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
 _SHORTENED = re.compile(r"call_([0-9a-f]{8})[0-9a-f]{24}")  # as `digested_call_id` writes it
-MAX_CALL_BYTES = 5_000_000  # what a request holds: more than an item or a transaction is stored outside the table
+# what a request holds: more than an item or a transaction is stored outside the table
+MAX_CALL_BYTES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,9 @@ Sized = TypeVar("Sized", Draft, Message)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The messages of one append: of `size` bytes, with the `hash` of all that was given, and the idempotency `key`
-    (None: there is none). `weights` are the tokens of each in an encoding, counted once however often that is asked.
+    """The messages of one append: of `size` bytes, with the `hash` of all that was given, and the
+    idempotency `key` (None: there is none). `weights` are the tokens of each in an encoding,
+    counted once however often that is asked.
     """
 
     drafts: Sequence[Draft]
@@ -60,9 +64,11 @@ class Batch:
     weights: Callable[[str], tuple[int, ...]]
 
 
-def batch_of(drafts: Sequence[Draft], *, key: str | None, count: Callable[..., int], has_contents: bool) -> Batch:
-    """The messages with joined calls, ready for an append. `count(text, encoding=…)` gives tokens; `has_contents` is as
-    in `check_size`, which raises `TooLarge`.
+def batch_of(
+    drafts: Sequence[Draft], *, key: str | None, count: Callable[..., int], has_contents: bool
+) -> Batch:
+    """The messages with joined calls, ready for an append. `count(text, encoding=…)` gives tokens;
+    `has_contents` is as in `check_size`, which raises `TooLarge`.
     """
     joined = with_joined_calls(drafts)
     size = check_size(joined, has_contents=has_contents)
@@ -83,18 +89,23 @@ def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
 
 
 def batch_hash(drafts: Sequence[Draft]) -> str:
-    """A hash of everything that the caller gave for each message; equal batches have equal hashes."""
+    """A hash of everything that the caller gave for each message; equal batches have equal
+    hashes.
+    """
     said = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
 
 
 def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:
-    """The batch with calls that other APIs send one by one in one message: an assistant's message that holds calls
-    alone joins the one before it if that has calls too. Items between them stay where they are.
+    """The batch with calls that other APIs send one by one in one message: an assistant's message
+    that holds calls alone joins the one before it if that has calls too. Items between them stay
+    where they are.
     """
     joined: list[Draft] = []
     for draft in drafts:
-        place = next((n for n in reversed(range(len(joined))) if joined[n].chat["role"] != ITEM), None)
+        place = next(
+            (n for n in reversed(range(len(joined))) if joined[n].chat["role"] != ITEM), None
+        )
         both = None if place is None else _joined(joined[place], draft)
         if place is None or both is None:
             joined.append(draft)
@@ -107,9 +118,17 @@ def _joined(first: Draft, second: Draft) -> Draft | None:
     """One draft with the calls of both; None if the chat API would not take them in one message."""
     calls = [*first.chat.get("tool_calls", ()), *second.chat.get("tool_calls", ())]
     are_calls = bool(call_ids(first.chat) and call_ids(second.chat)) and not text_of(second.chat)
-    if not are_calls or len(calls) > MAX_TOOL_CALLS or len({short_call_id(call["id"]) for call in calls}) < len(calls):
+    if (
+        not are_calls
+        or len(calls) > MAX_TOOL_CALLS
+        or len({short_call_id(call["id"]) for call in calls}) < len(calls)
+    ):
         return None
-    sent = [call for each in (first, second) for call in each.extra.get("tool_calls", each.chat["tool_calls"])]
+    sent = [
+        call
+        for each in (first, second)
+        for call in each.extra.get("tool_calls", each.chat["tool_calls"])
+    ]
     extra = {**second.extra, **first.extra} | ({"tool_calls": sent} if sent != calls else {})
     if second.client_id is not None:
         extra["joined_ids"] = [*first.extra.get("joined_ids", ()), second.client_id]
@@ -118,12 +137,16 @@ def _joined(first: Draft, second: Draft) -> Draft | None:
 
 
 def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
-    """Bytes of each message; raise `TooLarge` for one that can't be stored: a system message that no item can hold, or
-    any, where there is no place for large contents.
+    """Bytes of each message; raise `TooLarge` for one that can't be stored: a system message that
+    no item can hold, or any, where there is no place for large contents.
     """
     sizes = [size_of(d.chat, d.extra, d.metadata) for d in drafts]
     for number, (draft, size) in enumerate(zip(drafts, sizes, strict=True)):
-        most = MAX_CALL_BYTES if has_contents and draft.chat["role"] not in SYSTEM_ROLES else MAX_MESSAGE_BYTES
+        most = (
+            MAX_CALL_BYTES
+            if has_contents and draft.chat["role"] not in SYSTEM_ROLES
+            else MAX_MESSAGE_BYTES
+        )
         if size > most:
             error = FieldError(f"messages.{number}", f"{size} bytes of at most {most}")
             raise TooLarge("A message is too large.", code="message_too_large", errors=(error,))
@@ -133,7 +156,8 @@ def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
 def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
     """The bytes of all messages. Raises `TooLarge` if a message or the whole batch can't be stored.
 
-    `has_contents`: there is a place for large contents, so that neither an item nor a transaction has to hold them.
+    `has_contents`: there is a place for large contents, so that neither an item nor a transaction
+    has to hold them.
     """
     size = sum(message_sizes(drafts, has_contents=has_contents))
     most = MAX_CALL_BYTES if has_contents else MAX_BATCH_BYTES
@@ -143,7 +167,9 @@ def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
 
 
 def first_batch(messages: Sequence[Sized], *, most: int = MAX_BATCH_BYTES) -> Sequence[Sized]:
-    """The first of the messages, as many as one append takes: 50 of `most` bytes together, or one that is larger."""
+    """The first of the messages, as many as one append takes: 50 of `most` bytes together, or one
+    that is larger.
+    """
     size = 0
     for number, message in enumerate(messages[:MAX_MESSAGES_PER_APPEND]):
         size += size_of(message.chat, message.extra, message.metadata)
@@ -163,7 +189,9 @@ def numbered(
     encoding: str,
     now: str,
 ) -> tuple[Message, ...]:
-    """Give each draft its place after `seq`, `turn` and the id `before`; `weights` are its tokens in `encoding`."""
+    """Give each draft its place after `seq`, `turn` and the id `before`; `weights` are its tokens
+    in `encoding`.
+    """
     messages = []
     for draft, tokens in zip(drafts, weights, strict=True):
         seq += 1
@@ -188,14 +216,20 @@ def numbered(
 
 
 def open_calls_after(drafts: Iterable[Draft], open_calls: bytes) -> bytes:
-    """The calls that still wait for their result after the batch. Raises `Unprocessable` for a result without its call.
+    """The calls that still wait for their result after the batch. Raises `Unprocessable` for a
+    result without its call.
 
-    `open_calls` holds four bytes of each waiting call's digest: enough to distinguish 128 calls, small enough for the
-    head. After a user's or assistant's message no earlier call waits any longer: a later result of one is refused.
+    `open_calls` holds four bytes of each waiting call's digest: enough to distinguish 128 calls,
+    small enough for the head. After a user's or assistant's message no earlier call waits any
+    longer: a later result of one is refused.
     """
     for number, draft in enumerate(drafts):
-        if draft.chat["role"] == "tool" and not _answered(draft.chat["tool_call_id"]).intersection(_split(open_calls)):
-            error = FieldError(f"messages.{number}.tool_call_id", "answers no call of the message before it")
+        if draft.chat["role"] == "tool" and not _answered(draft.chat["tool_call_id"]).intersection(
+            _split(open_calls)
+        ):
+            error = FieldError(
+                f"messages.{number}.tool_call_id", "answers no call of the message before it"
+            )
             detail = "A tool message needs its call before it."
             raise Unprocessable(detail, code="tool_message_without_call", errors=(error,))
         open_calls = open_calls_through((draft.chat,), open_calls)
@@ -207,8 +241,8 @@ def call_digest(call_id: str) -> bytes:
 
 
 def _answered(call_id: str) -> frozenset[bytes]:
-    """The digests of all calls that a result with this id may answer. A caller has the id as it was sent, or as a
-    context shows it; the digest of an id that was shortened begins the short one.
+    """The digests of all calls that a result with this id may answer. A caller has the id as it was
+    sent, or as a context shows it; the digest of an id that was shortened begins the short one.
     """
     digests = {call_digest(call_id), call_digest(short_call_id(call_id))}
     if shortened := _SHORTENED.fullmatch(call_id):

@@ -22,11 +22,15 @@ from palimpsest.scope import SessionScope
 LINK_SECONDS = 900
 MOST_LARGE = 5_000_000  # bytes of large contents on one page; one message may have more
 MOVED_ON = "history_moved_on"
-MOST_OVERTAKINGS = 50  # a withdrawal that appends overtake commits again at once, without reading anew
+MOST_OVERTAKINGS = (
+    50  # a withdrawal that appends overtake commits again at once, without reading anew
+)
 
 
 def live(opened: Opened, *, now: datetime) -> tuple[Head, Settings]:
-    """The session's head and settings. Raises `NotFound` if the session is unknown, deleted or expired."""
+    """The session's head and settings. Raises `NotFound` if the session is unknown, deleted or
+    expired.
+    """
     head, settings = opened.head, opened.settings
     if head is None or settings is None or head.is_gone(seconds(now)) or settings.base != head.base:
         raise no_session()
@@ -47,8 +51,8 @@ def moved_on(*errors: FieldError) -> Conflict:
 
 
 def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_last: int) -> None:
-    """Raise `Conflict` (`history_moved_on`) unless `if_last` is the sequence number of the session's newest message (0:
-    it has none). `head` is None for a session that does not exist yet.
+    """Raise `Conflict` (`history_moved_on`) unless `if_last` is the sequence number of the
+    session's newest message (0: it has none). `head` is None for a session that does not exist yet.
     """
     newest = 0
     if head is not None and head.last_id:
@@ -68,7 +72,9 @@ def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message
 
 
 def _fitting(page: Sequence[Message]) -> int:
-    """How many of the messages one page returns: as many as have `MOST_LARGE` bytes of large contents, at least one."""
+    """How many of the messages one page returns: as many as have `MOST_LARGE` bytes of large
+    contents, at least one.
+    """
     size = 0
     for number, message in enumerate(page):
         size += message.large.bytes if message.large else 0
@@ -92,28 +98,46 @@ class History:
     contents: Contents | None = None
 
     def messages(
-        self, scope: SessionScope, *, limit: int, after: int | None = None, newest_first: bool = False
+        self,
+        scope: SessionScope,
+        *,
+        limit: int,
+        after: int | None = None,
+        newest_first: bool = False,
     ) -> tuple[tuple[Message, ...], int | None]:
-        """A page of the whole history, and the sequence number after which the next page begins (None: the last page).
+        """A page of the whole history, and the sequence number after which the next page begins
+        (None: the last page).
 
         Raises `NotFound`, `Unavailable`.
         """
         head = self._head(scope)
         first, last = (head.base + 1, head.seq)
         if after is not None:
-            first, last = (first, min(last, after - 1)) if newest_first else (max(first, after + 1), last)
-        return self._page(scope, head, first=first, last=last, limit=limit, newest_first=newest_first)
+            first, last = (
+                (first, min(last, after - 1)) if newest_first else (max(first, after + 1), last)
+            )
+        return self._page(
+            scope, head, first=first, last=last, limit=limit, newest_first=newest_first
+        )
 
     def message(self, scope: SessionScope, seq: int) -> Message:
-        """The message with this sequence number. Raises `NotFound` (`session_not_found`, `message_not_found`)."""
+        """The message with this sequence number. Raises `NotFound` (`session_not_found`,
+        `message_not_found`).
+        """
         head = self._head(scope)
-        found = () if head.is_withdrawn(seq) or seq <= head.base else self.sessions.messages_at(scope, [seq])
+        found = (
+            ()
+            if head.is_withdrawn(seq) or seq <= head.base
+            else self.sessions.messages_at(scope, [seq])
+        )
         if not found:
             raise no_message("seq")
         return self._whole(found)[0]
 
     def address(self, message: Message) -> str:
-        """Where anybody can read the whole content of a large message for a while, as JSON. Raises `Unavailable`."""
+        """Where anybody can read the whole content of a large message for a while, as JSON. Raises
+        `Unavailable`.
+        """
         if self.contents is None or message.large is None:
             raise no_message("seq")
         return self.contents.blobs.link(message.large.key, seconds=LINK_SECONDS)
@@ -122,9 +146,18 @@ class History:
         return page if self.contents is None else self.contents.all_whole(page)
 
     def _page(
-        self, scope: SessionScope, head: Head, *, first: int, last: int, limit: int, newest_first: bool
+        self,
+        scope: SessionScope,
+        head: Head,
+        *,
+        first: int,
+        last: int,
+        limit: int,
+        newest_first: bool,
     ) -> tuple[tuple[Message, ...], int | None]:
-        shown = self._shown(scope, head, first=first, last=last, newest_first=newest_first, page=limit + 1)
+        shown = self._shown(
+            scope, head, first=first, last=last, newest_first=newest_first, page=limit + 1
+        )
         page = tuple(islice(shown, limit + 1))
         limit = _fitting(page[:limit])
         return self._whole(page[:limit]), page[limit - 1].seq if len(page) > limit else None
@@ -141,41 +174,61 @@ class History:
     ) -> Iterator[Message]:
         if first > last:
             return iter(())
-        found = self.sessions.messages(scope, first=first, last=last, newest_first=newest_first, page=page)
+        found = self.sessions.messages(
+            scope, first=first, last=last, newest_first=newest_first, page=page
+        )
         return (message for message in found if not head.is_withdrawn(message.seq))
 
     def compactions(
-        self, scope: SessionScope, *, limit: int, after: int | None = None, newest_first: bool = False
+        self,
+        scope: SessionScope,
+        *,
+        limit: int,
+        after: int | None = None,
+        newest_first: bool = False,
     ) -> tuple[tuple[Compaction, ...], int | None]:
-        """A page of compactions, and the number after which the next page begins (None: this is the last one)."""
+        """A page of compactions, and the number after which the next page begins (None: this is the
+        last one).
+        """
         head = self._head(scope)
         first, last = (head.base + 1, head.seq)
         if after is not None:
             first, last = (first, after - 1) if newest_first else (after + 1, last)
-        found = self.sessions.compactions(scope, first=first, last=last, newest_first=newest_first, limit=limit + 1)
+        found = self.sessions.compactions(
+            scope, first=first, last=last, newest_first=newest_first, limit=limit + 1
+        )
         page = tuple(compaction for compaction in found if not head.is_withdrawn(compaction.last))
         return page[:limit], found[limit - 1].last if len(found) > limit else None
 
     def unfold(
         self, scope: SessionScope, n: int, *, limit: int, after: int | None = None
     ) -> tuple[tuple[Message, ...], int | None]:
-        """A page of the original messages that compaction `n` took out of the window, and where the next page begins.
+        """A page of the original messages that compaction `n` took out of the window, and where the
+        next page begins.
 
         Raises `NotFound` (`session_not_found`, `compaction_not_found`).
         """
         head = self._head(scope)
-        compaction = self.sessions.compaction(scope, n) if n > head.base and not head.is_withdrawn(n) else None
+        compaction = (
+            self.sessions.compaction(scope, n)
+            if n > head.base and not head.is_withdrawn(n)
+            else None
+        )
         if compaction is None:
             raise NotFound("There is no such compaction.", code="compaction_not_found")
         first = compaction.first if after is None else max(compaction.first, after + 1)
-        return self._page(scope, head, first=first, last=compaction.last, limit=limit, newest_first=False)
+        return self._page(
+            scope, head, first=first, last=compaction.last, limit=limit, newest_first=False
+        )
 
     def _head(self, scope: SessionScope) -> Head:
         head, _ = live(self.sessions.open(scope, settings=True), now=self.clock.now())
         return head
 
     def empty(self, scope: SessionScope) -> Head:
-        """Remove all messages and the summary from the window; the history keeps them. Returns the new head."""
+        """Remove all messages and the summary from the window; the history keeps them. Returns the
+        new head.
+        """
 
         def attempt() -> Head:
             now = self.clock.now()
@@ -197,17 +250,22 @@ class History:
 
         return until_committed(attempt, clock=self.clock)
 
-    def withdraw(self, scope: SessionScope, *, first: int, if_last: int | None = None) -> tuple[Head, str | None]:
-        """Withdraw every message from sequence number `first` on; return the new head, and the id of the job that
-        deletes them (None: the session has no messages).
+    def withdraw(
+        self, scope: SessionScope, *, first: int, if_last: int | None = None
+    ) -> tuple[Head, str | None]:
+        """Withdraw every message from sequence number `first` on; return the new head, and the id
+        of the job that deletes them (None: the session has no messages).
 
-        A summary that covers one of them is dropped too, and the older messages that it covered return to the window,
-        but none that was cleared from it. With `if_last`, nothing happens unless that is the newest message's number.
-        Raises `NotFound` (`message_not_found`), `Conflict` (`history_moved_on`).
+        A summary that covers one of them is dropped too, and the older messages that it covered
+        return to the window, but none that was cleared from it. With `if_last`, nothing happens
+        unless that is the newest message's number. Raises `NotFound` (`message_not_found`),
+        `Conflict` (`history_moved_on`).
         """
         return until_committed(lambda: self._withdraw(scope, first, if_last), clock=self.clock)
 
-    def _withdraw(self, scope: SessionScope, first: int, if_last: int | None) -> tuple[Head, str | None]:
+    def _withdraw(
+        self, scope: SessionScope, first: int, if_last: int | None
+    ) -> tuple[Head, str | None]:
         before, _ = live(self.sessions.open(scope, settings=True), now=self.clock.now())
         if if_last is not None:
             check_last(self.sessions, scope, before, if_last)
@@ -215,14 +273,22 @@ class History:
             return before, None
         if not before.base < first <= before.seq or before.is_withdrawn(first):
             raise no_message("from")
-        summary = self._summary_before(scope, before, seq=self._current(scope, before, last=first - 1))
+        summary = self._summary_before(
+            scope, before, seq=self._current(scope, before, last=first - 1)
+        )
         if summary is not None and summary.last < before.cleared:
             summary = None
         start = max(summary.last if summary else before.base, before.cleared) + 1
         rest = tuple(self._shown(scope, before, first=start, last=first - 1))
-        left = self._shown(scope, before, first=before.base + 1, last=first - 1, newest_first=True, page=1)
+        left = self._shown(
+            scope, before, first=before.base + 1, last=first - 1, newest_first=True, page=1
+        )
         withdrawing = partial(
-            withdrawn, first=first, rest=rest, summary=summary, newest=rest[-1] if rest else next(left, None)
+            withdrawn,
+            first=first,
+            rest=rest,
+            summary=summary,
+            newest=rest[-1] if rest else next(left, None),
         )
         for _ in range(MOST_OVERTAKINGS):
             try:
@@ -239,15 +305,25 @@ class History:
         now = self.clock.now()
         after = touched(withdrawing(before), now=now)
         job = job_on(
-            after, scope, kind="withdraw", first=first, last=before.seq, payload=RemovalPayload(), now=seconds(now)
+            after,
+            scope,
+            kind="withdraw",
+            first=first,
+            last=before.seq,
+            payload=RemovalPayload(),
+            now=seconds(now),
         )
         self.sessions.commit(scope, Commit(before=before, after=after, jobs=(job,)))
         return after, job.id
 
     def _current(self, scope: SessionScope, head: Head, *, last: int) -> int:
-        """The newest user message up to `last`, by sequence number; the newest message if no user speaks; 0 if none."""
+        """The newest user message up to `last`, by sequence number; the newest message if no user
+        speaks; 0 if none.
+        """
         newest = 0
-        for message in self._shown(scope, head, first=head.base + 1, last=last, newest_first=True, page=20):
+        for message in self._shown(
+            scope, head, first=head.base + 1, last=last, newest_first=True, page=20
+        ):
             newest = newest or message.seq
             if message.role == "user":
                 return message.seq
@@ -255,5 +331,7 @@ class History:
 
     def _summary_before(self, scope: SessionScope, head: Head, *, seq: int) -> Compaction | None:
         """The newest compaction that ends before message `seq`; None if there is none."""
-        found = self.sessions.compactions(scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1)
+        found = self.sessions.compactions(
+            scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1
+        )
         return found[0] if found else None

@@ -1,4 +1,6 @@
-"""Pure functions from one session head to the next: begin, configure, end, empty, withdraw from, delete."""
+"""Pure functions from one session head to the next: begin, configure, end, empty, withdraw from,
+delete.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,17 @@ from palimpsest.scope import SessionScope
 DAY = 24 * 3600
 MAX_WITHDRAWALS_UNDER_WAY = 8
 ANOTHERS = (
-    "The session belongs to another user or agent. Ids of sessions are the tenant's: no two users can have a session "
+    "The session belongs to another user or agent. Ids of sessions are the tenant's: no two users "
+    "can have a session "
     "of the same id, so make ids that name the user, such as sarah:monday."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A session's configuration: its system message with its tokens, its memory strategy, its token encoding, and the
-    days that it is kept: its own (0 = for ever) or else the tenant's (None = for ever).
+    """A session's configuration: its system message with its tokens, its memory strategy, its token
+    encoding, and the days that it is kept: its own (0 = for ever) or else the tenant's (None = for
+    ever).
     """
 
     memory: Strategy
@@ -42,14 +46,18 @@ class Configuration:
 
 
 def check_owner(head: Head, *, user: str | None, agent: str | None) -> None:
-    """Raise `Conflict` (`owner_mismatch`) if the session belongs to another user or agent than the one named."""
+    """Raise `Conflict` (`owner_mismatch`) if the session belongs to another user or agent than the
+    one named.
+    """
     if (user is not None and user != head.user) or (agent is not None and agent != head.agent):
         raise Conflict(ANOTHERS, code="owner_mismatch")
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A new session. `jobs` deletes the data of an expired session with the same id, if there was one."""
+    """A new session. `jobs` deletes the data of an expired session with the same id, if there was
+    one.
+    """
 
     head: Head
     settings: Settings
@@ -66,8 +74,8 @@ def begun(
     now: datetime,
     epoch: int = 0,
 ) -> Beginning:
-    """A new session. If a deleted or expired one has the same id (`before`), its sequence numbers are not used again:
-    the new session counts on from the last of them.
+    """A new session. If a deleted or expired one has the same id (`before`), its sequence numbers
+    are not used again: the new session counts on from the last of them.
     """
     at = seconds(now)
     is_expired = before is not None and before.status != "deleted"
@@ -83,16 +91,21 @@ def begun(
         epoch=epoch,
         version=0 if tombstone is None else tombstone.version,
     )
-    settings = Settings(user=user, agent=agent, created_at=stamp(now), base=base, metadata=setup.metadata or {})
+    settings = Settings(
+        user=user, agent=agent, created_at=stamp(now), base=base, metadata=setup.metadata or {}
+    )
     head, settings = configured(head, settings, setup)
     settings = replace(settings, due_at=head.expires_at)
-    leftover = (deletion(tombstone, scope=scope, now=at),) if tombstone is not None and is_expired else ()
+    leftover = (
+        (deletion(tombstone, scope=scope, now=at),) if tombstone is not None and is_expired else ()
+    )
     return Beginning(head, settings, leftover)
 
 
 def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[Head, Settings]:
-    """The session under another configuration. A pending overflow is dropped, as the old configuration planned it. Days
-    of the session's own count over those that its memory configuration names.
+    """The session under another configuration. A pending overflow is dropped, as the old
+    configuration planned it. Days of the session's own count over those that its memory
+    configuration names.
     """
     memory, own = setup.memory, setup.own_days
     if own is None and memory.retention.conversations is not None:
@@ -121,13 +134,19 @@ def without_overflow(head: Head) -> Head:
 
 
 def touched(head: Head, *, now: datetime) -> Head:
-    """The head after any write: its version is one higher, and the time until it expires begins again."""
+    """The head after any write: its version is one higher, and the time until it expires begins
+    again.
+    """
     expires_at = None if head.retention is None else seconds(now) + head.retention
-    return replace(head, version=head.version + 1, updated_at=milliseconds(now), expires_at=expires_at)
+    return replace(
+        head, version=head.version + 1, updated_at=milliseconds(now), expires_at=expires_at
+    )
 
 
 def kept_for(head: Head, days: int | None) -> Head:
-    """The head of a session that is kept for so many days (None: for ever) after its last activity."""
+    """The head of a session that is kept for so many days (None: for ever) after its last
+    activity.
+    """
     retention = None if days is None else days * DAY
     expires_at = None if retention is None else head.updated_second + retention
     return replace(head, retention=retention, expires_at=expires_at)
@@ -138,25 +157,27 @@ def ended(head: Head) -> Head:
 
 
 def deleted(head: Head, *, now: datetime) -> Head:
-    """The tombstone. It uses up one sequence number, so that a later session of the same id has a `base` of its
-    own.
+    """The tombstone. It uses up one sequence number, so that a later session of the same id has a
+    `base` of its own.
     """
     head = replace(without_overflow(head), updated_at=milliseconds(now))
     return replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1)
 
 
 def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:
-    """The job that removes a deleted session's data; `head` is its tombstone. With `forgets` it also removes memories
-    that have no other source. An import brings a session back with its sequence numbers, to be deleted once more: the
-    version tells the two apart.
+    """The job that removes a deleted session's data; `head` is its tombstone. With `forgets` it
+    also removes memories that have no other source. An import brings a session back with its
+    sequence numbers, to be deleted once more: the version tells the two apart.
     """
     payload = RemovalPayload(forgets=forgets, at=head.updated_at)
     return job_on(head, scope, kind="delete", first=0, last=head.seq, payload=payload, now=now)
 
 
-def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None) -> Head:
-    """The head after an append. System and developer messages are stored, but do not count as part of the window:
-    `system_tokens` is the weight of the newest one (None: none was appended).
+def with_messages(
+    head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None
+) -> Head:
+    """The head after an append. System and developer messages are stored, but do not count as part
+    of the window: `system_tokens` is the weight of the newest one (None: none was appended).
     """
     shown = [message for message in messages if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in messages if message.role == "user"]
@@ -178,7 +199,9 @@ def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes,
 
 
 def with_usage(head: Head, messages: Sequence[Message]) -> Head:
-    """The head, touched at the time of these messages, with what the session took in on that day."""
+    """The head, touched at the time of these messages, with what the session took in on that
+    day.
+    """
     day = day_of(head.updated_at)
     if head.day != day:
         head = replace(head, day=day, day_messages=0, day_tokens=0, day_bytes=0)
@@ -186,13 +209,15 @@ def with_usage(head: Head, messages: Sequence[Message]) -> Head:
         head,
         day_messages=head.day_messages + len(messages),
         day_tokens=head.day_tokens + sum(message.tokens for message in messages),
-        day_bytes=head.day_bytes + sum(size_of(message.chat, message.metadata, message.extra) for message in messages),
+        day_bytes=head.day_bytes
+        + sum(size_of(message.chat, message.metadata, message.extra) for message in messages),
     )
 
 
 def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
-    """The head after its oldest messages left the window: through sequence number `through`, so many `messages` of so
-    many `tokens`. A pending overflow is dropped, and so is what a pruning kept before the window.
+    """The head after its oldest messages left the window: through sequence number `through`, so
+    many `messages` of so many `tokens`. A pending overflow is dropped, and so is what a pruning
+    kept before the window.
     """
     return replace(
         without_overflow(head),
@@ -206,25 +231,41 @@ def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
 def folded(head: Head, compaction: Compaction, *, tokens: int, messages: int) -> Head:
     """The head after its oldest messages were folded into the compaction's summary."""
     head = evicted(head, through=compaction.last, tokens=tokens, messages=messages)
-    return replace(head, summary=compaction.last, summary_tokens=compaction.summary_tokens, version=head.version + 1)
+    return replace(
+        head,
+        summary=compaction.last,
+        summary_tokens=compaction.summary_tokens,
+        version=head.version + 1,
+    )
 
 
 def emptied(head: Head) -> Head:
     """The head of an empty window without a summary; the history keeps its messages."""
     head = evicted(head, through=head.seq, tokens=head.window_tokens, messages=head.window_messages)
-    return replace(head, cleared=head.seq, summary=0, summary_tokens=0, open_calls=b"", last_user_seq=0)
+    return replace(
+        head, cleared=head.seq, summary=0, summary_tokens=0, open_calls=b"", last_user_seq=0
+    )
 
 
 def withdrawn(
-    head: Head, *, first: int, rest: Sequence[Message], summary: Compaction | None, newest: Message | None
+    head: Head,
+    *,
+    first: int,
+    rest: Sequence[Message],
+    summary: Compaction | None,
+    newest: Message | None,
 ) -> Head:
-    """The head after all messages from `first` on were withdrawn: `summary` and `rest` are then its window. `newest` is
-    the newest message that is left, in the window or before it; None if none is.
+    """The head after all messages from `first` on were withdrawn: `summary` and `rest` are then its
+    window. `newest` is the newest message that is left, in the window or before it; None if none
+    is.
 
-    Sequence numbers of withdrawn messages are not used again. Raises `Conflict` while 8 withdrawals are under way.
+    Sequence numbers of withdrawn messages are not used again. Raises `Conflict` while 8 withdrawals
+    are under way.
     """
     if len(head.withdrawn) >= MAX_WITHDRAWALS_UNDER_WAY:
-        raise Conflict("Earlier withdrawals are still under way: try again.", code="withdrawals_under_way")
+        raise Conflict(
+            "Earlier withdrawals are still under way: try again.", code="withdrawals_under_way"
+        )
     shown = [message for message in rest if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in shown if message.role == "user"]
     start = max(summary.last if summary else head.base, min(head.cleared, first - 1)) + 1
@@ -247,9 +288,11 @@ def withdrawn(
     )
 
 
-def job_on(head: Head, scope: SessionScope, *, kind: JobKind, first: int, last: int, now: int, **more: Any) -> Job:
-    """A job on messages `first` through `last` of the session with this head; `now` is epoch seconds. `more` are other
-    parameters of `armed`.
+def job_on(
+    head: Head, scope: SessionScope, *, kind: JobKind, first: int, last: int, now: int, **more: Any
+) -> Job:
+    """A job on messages `first` through `last` of the session with this head; `now` is epoch
+    seconds. `more` are other parameters of `armed`.
     """
     return armed(
         tenant=scope.tenant,
@@ -266,8 +309,8 @@ def job_on(head: Head, scope: SessionScope, *, kind: JobKind, first: int, last: 
 
 
 def armed_extraction(head: Head, scope: SessionScope, *, now: int) -> tuple[Head, tuple[Job, ...]]:
-    """The head that records a job which extracts all messages that no job covers yet, and that job; the same head and
-    no job if there are none. `now` is epoch seconds.
+    """The head that records a job which extracts all messages that no job covers yet, and that job;
+    the same head and no job if there are none. `now` is epoch seconds.
     """
     first = max(head.armed_seq, head.base) + 1
     if first > head.seq:
@@ -277,12 +320,16 @@ def armed_extraction(head: Head, scope: SessionScope, *, now: int) -> tuple[Head
 
 
 def buffered_turns(head: Head) -> int:
-    """How many complete turns no extraction job covers yet; a turn that still lacks its answer does not count."""
+    """How many complete turns no extraction job covers yet; a turn that still lacks its answer does
+    not count.
+    """
     is_open = head.last_user_seq == head.seq or bool(head.open_calls)
     return max(0, head.turn - head.extract_turn - is_open)
 
 
 def completes_buffer(before: Head, after: Head) -> bool:
-    """Whether the append from `before` to `after` reached the session's `extract_turns`, or a multiple of it."""
+    """Whether the append from `before` to `after` reached the session's `extract_turns`, or a
+    multiple of it.
+    """
     enough = after.extract_turns
     return bool(enough) and buffered_turns(after) // enough > buffered_turns(before) // enough

@@ -1,4 +1,6 @@
-"""List sessions and jobs page by page, also with filters that no index knows; count and limit sessions."""
+"""List sessions and jobs page by page, also with filters that no index knows; count and limit
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,9 @@ Row = TypeVar("Row")
 def filled(
     page: Callable[..., tuple[Sequence[Row], str | None]], *, limit: int, after: str | None
 ) -> tuple[tuple[Row, ...], str | None]:
-    """Read page after page, five at most, until there are `limit` rows; return them, and the cursor of the next page
-    (None: nothing follows). `page` takes `limit` and `after`, and returns what passes its filters, and the cursor.
+    """Read page after page, five at most, until there are `limit` rows; return them, and the cursor
+    of the next page (None: nothing follows). `page` takes `limit` and `after`, and returns what
+    passes its filters, and the cursor.
     """
     found: list[Row] = []
     for _ in range(PAGES_PER_LIST):
@@ -42,7 +45,9 @@ def filled(
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """A user's sessions in numbers. `last` is the last write to one in epoch milliseconds, None without sessions."""
+    """A user's sessions in numbers. `last` is the last write to one in epoch milliseconds, None
+    without sessions.
+    """
 
     active: int
     ended: int
@@ -68,23 +73,36 @@ class ListSessions:
         after: str | None,
         newest_first: bool,
     ) -> tuple[tuple[Session, ...], str | None]:
-        """A page of live sessions that pass `where`, and the cursor of the next page (None: this is the last one).
+        """A page of live sessions that pass `where`, and the cursor of the next page (None: this is
+        the last one).
 
         A page may be short although more follow: the filters are applied after reading.
         """
 
         def page(*, limit: int, after: str | None) -> tuple[list[Session], str | None]:
             found = self.sessions.listed(
-                scope, user=user, since=since, until=until, limit=limit, after=after, newest_first=newest_first
+                scope,
+                user=user,
+                since=since,
+                until=until,
+                limit=limit,
+                after=after,
+                newest_first=newest_first,
             )
             opened = self.opened(scope, found.sessions)
-            mine = [one for one in opened if agent in (None, one.head.agent) and status in (None, one.head.status)]
+            mine = [
+                one
+                for one in opened
+                if agent in (None, one.head.agent) and status in (None, one.head.status)
+            ]
             return list(filter(where, mine)), found.after
 
         return filled(page, limit=limit, after=after)
 
     def opened(self, scope: Scope, ids: Sequence[str]) -> list[Session]:
-        """Read the sessions with these ids, in this order; those that are deleted or expired are left out."""
+        """Read the sessions with these ids, in this order; those that are deleted or expired are
+        left out.
+        """
         now = self.clock.now()
 
         def opened(session_id: str) -> Session | None:
@@ -97,7 +115,9 @@ class ListSessions:
         return [session for session in parallel.each(opened, ids) if session is not None]
 
     def activity(self, scope: UserScope) -> Activity:
-        """How many sessions the user has, and when one was last written to. Reads all of them. Raises `Unavailable`."""
+        """How many sessions the user has, and when one was last written to. Reads all of them.
+        Raises `Unavailable`.
+        """
         found: list[Head] = []
         after: str | None = None
         while True:
@@ -107,12 +127,16 @@ class ListSessions:
             if after is None:
                 break
         active = sum(head.status == "active" for head in found)
-        return Activity(active, len(found) - active, max((head.updated_at for head in found), default=None))
+        return Activity(
+            active, len(found) - active, max((head.updated_at for head in found), default=None)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ListJobs:
-    """`shown` gives the job as callers see it: work that failed may have been done by another job since."""
+    """`shown` gives the job as callers see it: work that failed may have been done by another job
+    since.
+    """
 
     sessions: Sessions
     jobs: Jobs
@@ -129,12 +153,12 @@ class ListJobs:
         after: str | None = None,
         newest_first: bool = True,
     ) -> tuple[tuple[Job, ...], str | None]:
-        """A page of jobs by creation, and the cursor of the next page (None: this is the last one). A page may be short
-        although more follow: the filters are applied after reading.
+        """A page of jobs by creation, and the cursor of the next page (None: this is the last one).
+        A page may be short although more follow: the filters are applied after reading.
 
-        With `session`, its user's jobs are searched; that also works after the session was deleted. Without a user and
-        a session, jobs of the whole tenant are listed if `state` is "failed". Raises `Unprocessable` for another state
-        then.
+        With `session`, its user's jobs are searched; that also works after the session was deleted.
+        Without a user and a session, jobs of the whole tenant are listed if `state` is "failed".
+        Raises `Unprocessable` for another state then.
         """
         if session is not None:
             head = self.sessions.open(scope.session(session)).head
@@ -143,8 +167,14 @@ class ListJobs:
             user = head.user
         if user is None and state != "failed":
             error = FieldError("user_id", "is required, or session_id, or state=failed")
-            raise Unprocessable("Name a user or a session, or ask for failed jobs.", errors=(error,))
-        read = partial(self.jobs.failed, scope) if user is None else partial(self.jobs.listed, scope.user(user))
+            raise Unprocessable(
+                "Name a user or a session, or ask for failed jobs.", errors=(error,)
+            )
+        read = (
+            partial(self.jobs.failed, scope)
+            if user is None
+            else partial(self.jobs.listed, scope.user(user))
+        )
 
         def page(*, limit: int, after: str | None) -> tuple[list[Job], str | None]:
             found, following = read(limit=limit, after=after, newest_first=newest_first)
@@ -157,19 +187,25 @@ class ListJobs:
 KNOWN_SECONDS = 60
 MOST_KNOWN = 1_000  # tenants whose sessions a process has counted
 NEAR = 0.9
-"""From this share of the limit on, sessions are counted for each one that begins; below it once a minute."""
+"""From this share of the limit on, sessions are counted for each one that begins; below it once a
+minute.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLimit:
-    """Sessions that begin at the same moment may pass the limit by their number: the list follows the table."""
+    """Sessions that begin at the same moment may pass the limit by their number: the list follows
+    the table.
+    """
 
     sessions: Sessions
     clock: Clock
     _known: LRUCache[Scope, tuple[int, int]] = field(default_factory=lambda: LRUCache(MOST_KNOWN))
 
     def check(self, scope: Scope, *, most: int | None) -> None:
-        """Raise `LimitReached` (`session_limit`) if no session may begin. A deleted one counts until it is removed."""
+        """Raise `LimitReached` (`session_limit`) if no session may begin. A deleted one counts
+        until it is removed.
+        """
         if most is None:
             return
         now = seconds(self.clock.now())

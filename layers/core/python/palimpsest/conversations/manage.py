@@ -11,7 +11,13 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.allowed import asked_of_memories, check_allowed, check_room
-from palimpsest.conversations.configuration import Strategy, merged, names_days, own_retention, stored
+from palimpsest.conversations.configuration import (
+    Strategy,
+    merged,
+    names_days,
+    own_retention,
+    stored,
+)
 from palimpsest.conversations.history import live
 from palimpsest.conversations.lifecycle import (
     Configuration,
@@ -43,8 +49,9 @@ from palimpsest.tenants.settings import TenantSettings
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a caller asks of a session: a system message, memory configuration (fields that replace the tenant's
-    defaults), metadata, and the days that it is kept after its last activity (0 = for ever).
+    """What a caller asks of a session: a system message, memory configuration (fields that replace
+    the tenant's defaults), metadata, and the days that it is kept after its last activity (0 = for
+    ever).
     """
 
     system: Chat | None = None
@@ -55,7 +62,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class ManageSessions:
-    """`models` are those that callers may name; None: they may name any, as in the library they pay for it."""
+    """`models` are those that callers may name; None: they may name any, as in the library they pay
+    for it.
+    """
 
     sessions: Sessions
     tenants: Tenants
@@ -66,14 +75,23 @@ class ManageSessions:
     models: tuple[str, ...] | None = None
 
     def create(
-        self, scope: SessionScope, *, user: str, agent: str | None, wanted: Wanted, once: Once | None = None
+        self,
+        scope: SessionScope,
+        *,
+        user: str,
+        agent: str | None,
+        wanted: Wanted,
+        once: Once | None = None,
     ) -> tuple[Session, bool]:
-        """Create a session; return it and True. If the same session exists and has no messages yet, return that one and
-        False. The same call `once` again returns what the first one created, as it is now.
+        """Create a session; return it and True. If the same session exists and has no messages yet,
+        return that one and False. The same call `once` again returns what the first one created, as
+        it is now.
 
         Raises `Conflict` (`session_exists`, `owner_mismatch`), `LimitReached` (`session_limit`).
         """
-        return until_committed(lambda: self._create(scope, user, agent, wanted, once), clock=self.clock)
+        return until_committed(
+            lambda: self._create(scope, user, agent, wanted, once), clock=self.clock
+        )
 
     def _create(
         self, scope: SessionScope, user: str, agent: str | None, wanted: Wanted, once: Once | None
@@ -85,7 +103,9 @@ class ManageSessions:
         opened = self.sessions.open(scope, settings=True, user=user)
         if opened.head is None or opened.head.is_gone(seconds(now)):
             call = call and replace(call, made=scope.session)
-            return self._begin(scope, opened, user=user, agent=agent, wanted=wanted, now=now, call=call), True
+            return self._begin(
+                scope, opened, user=user, agent=agent, wanted=wanted, now=now, call=call
+            ), True
         setup = self._setup(wanted, self.tenants.settings(scope.owner))
         return self._same(scope, *live(opened, now=now), user=user, agent=agent, setup=setup), False
 
@@ -113,12 +133,21 @@ class ManageSessions:
         )
         after = touched(beginning.head, now=now)
         settings, jobs = beginning.settings, beginning.jobs
-        commit = Commit(before=opened.head, after=after, begins=True, settings=settings, jobs=jobs, call=call)
+        commit = Commit(
+            before=opened.head, after=after, begins=True, settings=settings, jobs=jobs, call=call
+        )
         self.sessions.commit(scope, commit)
         return Session(scope.session, after, settings)
 
     def _same(
-        self, scope: SessionScope, head: Head, settings: Settings, *, user: str, agent: str | None, setup: Configuration
+        self,
+        scope: SessionScope,
+        head: Head,
+        settings: Settings,
+        *,
+        user: str,
+        agent: str | None,
+        setup: Configuration,
     ) -> Session:
         check_owner(head, user=user, agent=agent)
         _, wanted = configured(head, settings, setup)
@@ -127,12 +156,19 @@ class ManageSessions:
         return Session(scope.session, head, settings)
 
     def replace(
-        self, scope: SessionScope, *, user: str | None = None, agent: str | None = None, wanted: Wanted
+        self,
+        scope: SessionScope,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        wanted: Wanted,
     ) -> tuple[Session, bool]:
-        """Replace the session's configuration; return the session, and whether it is new. Fields that are not given go
-        back to the tenant's defaults. An unknown session is created for `user`.
+        """Replace the session's configuration; return the session, and whether it is new. Fields
+        that are not given go back to the tenant's defaults. An unknown session is created for
+        `user`.
 
-        Raises `NotFound` if the session is unknown and no user is named, `Conflict` (`owner_mismatch`).
+        Raises `NotFound` if the session is unknown and no user is named, `Conflict`
+        (`owner_mismatch`).
         """
         complete = replace(wanted, metadata=wanted.metadata or {})
 
@@ -141,11 +177,18 @@ class ManageSessions:
             opened = self.sessions.open(scope, settings=True, user=user)
             is_new = opened.head is None or opened.head.is_gone(seconds(now))
             if is_new and user is None:
-                raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
+                raise NotFound(
+                    "There is no such session: name a user_id to begin it.",
+                    code="session_not_found",
+                )
             if is_new and user is not None:
-                return self._begin(scope, opened, user=user, agent=agent, wanted=complete, now=now), True
+                return self._begin(
+                    scope, opened, user=user, agent=agent, wanted=complete, now=now
+                ), True
             setup = self._setup(complete, self.tenants.settings(scope.owner))
-            return self._configured(scope, opened, lambda _: setup, user=user, agent=agent, now=now), False
+            return self._configured(
+                scope, opened, lambda _: setup, user=user, agent=agent, now=now
+            ), False
 
         return until_committed(attempt, clock=self.clock)
 
@@ -158,9 +201,11 @@ class ManageSessions:
         wanted: Wanted,
         clear_system: bool = False,
     ) -> Session:
-        """Change the given fields only. `memory` is merged field by field, metadata key by key; a null removes a key.
+        """Change the given fields only. `memory` is merged field by field, metadata key by key; a
+        null removes a key.
 
-        Raises `NotFound`, `Conflict` (`owner_mismatch`), `Unprocessable`, `TooLarge`, `Unavailable`.
+        Raises `NotFound`, `Conflict` (`owner_mismatch`), `Unprocessable`, `TooLarge`,
+        `Unavailable`.
         """
 
         def setup(settings: Settings) -> Configuration:
@@ -170,11 +215,15 @@ class ManageSessions:
             is_kept = wanted.retention is None and not names_days(wanted.memory)
             kept = settings.retention if is_kept else wanted.retention
             tenant = self.tenants.settings(scope.owner)
-            return self._setup(Wanted(system, wanted.memory, present, kept), tenant, base=settings.memory)
+            return self._setup(
+                Wanted(system, wanted.memory, present, kept), tenant, base=settings.memory
+            )
 
         def attempt() -> Session:
             opened = self.sessions.open(scope, settings=True, user=user)
-            return self._configured(scope, opened, setup, user=user, agent=agent, now=self.clock.now())
+            return self._configured(
+                scope, opened, setup, user=user, agent=agent, now=self.clock.now()
+            )
 
         return until_committed(attempt, clock=self.clock)
 
@@ -200,21 +249,40 @@ class ManageSessions:
     def _retaining(
         self, scope: SessionScope, head: Head, before: Settings, after: Settings, *, now: datetime
     ) -> tuple[Job, ...]:
-        """The job that gives what was extracted from the session the days that it now has, if they are other ones."""
+        """The job that gives what was extracted from the session the days that it now has, if they
+        are other ones.
+        """
         if self.schedule is None or own_retention(before.memory) == own_retention(after.memory):
             return ()
         payload = RetainPayload(change=secrets.token_hex(16), stage="memories")
-        return (job_on(head, scope, kind="retain", first=0, last=head.seq, payload=payload, now=seconds(now)),)
+        return (
+            job_on(
+                head,
+                scope,
+                kind="retain",
+                first=0,
+                last=head.seq,
+                payload=payload,
+                now=seconds(now),
+            ),
+        )
 
-    def _setup(self, wanted: Wanted, tenant: TenantSettings, *, base: Mapping[str, Any] | None = None) -> Configuration:
-        """The configuration with the wanted fields over those of `base`, or else over the tenant's defaults. A model is
-        checked where it is named: a session whose model is not allowed any more can still be changed.
+    def _setup(
+        self, wanted: Wanted, tenant: TenantSettings, *, base: Mapping[str, Any] | None = None
+    ) -> Configuration:
+        """The configuration with the wanted fields over those of `base`, or else over the tenant's
+        defaults. A model is checked where it is named: a session whose model is not allowed any
+        more can still be changed.
         """
         given = {**(wanted.memory or {})}
         memory = merged({**(tenant.memory if base is None else base)}, given)
         self.check_model(given, tenant)
         encoding = self.tokens.encoding_for(memory.model)
-        tokens = weigh(wanted.system, partial(self.tokens.count, encoding=encoding)) if wanted.system else 0
+        tokens = (
+            weigh(wanted.system, partial(self.tokens.count, encoding=encoding))
+            if wanted.system
+            else 0
+        )
         self.check(memory)
         check_room(system=wanted.system, memory=[stored(memory), wanted.metadata])
         return Configuration(
@@ -228,36 +296,41 @@ class ManageSessions:
         )
 
     def setup(self, memory: Mapping[str, Any], tenant: TenantSettings) -> Configuration:
-        """The configuration of a session that begins with these memory fields over the tenant's defaults. Raises
-        pydantic's `ValidationError`, `Unprocessable`, `TooLarge`.
+        """The configuration of a session that begins with these memory fields over the tenant's
+        defaults. Raises pydantic's `ValidationError`, `Unprocessable`, `TooLarge`.
         """
         return self._setup(Wanted(memory=memory), tenant)
 
     def check_model(self, memory: Mapping[str, Any], tenant: TenantSettings) -> None:
-        """Raise `Unprocessable` (`model_not_allowed`) if these fields name a model that the operator or the tenant does
-        not allow.
+        """Raise `Unprocessable` (`model_not_allowed`) if these fields name a model that the
+        operator or the tenant does not allow.
         """
         lists = (self.models, tenant.models)
         check_allowed(memory.get("summary_model"), field="memory.summary_model", lists=lists)
 
     def check(self, memory: Strategy) -> None:
-        """Raise `Unprocessable` (`no_long_term_memory`) if the configuration needs long-term memory that the service
-        lacks.
+        """Raise `Unprocessable` (`no_long_term_memory`) if the configuration needs long-term memory
+        that the service lacks.
         """
         asked = asked_of_memories(memory) if self.schedule is None else None
         if asked is not None:
             error = FieldError(f"memory.{asked}", "needs long-term memory")
-            raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory", errors=(error,))
+            raise Unprocessable(
+                "There is no long-term memory here.", code="no_long_term_memory", errors=(error,)
+            )
 
     def read(self, scope: SessionScope) -> Session:
         """The session. Raises `NotFound` (`session_not_found`), `Unavailable`."""
-        return Session(scope.session, *live(self.sessions.open(scope, settings=True), now=self.clock.now()))
+        return Session(
+            scope.session, *live(self.sessions.open(scope, settings=True), now=self.clock.now())
+        )
 
     def end(self, scope: SessionScope) -> tuple[Session, str | None]:
-        """Mark the session as ended; the next append makes it active again. Returns the session, and the id of the job
-        that extracts its last messages, if there ever was one.
+        """Mark the session as ended; the next append makes it active again. Returns the session,
+        and the id of the job that extracts its last messages, if there ever was one.
 
-        If the session extracts automatically, a job extracts what is left. Raises `NotFound`, `Unavailable`.
+        If the session extracts automatically, a job extracts what is left. Raises `NotFound`,
+        `Unavailable`.
         """
 
         def attempt() -> tuple[Session, str | None]:
@@ -271,16 +344,19 @@ class ManageSessions:
 
         return until_committed(attempt, clock=self.clock)
 
-    def _extracting(self, scope: SessionScope, head: Head, *, now: datetime) -> tuple[Head, tuple[Job, ...]]:
+    def _extracting(
+        self, scope: SessionScope, head: Head, *, now: datetime
+    ) -> tuple[Head, tuple[Job, ...]]:
         if self.schedule is None or not head.extract_turns:
             return head, ()
         return self.schedule.armed(head, scope, now=seconds(now), always=True)
 
     def delete(self, scope: SessionScope, *, keep_memories: bool = False) -> str:
-        """Delete the session and return the id of the job that removes its data; no later call finds the session.
+        """Delete the session and return the id of the job that removes its data; no later call
+        finds the session.
 
-        The job also removes memories that have no other source, unless `keep_memories` is set. Raises `NotFound`,
-        `Unavailable`.
+        The job also removes memories that have no other source, unless `keep_memories` is set.
+        Raises `NotFound`, `Unavailable`.
         """
 
         def attempt() -> str:

@@ -9,12 +9,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 Chat = Mapping[str, Any]
-"""One message as the chat API takes it: role, content, name, tool_calls, tool_call_id, refusal; no nulls."""
+"""One message as the chat API takes it: role, content, name, tool_calls, tool_call_id, refusal; no
+nulls.
+"""
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
 ITEM = "item"
-"""The role of what the chat API has no message for, such as a model's reasoning. The history keeps it."""
+"""The role of what the chat API has no message for, such as a model's reasoning. The history keeps
+it.
+"""
 
 UNSHOWN_ROLES = SYSTEM_ROLES | {ITEM}
 """Roles of messages that are no part of a window."""
@@ -31,14 +35,18 @@ CHAT_FIELDS = {
 
 DIGESTED = ("role", "content", "name", "tool_calls", "tool_call_id", "item")
 
-MAX_MESSAGE_BYTES = 380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
+MAX_MESSAGE_BYTES = (
+    380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
+)
 
 MAX_CALL_ID = 40  # characters of a call's id that every chat API takes: OpenAI refuses longer ones
 
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """Where the whole of a large message is: the key of its blob, the blob's SHA-256, and how many bytes it has."""
+    """Where the whole of a large message is: the key of its blob, the blob's SHA-256, and how many
+    bytes it has.
+    """
 
     key: str
     digest: str
@@ -47,13 +55,15 @@ class Large:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored message. `seq` orders the session, `id` is a running digest, `turn` counts user messages so far.
+    """A stored message. `seq` orders the session, `id` is a running digest, `turn` counts user
+    messages so far.
 
-    `tokens` is its whole weight in a context (format overhead included), counted once with `encoding`. With `large` its
-    item can't hold it: then `chat` has beginning and end of its texts, and names its images and files
-    (`contents.Contents.whole` reads all of it). If its content was replaced
-    since, `redacted_at` says when, and `id` is still that of the first content. With `is_outside` its caller keeps
-    the history: the item names it (`named_only`), and `id` is the digest of this message alone.
+    `tokens` is its whole weight in a context (format overhead included), counted once with
+    `encoding`. With `large` its item can't hold it: then `chat` has beginning and end of its texts,
+    and names its images and files (`contents.Contents.whole` reads all of it). If its content was
+    replaced since, `redacted_at` says when, and `id` is still that of the first content. With
+    `is_outside` its caller keeps the history: the item names it (`named_only`), and `id` is the
+    digest of this message alone.
     """
 
     seq: int
@@ -91,7 +101,9 @@ def call_ids(chat: Chat) -> tuple[str, ...]:
 
 
 def short_call_id(call_id: str) -> str:
-    """The id that contexts show for a call and its result: the id itself, or its digest if it is too long."""
+    """The id that contexts show for a call and its result: the id itself, or its digest if it is
+    too long.
+    """
     return call_id if len(call_id) <= MAX_CALL_ID else digested_call_id(call_id)
 
 
@@ -101,13 +113,15 @@ def digested_call_id(call_id: str) -> str:
 
 
 def answered_call(call_id: str, waiting: Sequence[str]) -> str | None:
-    """The call among those `waiting` that a result with this id answers; None if it answers none. A caller may give the
-    id of the call itself, or the id that a context shows.
+    """The call among those `waiting` that a result with this id answers; None if it answers none. A
+    caller may give the id of the call itself, or the id that a context shows.
     """
     if call_id in waiting:
         return call_id
     short = short_call_id(call_id)
-    shown = (each for each in waiting if short in (each, short_call_id(each), digested_call_id(each)))
+    shown = (
+        each for each in waiting if short in (each, short_call_id(each), digested_call_id(each))
+    )
     return next(shown, None)
 
 
@@ -120,15 +134,17 @@ def text_of(chat: Chat) -> str:
 
 
 def digest(chat: Chat, *, session: str, before: str) -> str:
-    """The running digest that is a message's id: equal histories have equal ids, and nothing else has."""
+    """The running digest that is a message's id: equal histories have equal ids, and nothing else
+    has.
+    """
     said = {name: chat[name] for name in DIGESTED if name in chat}
     text = json.dumps([session, before, said], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def named_only(message: Message, large: Large) -> Message:
-    """The stored form of a message that is extracted but not kept: its role, ids and times, without its text. No window
-    shows it.
+    """The stored form of a message that is extracted but not kept: its role, ids and times, without
+    its text. No window shows it.
     """
     chat = {"role": ITEM, "item": {"type": "outside", "role": message.role}}
     return replace(message, chat=chat, extra={}, metadata={}, large=large, is_outside=True)

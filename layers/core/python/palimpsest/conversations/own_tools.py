@@ -1,4 +1,6 @@
-"""Our own memory tools: their names, and which calls and results are theirs. Neither is remembered."""
+"""Our own memory tools: their names, and which calls and results are theirs. Neither is
+remembered.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ SEARCH_TOOL, SUMMARY_TOOL, MEMORY_TOOL = "search_memory_tool", "memory_compress"
 REMEMBER_TOOL, FORGET_TOOL = "remember", "forget"
 
 _OWN_TOOL = re.compile(
-    rf"(?:.*(?:{SEARCH_TOOL}|{SUMMARY_TOOL}|{MEMORY_TOOL})|(?:.*__)?(?:{REMEMBER_TOOL}|{FORGET_TOOL}))", re.DOTALL
+    rf"(?:.*(?:{SEARCH_TOOL}|{SUMMARY_TOOL}|{MEMORY_TOOL})|(?:.*__)?(?:{REMEMBER_TOOL}"
+    rf"|{FORGET_TOOL}))",
+    re.DOTALL,
 )
 """Our own tools: what they are asked and what they answer is not remembered."""
 
@@ -25,12 +29,16 @@ def called(call: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def calls_own_tool(call: Mapping[str, Any]) -> bool:
-    """Whether the call is of one of our own tools, also under a name with a prefix, as MCP clients write it."""
+    """Whether the call is of one of our own tools, also under a name with a prefix, as MCP clients
+    write it.
+    """
     return _OWN_TOOL.fullmatch(called(call)[0]) is not None
 
 
 def answers_own_tool(message: Message, earlier: Sequence[Message]) -> bool:
-    """Whether a tool's message answers a call of our own tools, which stands in one of the messages before it."""
+    """Whether a tool's message answers a call of our own tools, which stands in one of the messages
+    before it.
+    """
     if message.role != "tool":
         return False
     calls = (call for each in reversed(earlier) for call in each.chat.get("tool_calls") or ())

@@ -1,5 +1,5 @@
-"""The stores of conversations: heads, settings, messages, compactions and keys of one session with the jobs beside it,
-and large things outside the tables, each under a key.
+"""The stores of conversations: heads, settings, messages, compactions and keys of one session with
+the jobs beside it, and large things outside the tables, each under a key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The result of one read of a session. `epoch` is how often the user named in the call was erased."""
+    """The result of one read of a session. `epoch` is how often the user named in the call was
+    erased.
+    """
 
     head: Head | None
     settings: Settings | None = None
@@ -28,14 +30,18 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A page of session ids; `after` is the cursor of the next page (None: this is the last one)."""
+    """A page of session ids; `after` is the cursor of the next page (None: this is the last
+    one).
+    """
 
     sessions: tuple[str, ...]
     after: str | None
 
 
 class HeadMoved(CommitLost):
-    """The head has changed since it was read. `head` is the newest one, so that the caller need not read it again."""
+    """The head has changed since it was read. `head` is the newest one, so that the caller need not
+    read it again.
+    """
 
     def __init__(self, head: Head) -> None:
         super().__init__("Another writer was first.")
@@ -45,14 +51,21 @@ class HeadMoved(CommitLost):
 class Sessions(Protocol):
     """The store of sessions.
 
-    Every read is strongly consistent, except `listed`. Every call raises `Unavailable` if the store can't answer after
-    bounded retries; a store error is never reported as an empty answer. Deleted sessions are returned as tombstones.
+    Every read is strongly consistent, except `listed`. Every call raises `Unavailable` if the store
+    can't answer after bounded retries; a store error is never reported as an empty answer. Deleted
+    sessions are returned as tombstones.
     """
 
     def open(
-        self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
+        self,
+        scope: SessionScope,
+        *,
+        settings: bool = False,
+        key: str | None = None,
+        user: str | None = None,
     ) -> Opened:
-        """Read the head, and with it the settings, the idempotency `key` and the epoch of `user` if asked for.
+        """Read the head, and with it the settings, the idempotency `key` and the epoch of `user` if
+        asked for.
 
         It is one round trip, but not one snapshot.
         """
@@ -61,17 +74,25 @@ class Sessions(Protocol):
         """How often the user was erased; 0 where there is no long-term memory."""
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
-        """Write all of it, once, or nothing. Raises `CommitLost` if a guard fails or another transaction is under way;
-        `HeadMoved` if the head has changed and the store knows the newest one.
+        """Write all of it, once, or nothing. Raises `CommitLost` if a guard fails or another
+        transaction is under way; `HeadMoved` if the head has changed and the store knows the newest
+        one.
 
-        After `Unavailable` the commit may or may not have been written; a repeated append with the same key finds out.
+        After `Unavailable` the commit may or may not have been written; a repeated append with the
+        same key finds out.
         """
 
     def messages(
-        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        page: int | None = None,
     ) -> Iterator[Message]:
-        """Messages with first <= seq <= last, in order of seq. They are read page by page (at most `page` at a time)
-        while the caller iterates. Numbers of withdrawn messages are missing.
+        """Messages with first <= seq <= last, in order of seq. They are read page by page (at most
+        `page` at a time) while the caller iterates. Numbers of withdrawn messages are missing.
         """
 
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
@@ -81,7 +102,13 @@ class Sessions(Protocol):
         """The compaction whose last message is `last`; None if there is none."""
 
     def compactions(
-        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, limit: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        limit: int | None = None,
     ) -> tuple[Compaction, ...]:
         """Compactions with first <= their `last` <= last."""
 
@@ -96,29 +123,30 @@ class Sessions(Protocol):
         after: str | None = None,
         newest_first: bool = True,
     ) -> Listed:
-        """Session ids of a tenant or of one user, by creation: those that began from `since` to `until` (times as
-        `clock.stamp` writes them). Eventually consistent.
+        """Session ids of a tenant or of one user, by creation: those that began from `since` to
+        `until` (times as `clock.stamp` writes them). Eventually consistent.
 
-        Raises `BadRequest` (`invalid_cursor`) for an `after` that it did not hand out or that belongs to another
-        tenant or user.
+        Raises `BadRequest` (`invalid_cursor`) for an `after` that it did not hand out or that
+        belongs to another tenant or user.
         """
 
     def count(self, scope: Scope, *, most: int) -> int:
-        """How many sessions `listed` would list of the tenant; `most`, if there are as many or more. Eventually
-        consistent.
+        """How many sessions `listed` would list of the tenant; `most`, if there are as many or
+        more. Eventually consistent.
         """
 
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
-        """Delete messages and compactions with first <= seq <= last, page by page; return how many were deleted. Safe
-        to repeat.
+        """Delete messages and compactions with first <= seq <= last, page by page; return how many
+        were deleted. Safe to repeat.
 
-        With `whole`, idempotency keys and settings are deleted too, if the session that they belong to ended at or
-        before `last`. The head stays.
+        With `whole`, idempotency keys and settings are deleted too, if the session that they belong
+        to ended at or before `last`. The head stays.
         """
 
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
-        """Set when the sweep next looks at the session with these settings (epoch seconds, None: never), and list it
-        anew: it may be of a version that knew fewer lists. Does nothing if they are gone, or of another base.
+        """Set when the sweep next looks at the session with these settings (epoch seconds, None:
+        never), and list it anew: it may be of a version that knew fewer lists. Does nothing if they
+        are gone, or of another base.
         """
 
 
@@ -126,12 +154,16 @@ PartState = Literal["stored", "pending", "failed"]
 
 
 Store = Callable[[Job], PartState]
-"""Says whether a block has stored messages `first` through `last` of the job's session. Raises `Unavailable`."""
+"""Says whether a block has stored messages `first` through `last` of the job's session. Raises
+`Unavailable`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A summary. `method` is `model` or `extractive`; `prompt_hash` identifies the prompt that was used."""
+    """A summary. `method` is `model` or `extractive`; `prompt_hash` identifies the prompt that was
+    used.
+    """
 
     text: str
     method: str
@@ -142,7 +174,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The summary that is wanted: of at most `max_tokens` tokens, by a prompt and a model if they are named."""
+    """The summary that is wanted: of at most `max_tokens` tokens, by a prompt and a model if they
+    are named.
+    """
 
     max_tokens: int
     prompt: str | None = None
@@ -153,18 +187,22 @@ class Summarizer(Protocol):
     def capacity(self, wanted: Wanted) -> int:
         """How many tokens of conversation (old summary and messages together) one step can read."""
 
-    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+    def summarize(
+        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+    ) -> Summary:
         """Write one summary of `previous` and the messages together.
 
-        A message too large for the step is cut in the middle. At most two model calls: the second repairs the first.
-        Raises what `ChatModel` raises.
+        A message too large for the step is cut in the middle. At most two model calls: the second
+        repairs the first. Raises what `ChatModel` raises.
         """
 
 
 class Blobs(Protocol):
-    """A store of bytes by key. Each key is given once: what it names never changes until it is removed.
+    """A store of bytes by key. Each key is given once: what it names never changes until it is
+    removed.
 
-    Every read is strongly consistent. Every call raises `Unavailable` if the store can't answer after bounded retries.
+    Every read is strongly consistent. Every call raises `Unavailable` if the store can't answer
+    after bounded retries.
     """
 
     def put(self, key: str, data: bytes) -> None:
@@ -177,22 +215,28 @@ class Blobs(Protocol):
         """The keys that begin with `prefix`, in order, from `prefix + first` on (itself not)."""
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove what is stored under these keys. Safe to repeat: a key without anything is passed over."""
+        """Remove what is stored under these keys. Safe to repeat: a key without anything is passed
+        over.
+        """
 
     def link(self, key: str, *, seconds: int) -> str:
-        """An address under which anybody can read the bytes for so many seconds, and nothing else."""
+        """An address under which anybody can read the bytes for so many seconds, and nothing
+        else.
+        """
 
 
 Compare = Callable[[Sequence[Message]], Mapping[int, float] | None]
-"""The similarity (-1..1) of messages to a text, by sequence number, without those that have no vector yet; None if no
-message can be compared.
+"""The similarity (-1..1) of messages to a text, by sequence number, without those that have no
+vector yet; None if no message can be compared.
 """
 
 
 class Near(Protocol):
     """Compares messages of a user's session with a text by meaning."""
 
-    def __call__(self, scope: UserScope, session: SessionScope, text: str, *, stored: int) -> Compare | None:
-        """What compares them with the text, for which it is embedded once; None if it can't be. `stored` is how many
-        messages the session has at most.
+    def __call__(
+        self, scope: UserScope, session: SessionScope, text: str, *, stored: int
+    ) -> Compare | None:
+        """What compares them with the text, for which it is embedded once; None if it can't be.
+        `stored` is how many messages the session has at most.
         """

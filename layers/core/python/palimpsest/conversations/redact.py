@@ -1,4 +1,6 @@
-"""Redact a message in place: its text is replaced, and whatever was derived from it is taken back."""
+"""Redact a message in place: its text is replaced, and whatever was derived from it is taken
+back.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +32,26 @@ class Redact:
     clock: Clock
 
     def __call__(
-        self, scope: SessionScope, seq: int, *, content: str, metadata: Mapping[str, Any] | None = None
+        self,
+        scope: SessionScope,
+        seq: int,
+        *,
+        content: str,
+        metadata: Mapping[str, Any] | None = None,
     ) -> tuple[Head, str]:
-        """Replace the content of message `seq`, and its metadata if any is given; its place, role and id stay. Returns
-        the new head, and the id of the job that takes back summaries and memories that were made of the old text.
+        """Replace the content of message `seq`, and its metadata if any is given; its place, role
+        and id stay. Returns the new head, and the id of the job that takes back summaries and
+        memories that were made of the old text.
 
-        From now on no read shows the old text, except a summary of it in the list of compactions until the job has
-        ended. A summary that covers the message leaves the window at once: the messages behind the one before it are
-        in the window again, and are folded anew. A pending overflow is dropped, so that what has read the old text
-        can't be stored.
-        Raises `NotFound` (`session_not_found`, `message_not_found`), `TooLarge`, `Unavailable`.
+        From now on no read shows the old text, except a summary of it in the list of compactions
+        until the job has ended. A summary that covers the message leaves the window at once: the
+        messages behind the one before it are in the window again, and are folded anew. A pending
+        overflow is dropped, so that what has read the old text can't be stored. Raises `NotFound`
+        (`session_not_found`, `message_not_found`), `TooLarge`, `Unavailable`.
         """
-        return until_committed(lambda: self._attempt(scope, seq, content, metadata), clock=self.clock)
+        return until_committed(
+            lambda: self._attempt(scope, seq, content, metadata), clock=self.clock
+        )
 
     def _attempt(
         self, scope: SessionScope, seq: int, content: str, metadata: Mapping[str, Any] | None
@@ -59,17 +69,25 @@ class Redact:
         after = touched(without_overflow(head), now=now)
         job = job_on(after, scope, kind="redact", first=seq, last=seq, now=seconds(now))
         is_system = settings.system_seq == seq
-        commit = Commit(before=before, after=after, redacted=new, settings=settings if is_system else None, jobs=(job,))
+        commit = Commit(
+            before=before,
+            after=after,
+            redacted=new,
+            settings=settings if is_system else None,
+            jobs=(job,),
+        )
         self.sessions.commit(scope, commit)
         return after, job.id
 
     def _reopened(self, scope: SessionScope, head: Head, seq: int) -> Head:
-        """The head without a summary that covers the message: the window then begins behind the newest compaction
-        before it. That reads the window which comes of it.
+        """The head without a summary that covers the message: the window then begins behind the
+        newest compaction before it. That reads the window which comes of it.
         """
         if not head.cleared < seq <= head.summary:
             return head
-        found = self.sessions.compactions(scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1)
+        found = self.sessions.compactions(
+            scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1
+        )
         summary = found[0] if found and found[0].last >= head.cleared else None
         start = max(summary.last if summary else head.base, head.cleared) + 1
         shown = [
@@ -104,9 +122,12 @@ def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[H
     return head, replace(settings, system=new.chat) if is_system else settings
 
 
-def redacted(message: Message, *, content: str, metadata: Mapping[str, Any] | None, now: str, count: Count) -> Message:
-    """The message with another text. Nothing else that it said is left: no refusal, no unknown field, no argument of a
-    call, and of an item its type alone. Without `metadata` the old ones stay.
+def redacted(
+    message: Message, *, content: str, metadata: Mapping[str, Any] | None, now: str, count: Count
+) -> Message:
+    """The message with another text. Nothing else that it said is left: no refusal, no unknown
+    field, no argument of a call, and of an item its type alone. Without `metadata` the old ones
+    stay.
     """
     chat: dict[str, Any] = {name: message.chat[name] for name in _UNSAID if name in message.chat}
     if message.role == ITEM:

@@ -12,7 +12,9 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import SessionScope
 
 OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
-"""Errors that the next extraction would meet as well; any other error may be caused by the messages themselves."""
+"""Errors that the next extraction would meet as well; any other error may be caused by the messages
+themselves.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +23,24 @@ class ExtractionSchedule:
 
     jobs: Jobs
 
-    def armed(self, head: Head, scope: SessionScope, *, now: int, always: bool = False) -> tuple[Head, tuple[Job, ...]]:
-        """The next extraction job, and the head that records it, for the caller to commit together. If none is due by
-        the session's own rule, or nothing is left to extract: the unchanged head and no job.
+    def armed(
+        self, head: Head, scope: SessionScope, *, now: int, always: bool = False
+    ) -> tuple[Head, tuple[Job, ...]]:
+        """The next extraction job, and the head that records it, for the caller to commit together.
+        If none is due by the session's own rule, or nothing is left to extract: the unchanged head
+        and no job.
 
-        With `always` the job is created whether or not it is due. `now` is epoch seconds. Raises `Unavailable`.
+        With `always` the job is created whether or not it is due. `now` is epoch seconds. Raises
+        `Unavailable`.
         """
         if not (always or self._is_due(head, scope)):
             return head, ()
         return armed_extraction(head, scope, now=now)
 
     def _is_due(self, head: Head, scope: SessionScope) -> bool:
-        """Whether enough turns wait, and no earlier extraction is running or waiting for a model that is down. So one
-        job at a time calls such a model, however many messages arrive meanwhile.
+        """Whether enough turns wait, and no earlier extraction is running or waiting for a model
+        that is down. So one job at a time calls such a model, however many messages arrive
+        meanwhile.
         """
         if not 0 < head.extract_turns <= buffered_turns(head):
             return False

@@ -1,4 +1,6 @@
-"""A session's state as plain data: head, settings, compaction, idempotency key, and the commits that change them."""
+"""A session's state as plain data: head, settings, compaction, idempotency key, and the commits
+that change them.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,12 @@ CompactionState = Literal["none", "pending", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The small item (under 1 KB) that every append reads and writes. Times are epoch seconds, except `updated_at`.
+    """The small item (under 1 KB) that every append reads and writes. Times are epoch seconds,
+    except `updated_at`.
     Weights are tokens.
 
-    If a session with this id was deleted before, the new one continues its sequence numbers: `base` is the last number
-    of the old one, and everything at or below `base` belongs to the old one.
+    If a session with this id was deleted before, the new one continues its sequence numbers: `base`
+    is the last number of the old one, and everything at or below `base` belongs to the old one.
     """
 
     user: str
@@ -38,13 +41,17 @@ class Head:
     open_calls: bytes = b""
 
     window_start: int = 1  # the first sequence number the window may hold
-    cleared: int = 0  # the window was emptied through this sequence number: nothing up to it comes back
+    cleared: int = (
+        0  # the window was emptied through this sequence number: nothing up to it comes back
+    )
     window_tokens: int = 0  # of the window's messages, without system message and summary
     window_messages: int = 0
     system_tokens: int = 0
     summary: int = 0  # the compaction whose summary stands before the window, 0 = none
     summary_tokens: int = 0
-    pins: tuple[tuple[int, int], ...] = ()  # older messages that stand before the window: number and tokens of each
+    pins: tuple[
+        tuple[int, int], ...
+    ] = ()  # older messages that stand before the window: number and tokens of each
 
     encoding: str = "o200k_base"  # what new messages are counted with
     max_tokens: int = 0
@@ -69,7 +76,9 @@ class Head:
     armed_seq: int = 0  # the last message that an extraction job covers
     extract_job: str | None = None  # id of the newest extraction job
     extract_turn: int = 0  # the turn at which it was created
-    redactions: int = 0  # how often a message was redacted: who has read one before must read it again
+    redactions: int = (
+        0  # how often a message was redacted: who has read one before must read it again
+    )
     day: str = ""  # the day (UTC) of the newest message; of that day alone the next three count
     day_messages: int = 0
     day_tokens: int = 0
@@ -79,7 +88,13 @@ class Head:
     @property
     def tokens(self) -> int:
         """Tokens of a context that holds the whole window."""
-        return REPLY_PRIMING + self.system_tokens + self.summary_tokens + self.pin_tokens + self.window_tokens
+        return (
+            REPLY_PRIMING
+            + self.system_tokens
+            + self.summary_tokens
+            + self.pin_tokens
+            + self.window_tokens
+        )
 
     @property
     def pin_tokens(self) -> int:
@@ -90,8 +105,8 @@ class Head:
         return 0 < self.trigger <= self.tokens
 
     def overflows(self, now: int) -> bool:
-        """Whether an overflow is due: the window passes its trigger, none is pending, and no pause after a failure is
-        left. `now` is epoch seconds.
+        """Whether an overflow is due: the window passes its trigger, none is pending, and no pause
+        after a failure is left. `now` is epoch seconds.
         """
         is_over = self.trigger > 0 and self.trigger + self.raised <= self.tokens
         return is_over and self.job is None and self.not_before <= now
@@ -102,17 +117,27 @@ class Head:
         return self.updated_at // 1000
 
     def is_withdrawn(self, seq: int) -> bool:
-        """Whether the message with this sequence number was deleted; a job may still have to remove it."""
+        """Whether the message with this sequence number was deleted; a job may still have to remove
+        it.
+        """
         return any(first <= seq <= last for first, last in self.withdrawn)
 
     def tally(self, scope: SessionScope) -> Tally | None:
-        """What the session has taken in on the day of its newest message; None if it has none since it was begun."""
+        """What the session has taken in on the day of its newest message; None if it has none since
+        it was begun.
+        """
         if not self.day:
             return None
         return Tally(
-            tenant=scope.tenant, user=self.user, session=scope.session, base=self.base, day=self.day,
-            messages=self.day_messages, message_tokens=self.day_tokens, bytes=self.day_bytes,
-        )  # fmt: skip
+            tenant=scope.tenant,
+            user=self.user,
+            session=scope.session,
+            base=self.base,
+            day=self.day,
+            messages=self.day_messages,
+            message_tokens=self.day_tokens,
+            bytes=self.day_bytes,
+        )
 
     def is_next_of(self, read: Head) -> bool:
         """Whether exactly one commit was made since that head was read, to the same session."""
@@ -120,7 +145,9 @@ class Head:
         return life == (self.user, self.epoch, self.base, self.version)
 
     def is_gone(self, now: int) -> bool:
-        """Whether the session is deleted or expired: callers then see no session. `now` is epoch seconds."""
+        """Whether the session is deleted or expired: callers then see no session. `now` is epoch
+        seconds.
+        """
         return self.status == "deleted" or self.is_over(now)
 
     def is_over(self, now: int) -> bool:
@@ -130,10 +157,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Who a session belongs to, its system message, and its memory configuration as `configuration.stored` returns it.
+    """Who a session belongs to, its system message, and its memory configuration as
+    `configuration.stored` returns it.
 
-    `retention` is how many days it is kept after its last activity if it says so itself, 0 = for ever; None = as the
-    tenant keeps its sessions. `due_at` is when the sweep next looks at it (epoch seconds), None = never.
+    `retention` is how many days it is kept after its last activity if it says so itself, 0 = for
+    ever; None = as the tenant keeps its sessions. `due_at` is when the sweep next looks at it
+    (epoch seconds), None = never.
     """
 
     user: str
@@ -159,12 +188,14 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A record, never changed, of messages that left the window: `first` through `last`. `last` is also its number.
+    """A record, never changed, of messages that left the window: `first` through `last`. `last` is
+    also its number.
 
-    `summary` covers these messages and everything that compaction `previous` covered. It is None if the messages were
-    dropped without a summary: the window then still begins with the summary of `previous`. `summary_tokens` is the
-    weight of the summary that the window begins with. `method` is `model`, `extractive`, `trim`, `delete`, `flush`,
-    `fifo`, `semantic` or `empty`. `newest` is the number of the newest message when the compaction was decided.
+    `summary` covers these messages and everything that compaction `previous` covered. It is None if
+    the messages were dropped without a summary: the window then still begins with the summary of
+    `previous`. `summary_tokens` is the weight of the summary that the window begins with. `method`
+    is `model`, `extractive`, `trim`, `delete`, `flush`, `fifo`, `semantic` or `empty`. `newest` is
+    the number of the newest message when the compaction was decided.
     """
 
     first: int
@@ -182,14 +213,16 @@ class Compaction:
 
     @property
     def summary_number(self) -> int:
-        """The number of the compaction whose summary the window begins with after this one; 0 = none."""
+        """The number of the compaction whose summary the window begins with after this one; 0 =
+        none.
+        """
         return self.last if self.summary is not None else self.previous
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """A record of one append: `request` is the hash of its body, `first` through `last` are its messages. After
-    `expires_at` (epoch seconds) it is ignored.
+    """A record of one append: `request` is the hash of its body, `first` through `last` are its
+    messages. After `expires_at` (epoch seconds) it is ignored.
     """
 
     key: str
@@ -203,15 +236,17 @@ class IdempotencyKey:
 class Commit:
     """One transaction on a session: all of it is written, or nothing.
 
-    `before` is the head as it was read (None: there was none), `after` is the new head. With guard `version` the commit
-    is lost if anybody wrote the head in between. With guard `window` it is lost only if `before.job` is no longer
-    pending or the window begins elsewhere; counters then change by their difference, so that appends in between stay.
-    `begins` marks a new session: with long-term memory, `after.epoch` must then be the user's present epoch.
-    The commit is also lost if `key` is stored already, has not expired and belongs to this session.
-    `redacted` replaces the stored message of its number; the commit is lost if there is none. `compaction` replaces a
-    stored one of the same number, which a withdrawal or a redaction has made void.
-    Each of `jobs` is new: the commit is lost if its id exists. `finished` updates the job of its id; the commit is lost
-    if that job has ended, or lacks a part that is `needed`. `call` is stored as `KeyedCalls.put` does.
+    `before` is the head as it was read (None: there was none), `after` is the new head. With guard
+    `version` the commit is lost if anybody wrote the head in between. With guard `window` it is
+    lost only if `before.job` is no longer pending or the window begins elsewhere; counters then
+    change by their difference, so that appends in between stay. `begins` marks a new session: with
+    long-term memory, `after.epoch` must then be the user's present epoch. The commit is also lost
+    if `key` is stored already, has not expired and belongs to this session. `redacted` replaces the
+    stored message of its number; the commit is lost if there is none. `compaction` replaces a
+    stored one of the same number, which a withdrawal or a redaction has made void. Each of `jobs`
+    is new: the commit is lost if its id exists. `finished` updates the job of its id; the commit is
+    lost if that job has ended, or lacks a part that is `needed`. `call` is stored as
+    `KeyedCalls.put` does.
     """
 
     before: Head | None

@@ -1,4 +1,6 @@
-"""What the item of a large message keeps: the beginning and end of its texts, and the names of its images and files."""
+"""What the item of a large message keeps: the beginning and end of its texts, and the names of its
+images and files.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ KINDS_OF_PARTS = {"image_url": "image", "input_audio": "audio", "file": "file"}
 
 
 def too_large(messages: Sequence[Message]) -> frozenset[int]:
-    """The sequence numbers of the messages to store outside the table: those too large for an item, and the largest of
-    the others until the rest fits one transaction.
+    """The sequence numbers of the messages to store outside the table: those too large for an item,
+    and the largest of the others until the rest fits one transaction.
     """
     sizes = {each.seq: size_of(each.chat, each.extra, each.metadata) for each in messages}
     total, large = sum(sizes.values()), set()
@@ -33,13 +35,23 @@ def too_large(messages: Sequence[Message]) -> frozenset[int]:
 
 
 def left(message: Message, large: Large) -> Message:
-    """The message as its item holds it: beginning and end of its texts, and the names of its images and files."""
+    """The message as its item holds it: beginning and end of its texts, and the names of its images
+    and files.
+    """
     metadata = message.metadata if size_of(message.metadata) <= SMALL_METADATA else {}
-    return replace(message, chat=_shortened(message.chat, message.seq), extra={}, metadata=metadata, large=large)
+    return replace(
+        message,
+        chat=_shortened(message.chat, message.seq),
+        extra={},
+        metadata=metadata,
+        large=large,
+    )
 
 
 def _shortened(chat: Chat, seq: int) -> Chat:
-    """The message with its texts cut in the middle to `LEFT_BYTES` together, and its other parts named."""
+    """The message with its texts cut in the middle to `LEFT_BYTES` together, and its other parts
+    named.
+    """
     named = with_parts_named(chat, seq)
     height = level([len(text.encode()) for text in _texts(named)], room=LEFT_BYTES)
 
@@ -53,7 +65,9 @@ def _shortened(chat: Chat, seq: int) -> Chat:
     if isinstance(content, str):
         made["content"] = short(content)
     elif content is not None:
-        made["content"] = [{**part, "text": short(part["text"])} if "text" in part else part for part in content]
+        made["content"] = [
+            {**part, "text": short(part["text"])} if "text" in part else part for part in content
+        ]
     if "refusal" in named:
         made["refusal"] = short(named["refusal"])
     if "tool_calls" in named:
@@ -63,12 +77,22 @@ def _shortened(chat: Chat, seq: int) -> Chat:
 
 def _texts(chat: Chat) -> list[str]:
     content = chat.get("content")
-    texts = [content] if isinstance(content, str) else [str(part.get("text", "")) for part in content or ()]
-    return [*texts, str(chat.get("refusal", "")), *(called(call)[1] for call in chat.get("tool_calls", ()))]
+    texts = (
+        [content]
+        if isinstance(content, str)
+        else [str(part.get("text", "")) for part in content or ()]
+    )
+    return [
+        *texts,
+        str(chat.get("refusal", "")),
+        *(called(call)[1] for call in chat.get("tool_calls", ())),
+    ]
 
 
 def _call(call: Mapping[str, Any], seq: int, height: int) -> Mapping[str, Any]:
-    """The call, with a note in place of arguments that are too long; those of a function stay JSON."""
+    """The call, with a note in place of arguments that are too long; those of a function stay
+    JSON.
+    """
     if len(called(call)[1].encode()) <= height:
         return call
     kind = call["type"]
@@ -77,10 +101,15 @@ def _call(call: Mapping[str, Any], seq: int, height: int) -> Mapping[str, Any]:
 
 
 def with_parts_named(chat: Chat, seq: int) -> Chat:
-    """The message with a text in place of each image, audio and file, which says what it is and where it stands."""
+    """The message with a text in place of each image, audio and file, which says what it is and
+    where it stands.
+    """
     if not any(map(is_no_text, _parts(chat))):
         return chat
-    return {**chat, "content": [named(part, seq) if is_no_text(part) else part for part in chat["content"]]}
+    return {
+        **chat,
+        "content": [named(part, seq) if is_no_text(part) else part for part in chat["content"]],
+    }
 
 
 def _parts(chat: Chat) -> Sequence[Mapping[str, Any]]:
@@ -98,19 +127,30 @@ def named(part: Mapping[str, Any], seq: int) -> dict[str, Any]:
     kind, given = KINDS_OF_PARTS[part["type"]], part[part["type"]]
     data = str(given.get("url") or given.get("data") or given.get("file_data") or "")
     address, comma, encoded = data.partition(",")
-    form = given.get("filename") or given.get("format") or (address[5:].partition(";")[0] if comma else "")
-    size = f"{len(encoded if comma else data) * 3 // 4} bytes" if comma or "url" not in given else ""
+    form = (
+        given.get("filename")
+        or given.get("format")
+        or (address[5:].partition(";")[0] if comma else "")
+    )
+    size = (
+        f"{len(encoded if comma else data) * 3 // 4} bytes" if comma or "url" not in given else ""
+    )
     said = ", ".join(filter(None, (f"{kind} {form}".strip(), size)))
     return {"type": "text", "text": f"[{said}: in message {seq}]"}
 
 
 def within(messages: Sequence[Message], *, most: int) -> tuple[Message, ...]:
-    """The messages, oldest first, with images, audio and files of at most `most` bytes: those of the newest messages.
+    """The messages, oldest first, with images, audio and files of at most `most` bytes: those of
+    the newest messages.
     Elsewhere they are named.
     """
     held: list[Message] = []
     for message in reversed(messages):
         size = size_of(*filter(is_no_text, _parts(message.chat)))
-        held.append(message if size <= most else replace(message, chat=with_parts_named(message.chat, message.seq)))
+        held.append(
+            message
+            if size <= most
+            else replace(message, chat=with_parts_named(message.chat, message.seq))
+        )
         most -= size if size <= most else 0
     return tuple(reversed(held))

@@ -1,4 +1,6 @@
-"""What somebody really said in a message: its text without recalled memories, and when it was said."""
+"""What somebody really said in a message: its text without recalled memories, and when it was
+said.
+"""
 
 from __future__ import annotations
 
@@ -40,24 +42,32 @@ def unlike_a_summary(content: Any) -> Any:
     if isinstance(content, str):
         return QUOTED + content if _LIKE_A_SUMMARY.match(content) else content
     (first, *rest) = content
-    return [{**first, "text": unlike_a_summary(first["text"])}, *rest] if "text" in first else content
+    return (
+        [{**first, "text": unlike_a_summary(first["text"])}, *rest] if "text" in first else content
+    )
 
 
 def name_of(role: str, *, user: str) -> str:
-    """How a reader names who spoke: the user by an id that is a name (`sarah`: Sarah), everybody else by the role."""
+    """How a reader names who spoke: the user by an id that is a name (`sarah`: Sarah), everybody
+    else by the role.
+    """
     name = user if role == "user" and _NAME.fullmatch(user) else role
     return re.sub("[._-]", " ", name).title()
 
 
 def line_of(text: str, *, who: str | None, day: str | None) -> str:
-    """One line of what is remembered: who said it in their own words, None for the third person, and on which day."""
+    """One line of what is remembered: who said it in their own words, None for the third person,
+    and on which day.
+    """
     if who is None:
         return f"{text} ({day})" if day else text
     return ", ".join(filter(None, (who, day))) + f": {text}"
 
 
 def spoken(message: Message) -> Message:
-    """The message as text alone, without memories that were recalled into it and without calls of our own tools."""
+    """The message as text alone, without memories that were recalled into it and without calls of
+    our own tools.
+    """
     chat = {**message.chat, "content": without_recalled(text_of(message.chat))}
     if "tool_calls" in chat:
         chat["tool_calls"] = [call for call in chat["tool_calls"] or () if not calls_own_tool(call)]
@@ -65,8 +75,8 @@ def spoken(message: Message) -> Message:
 
 
 def spoken_text(message: Message) -> str:
-    """The text of a message without memories that were recalled into it: the beginning of a tool's output, nothing of a
-    system message or of a call of our own tools.
+    """The text of a message without memories that were recalled into it: the beginning of a tool's
+    output, nothing of a system message or of a call of our own tools.
     """
     if message.role in SYSTEM_ROLES:
         return ""
@@ -84,14 +94,18 @@ def without_recalled(text: str) -> str:
 
 
 def said_at(message: Message) -> datetime:
-    """When a message was spoken: the client's timestamp in its own zone, but never later than the server's time."""
+    """When a message was spoken: the client's timestamp in its own zone, but never later than the
+    server's time.
+    """
     stored = datetime.fromisoformat(message.created_at)
     sent = _moment(message.timestamp)
     return sent if sent is not None and sent <= stored else stored
 
 
 def _moment(timestamp: str | None) -> datetime | None:
-    """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is neither."""
+    """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is
+    neither.
+    """
     if not timestamp:
         return None
     text = timestamp.strip()

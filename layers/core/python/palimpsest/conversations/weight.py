@@ -9,19 +9,23 @@ from typing import Any
 from palimpsest.conversations.message import ITEM, Chat, Message, short_call_id
 from palimpsest.text.cutting import Count
 
-MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI cookbook, "How to count tokens")
+MESSAGE_OVERHEAD = (
+    3  # tokens around each message in the chat format (OpenAI cookbook, "How to count tokens")
+)
 
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
 
-IMAGE_TOKENS = 765  # a 1024 x 1024 image at high detail (OpenAI's vision guide): parts that are not text weigh this
+# a 1024 x 1024 image at high detail (OpenAI's vision guide): parts that are not text weigh this
+IMAGE_TOKENS = 765
 
 
 def weigh(chat: Chat, count: Count) -> int:
-    """Tokens that a message takes in a context: content, name, tool calls with arguments, the chat format's overhead.
+    """Tokens that a message takes in a context: content, name, tool calls with arguments, the chat
+    format's overhead.
     An id of a call weighs what a context shows of it (`short_call_id`).
 
-    The overhead follows OpenAI's cookbook for text; a part that is no text weighs `IMAGE_TOKENS`. An item, which no
-    context shows, weighs nothing.
+    The overhead follows OpenAI's cookbook for text; a part that is no text weighs `IMAGE_TOKENS`.
+    An item, which no context shows, weighs nothing.
     """
     if chat["role"] == ITEM:
         return 0
@@ -31,7 +35,8 @@ def weigh(chat: Chat, count: Count) -> int:
         tokens += count(content)
     else:
         tokens += sum(
-            count(part["text"]) if isinstance(part.get("text"), str) else IMAGE_TOKENS for part in content or ()
+            count(part["text"]) if isinstance(part.get("text"), str) else IMAGE_TOKENS
+            for part in content or ()
         )
     if "name" in chat:
         tokens += 1 + count(str(chat["name"]))
@@ -44,12 +49,18 @@ def weigh(chat: Chat, count: Count) -> int:
 
 def _weigh_call(call: Mapping[str, Any], count: Count) -> int:
     inner = call.get(str(call.get("type", "function"))) or {}
-    texts = (short_call_id(call["id"]), inner.get("name", ""), inner.get("arguments", inner.get("input", "")))
+    texts = (
+        short_call_id(call["id"]),
+        inner.get("name", ""),
+        inner.get("arguments", inner.get("input", "")),
+    )
     return MESSAGE_OVERHEAD + sum(count(str(text)) for text in texts)
 
 
 def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:
-    """The message with its tokens in `encoding`; they are counted again only if they were counted in another."""
+    """The message with its tokens in `encoding`; they are counted again only if they were counted
+    in another.
+    """
     if message.encoding == encoding:
         return message
     return replace(message, tokens=weigh(message.chat, count), encoding=encoding)

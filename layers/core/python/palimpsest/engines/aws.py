@@ -1,4 +1,6 @@
-"""Services of AWS behind ports: SSM, S3, Lambda, SQS and EventBridge. Their clients give up in seconds."""
+"""Services of AWS behind ports: SSM, S3, Lambda, SQS and EventBridge. Their clients give up in
+seconds.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 1.0
 
 
-def client(service: str, *, seconds: float, attempts: int, endpoint: str | None = None, **settings: Any) -> Any:
-    """A client of the service: `seconds` until an answer, and so many `attempts`. `settings` are those of botocore's
-    `Config`.
+def client(
+    service: str, *, seconds: float, attempts: int, endpoint: str | None = None, **settings: Any
+) -> Any:
+    """A client of the service: `seconds` until an answer, and so many `attempts`. `settings` are
+    those of botocore's `Config`.
     """
     import boto3
     from botocore.config import Config
@@ -54,7 +58,9 @@ CACHED_SECONDS = 300.0
 
 
 class Parameter:
-    """A SecureString in SSM, read when first asked for and cached for 5 minutes; None where there is none."""
+    """A SecureString in SSM, read when first asked for and cached for 5 minutes; None where there
+    is none.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -74,7 +80,9 @@ class Parameter:
         ssm = client("ssm", seconds=PARAMETER_SECONDS, attempts=2)
         with answering("The parameter store"):
             try:
-                value: str | None = ssm.get_parameter(Name=self._name, WithDecryption=True)["Parameter"].get("Value")
+                value: str | None = ssm.get_parameter(Name=self._name, WithDecryption=True)[
+                    "Parameter"
+                ].get("Value")
             except ssm.exceptions.ParameterNotFound:
                 return None
         return value
@@ -84,7 +92,8 @@ KEYS_AT_ONCE = 1_000  # keys in one DeleteObjects, and on one page of a list (S3
 
 
 class S3Blobs:
-    """`Blobs` over one bucket of S3. Connects when it is first used: requests without large contents load no client.
+    """`Blobs` over one bucket of S3. Connects when it is first used: requests without large
+    contents load no client.
     Safe to use from many threads.
     """
 
@@ -106,7 +115,10 @@ class S3Blobs:
     def keys(self, prefix: str, *, first: str = "") -> Iterator[str]:
         pages = self._s3.get_paginator("list_objects_v2")
         found = pages.paginate(
-            Bucket=self._bucket, Prefix=prefix, StartAfter=prefix + first, PaginationConfig={"PageSize": KEYS_AT_ONCE}
+            Bucket=self._bucket,
+            Prefix=prefix,
+            StartAfter=prefix + first,
+            PaginationConfig={"PageSize": KEYS_AT_ONCE},
         )
         with answering("The bucket"):
             for page in found:
@@ -116,7 +128,8 @@ class S3Blobs:
         for start in range(0, len(keys), KEYS_AT_ONCE):
             named = [{"Key": key} for key in keys[start : start + KEYS_AT_ONCE]]
             with answering("The bucket"):
-                answer = self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": named, "Quiet": True})  # type: ignore[typeddict-item]
+                removal: Any = {"Objects": named, "Quiet": True}
+                answer = self._s3.delete_objects(Bucket=self._bucket, Delete=removal)
             if answer.get("Errors"):
                 raise Unavailable("The bucket did not remove everything; try again.")
 
@@ -135,8 +148,8 @@ class S3Blobs:
 
 
 class FunctionEmbedder:
-    """`Embedder` for functions that carry no models: the function of this name embeds. `client` is boto3's for Lambda,
-    made when it is first needed unless it is given.
+    """`Embedder` for functions that carry no models: the function of this name embeds. `client` is
+    boto3's for Lambda, made when it is first needed unless it is given.
     """
 
     def __init__(self, function: str, *, space: Space, client: Any = None) -> None:
@@ -157,7 +170,11 @@ class FunctionEmbedder:
             vectors: list[Vector] = json.loads(answer["Payload"].read())["vectors"]
         except (BotoCoreError, ClientError) as error:
             raise ModelUnavailable("The function that embeds did not answer.") from error
-        except (ValueError, LookupError, TypeError) as error:  # what it raised stands in the place of its answer
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+        ) as error:  # what it raised stands in the place of its answer
             raise ModelUnavailable("The function that embeds has failed.") from error
         return vectors
 
@@ -179,16 +196,22 @@ class _SqsClient:
 
 
 class SqsQueues(_SqsClient):
-    """`Queues` over a queue for each kind of job, one for changes of what is searched, one for events that the bus did
-    not take, and one for what can't be read.
+    """`Queues` over a queue for each kind of job, one for changes of what is searched, one for
+    events that the bus did not take, and one for what can't be read.
 
-    A message names its tenant as its group: on a standard queue, SQS delivers other tenants' messages first while one
-    tenant has too many under way (fair queues). A parked record has no group, as its tenant may be what is unreadable.
-    A caller that sends no changes or events, or parks nothing, names no queue for them.
+    A message names its tenant as its group: on a standard queue, SQS delivers other tenants'
+    messages first while one tenant has too many under way (fair queues). A parked record has no
+    group, as its tenant may be what is unreadable. A caller that sends no changes or events, or
+    parks nothing, names no queue for them.
     """
 
     def __init__(
-        self, urls_by_kind: Mapping[JobKind, str], *, changes_url: str = "", events_url: str = "", parked_url: str = ""
+        self,
+        urls_by_kind: Mapping[JobKind, str],
+        *,
+        changes_url: str = "",
+        events_url: str = "",
+        parked_url: str = "",
     ) -> None:
         self._urls = dict(urls_by_kind)
         self._changes_url = changes_url
@@ -239,8 +262,9 @@ REST = 10.0  # seconds for which a bus that did not answer is not asked
 
 @dataclass
 class EventBridge:
-    """`EventBus` over the bus of this name. An event's detail holds its tenant and ids. For some seconds after the bus
-    did not answer, it is not asked: whoever has much to publish does not wait for each.
+    """`EventBus` over the bus of this name. An event's detail holds its tenant and ids. For some
+    seconds after the bus did not answer, it is not asked: whoever has much to publish does not wait
+    for each.
     """
 
     name: str

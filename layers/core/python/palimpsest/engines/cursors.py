@@ -17,7 +17,9 @@ _MOMENT = r"\d{4}-[0-9T:.Z-]{1,32}"
 
 @dataclass(frozen=True, slots=True)
 class ListCursor:
-    """The cursors of one list: of a tenant or, if `user` is named, of that user. `places` matches what one may hold."""
+    """The cursors of one list: of a tenant or, if `user` is named, of that user. `places` matches
+    what one may hold.
+    """
 
     tenant: str
     user: str | None
@@ -29,17 +31,22 @@ class ListCursor:
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     def place(self, after: str | None) -> str | None:
-        """The place that a cursor holds; None for None. Raises `BadRequest` (`invalid_cursor`) for one of another list,
-        and for anything that `at` did not make.
+        """The place that a cursor holds; None for None. Raises `BadRequest` (`invalid_cursor`) for
+        one of another list, and for anything that `at` did not make.
         """
         if after is None:
             return None
         try:
-            found = json.loads(base64.b64decode(after + "=" * (-len(after) % 4), altchars=b"-_", validate=True))
+            found = json.loads(
+                base64.b64decode(after + "=" * (-len(after) % 4), altchars=b"-_", validate=True)
+            )
         except (ValueError, RecursionError) as error:
             raise _refused() from error
         match found:
-            case [str(tenant), str() | None as user, str(place)] if (tenant, user) == (self.tenant, self.user):
+            case [str(tenant), str() | None as user, str(place)] if (tenant, user) == (
+                self.tenant,
+                self.user,
+            ):
                 if self.places.fullmatch(place):
                     return place
         raise _refused()

@@ -1,7 +1,8 @@
-"""Long-term memory over a `MemoryStore`: what is current is saved there, and recall and contexts read it there.
+"""Long-term memory over a `MemoryStore`: what is current is saved there, and recall and contexts
+read it there.
 
-The ledger, the ordinary store of memories, holds what has been said since the process began: topics, how far extraction
-is, preferences, graph.
+The ledger, the ordinary store of memories, holds what has been said since the process began:
+topics, how far extraction is, preferences, graph.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ _RECORD: TypeAdapter[StoredRecord] = TypeAdapter(StoredRecord)
 class StoredMemories:
     """The memories of a `MemoryStore` as records. Safe to use from many threads."""
 
-    def __init__(self, store: MemoryStore, ledger: Memories, clock: Clock, *, space: Space | None) -> None:
+    def __init__(
+        self, store: MemoryStore, ledger: Memories, clock: Clock, *, space: Space | None
+    ) -> None:
         self.store, self.ledger, self.space = store, ledger, space
         self._clock = clock
         self._topics: dict[tuple[UserScope, str], str] = {}
@@ -53,12 +56,18 @@ class StoredMemories:
         """The k nearest that have not expired, nearest first, each with its cosine."""
         found = self.store.search_by_vector(owner.user, vector, k=k)
         model = self.space.model if self.space else None
-        alike = [(memory, score) for memory, score in found if memory.fields.get("embedding_model") == model]
+        alike = [
+            (memory, score)
+            for memory, score in found
+            if memory.fields.get("embedding_model") == model
+        ]
         held = {record.id: record for record in self._held(owner, [memory for memory, _ in alike])}
         return [(held[memory.id], score) for memory, score in alike if memory.id in held]
 
     def worded(self, owner: UserScope, text: str, *, k: int) -> list[StoredRecord]:
-        """The k with most of the words that have not expired, the best first; of an empty text those said last."""
+        """The k with most of the words that have not expired, the best first; of an empty text
+        those said last.
+        """
         return self._held(owner, self.store.search_by_keyword(owner.user, text, k=k))
 
     def met(self, owner: UserScope, ids: Sequence[str]) -> dict[str, StoredRecord]:
@@ -80,9 +89,18 @@ class StoredMemories:
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> None:
         """Save the records of these documents as the ledger has them, and delete what is gone."""
         vectors = {change.key: change.vector for change in changes if isinstance(change, Document)}
-        records = {record.id: record for record in self.ledger.records(owner, [change.key for change in changes])}
-        self._topics |= {(owner, name): one.topic_key for name, one in records.items() if one.topic_key}
-        saved = [self._stored(records[name], vector) for name, vector in vectors.items() if name in records]
+        records = {
+            record.id: record
+            for record in self.ledger.records(owner, [change.key for change in changes])
+        }
+        self._topics |= {
+            (owner, name): one.topic_key for name, one in records.items() if one.topic_key
+        }
+        saved = [
+            self._stored(records[name], vector)
+            for name, vector in vectors.items()
+            if name in records
+        ]
         if len(saved) == 1:
             self.store.save(owner.user, saved[0])
         elif saved:
@@ -92,7 +110,9 @@ class StoredMemories:
                 self._remove(owner, change.key)
 
     def _remove(self, owner: UserScope, record_id: str) -> None:
-        """Remove what is saved of a record. What is saved of a topic stays while the topic has a current record."""
+        """Remove what is saved of a record. What is saved of a topic stays while the topic has a
+        current record.
+        """
         topic = self._topics.get((owner, record_id))
         if topic is not None:
             pointer = self.ledger.pointers(owner, [topic]).get(topic)
@@ -108,36 +128,66 @@ class StoredMemories:
     def record_ids(self, owner: UserScope, memory_id: str) -> tuple[str, ...]:
         """The records of the ledger that this memory was made of."""
         pointers = self.ledger.topics(owner, prefix="")
-        of_topics = [each.record for each in pointers if stored_id("", each.topic_key) == memory_id and each.record]
+        of_topics = [
+            each.record
+            for each in pointers
+            if stored_id("", each.topic_key) == memory_id and each.record
+        ]
         found = self.ledger.records(owner, [memory_id])
         return (*(one.id for one in found if one.topic_key is None), *of_topics)
 
     def _stored(self, record: StoredRecord, vector: Vector | None) -> StoredMemory:
-        fields = {name: value for name, value in _RECORD.dump_python(record, mode="json").items() if name not in OWN}
+        fields = {
+            name: value
+            for name, value in _RECORD.dump_python(record, mode="json").items()
+            if name not in OWN
+        }
         if vector is not None and self.space is not None:
             fields["embedding_model"] = self.space.model
         embedding = None if vector is None else tuple(vector)
         return StoredMemory(
-            stored_id(record.id, record.topic_key), record.content, record.valid_from, embedding, fields
+            stored_id(record.id, record.topic_key),
+            record.content,
+            record.valid_from,
+            embedding,
+            fields,
         )
 
 
 def stored_id(record_id: str, topic: str | None) -> str:
-    """The id of a memory: of a topic always the same, so that a newer value takes the place of an older one."""
-    return record_id if topic is None else "mem_topic_" + hashlib.sha256(topic.encode()).hexdigest()[:32]
+    """The id of a memory: of a topic always the same, so that a newer value takes the place of an
+    older one.
+    """
+    return (
+        record_id
+        if topic is None
+        else "mem_topic_" + hashlib.sha256(topic.encode()).hexdigest()[:32]
+    )
 
 
 def _record_of(memory: StoredMemory) -> StoredRecord:
     """The memory as recall reads it. What is stored of a topic is its current value."""
-    fields = {name: value for name, value in memory.fields.items() if name not in (*OWN, "embedding_model")}
+    fields = {
+        name: value
+        for name, value in memory.fields.items()
+        if name not in (*OWN, "embedding_model")
+    }
     record = _RECORD.validate_python(
-        {**fields, "id": memory.id, "content": memory.content, "valid_from": memory.said_at, "index_state": "done"}
+        {
+            **fields,
+            "id": memory.id,
+            "content": memory.content,
+            "valid_from": memory.said_at,
+            "index_state": "done",
+        }
     )
     return replace(record, topic_key=None)
 
 
 class StoreIndex:
-    """Implements `SearchIndex`: memories are in the store; messages and preferences in the index `inner`."""
+    """Implements `SearchIndex`: memories are in the store; messages and preferences in the index
+    `inner`.
+    """
 
     def __init__(self, inner: SearchIndex, stored: StoredMemories) -> None:
         self._inner, self._stored = inner, stored
@@ -149,7 +199,11 @@ class StoreIndex:
 
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
         memories = [change for change in changes if _is_memory(change)]
-        others = [change for change in changes if not (isinstance(change, Document) and change.kind in SAID)]
+        others = [
+            change
+            for change in changes
+            if not (isinstance(change, Document) and change.kind in SAID)
+        ]
         failed = self._inner.write(owner, others)
         try:
             self.failure = None
@@ -160,16 +214,22 @@ class StoreIndex:
             return (*failed, *(change.key for change in memories))
         return failed
 
-    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_words(
+        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         asked = content_terms(text)
         wanted = bool(asked) and where.record_types & SAID
         found = self._stored.worded(owner, text, k=SPARE * k) if wanted else []
         kept = [record for record in found if where.matches(record)]
         rated = scores(asked, [terms(words_of(record)) for record in kept])
-        hits = [Hit(record.id, score) for record, score in zip(kept, rated, strict=True) if score > 0]
+        hits = [
+            Hit(record.id, score) for record, score in zip(kept, rated, strict=True) if score > 0
+        ]
         return _best((*hits, *self._inner.by_words(owner, text, where=where, k=k)), k=k)
 
-    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_vector(
+        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         found = self._stored.near(owner, vector, k=SPARE * k) if where.record_types & SAID else []
         hits = [Hit(record.id, score) for record, score in found if where.matches(record)]
         return _best((*hits, *self._inner.by_vector(owner, vector, where=where, k=k)), k=k)
@@ -200,7 +260,9 @@ def _best(hits: Sequence[Hit], *, k: int) -> tuple[Hit, ...]:
 
 
 class RecalledMemories:
-    """What recall reads of `Memories`: memories as searches found them in the store, preferences from the ledger."""
+    """What recall reads of `Memories`: memories as searches found them in the store, preferences
+    from the ledger.
+    """
 
     def __init__(self, stored: StoredMemories) -> None:
         self._stored, self._ledger = stored, stored.ledger
@@ -217,12 +279,16 @@ class RecalledMemories:
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         return self._ledger.pointers(scope, [key for key in topic_keys if key.startswith(TOPICS)])
 
-    def listed(self, scope: UserScope, *, types: frozenset[RecordType] = frozenset(), **page: Any) -> Page:
+    def listed(
+        self, scope: UserScope, *, types: frozenset[RecordType] = frozenset(), **page: Any
+    ) -> Page:
         wanted = (types or frozenset[RecordType]({"preference"})) - SAID
         return self._ledger.listed(scope, types=wanted, **page) if wanted else Page((), None)
 
     def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
-        known = [record.id for record in self._ledger.records(scope, ids) if record.type not in SAID]
+        known = [
+            record.id for record in self._ledger.records(scope, ids) if record.type not in SAID
+        ]
         self._ledger.used(scope, known, now=now)
 
 

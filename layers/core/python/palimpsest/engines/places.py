@@ -11,14 +11,22 @@ from palimpsest.memory.record import Record
 from palimpsest.scope import Scope, UserScope
 from palimpsest.usage import Tally
 
-COUNTERS = frozenset({"version", "window_tokens", "window_messages", "total_messages", "total_tokens"})
-"""What a commit under the guard `window` changes by difference; of the head's other fields it sets those it changes."""
+COUNTERS = frozenset(
+    {"version", "window_tokens", "window_messages", "total_messages", "total_tokens"}
+)
+"""What a commit under the guard `window` changes by difference; of the head's other fields it sets
+those it changes.
+"""
 
 SHARDS = 64
-"""Over how many partitions the due work of all tenants is spread. A round of the sweep queries each of them."""
+"""Over how many partitions the due work of all tenants is spread. A round of the sweep queries each
+of them.
+"""
 
 TOMBSTONE_SECONDS = RETENTION_SECONDS + 24 * 3600
-"""A deleted head stays 30 days, and one more so that every promise of 30 days is over before it goes."""
+"""A deleted head stays 30 days, and one more so that every promise of 30 days is over before it
+goes.
+"""
 
 MOST_ITEMS = 100
 """How many items one transaction writes (DynamoDB); the stores in memory divide work alike."""
@@ -28,8 +36,13 @@ EXAMINED = 1_000
 
 
 def items_of(commit: MemoryCommit) -> int:
-    """How many items a memory commit writes: the user's own first, then one for each thing that it names."""
-    moments = sum(record.topic_key is not None for record in (*commit.new, *commit.removed, *commit.removed_places))
+    """How many items a memory commit writes: the user's own first, then one for each thing that it
+    names.
+    """
+    moments = sum(
+        record.topic_key is not None
+        for record in (*commit.new, *commit.removed, *commit.removed_places)
+    )
     removed = 3 * len({record.id for record in commit.removed})  # the record, its uses, its mark
     alone = (commit.line, commit.progress, commit.job, commit.finished, commit.call)
     single = sum(part is not None for part in alone)
@@ -67,7 +80,9 @@ def listed_as(*, user: str, created_at: str, session: str) -> str:
 
 
 def listed_within(user: str | None, *, since: str | None, until: str | None) -> tuple[str, str]:
-    """Two places around all sessions of a user, or of the tenant, that began from `since` to `until` (RFC 3339)."""
+    """Two places around all sessions of a user, or of the tenant, that began from `since` to
+    `until` (RFC 3339).
+    """
     first = "" if user is None else f"{user}#"
     return f"{first}{since or '!'}", f"{first}{until or ''}~"
 
@@ -83,5 +98,7 @@ def job_listed_as(job: Job) -> str:
 
 
 def record_listed_as(record: Record) -> str:
-    """A record's place in its user's list: by creation (15 digits of epoch milliseconds), then id."""
+    """A record's place in its user's list: by creation (15 digits of epoch milliseconds), then
+    id.
+    """
     return f"{record.created_at:015d}#{record.id}"

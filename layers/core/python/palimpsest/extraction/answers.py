@@ -24,7 +24,9 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class ExtractionAnswer:
-    """The findings in the order of the answer, how many objects were malformed, and whether the answer is complete."""
+    """The findings in the order of the answer, how many objects were malformed, and whether the
+    answer is complete.
+    """
 
     findings: tuple[Finding, ...]
     malformed: int
@@ -32,7 +34,8 @@ class ExtractionAnswer:
 
 
 def read_answer(text: str) -> ExtractionAnswer:
-    """Read the findings in a model's answer, whatever text stands around them; of an answer cut off the complete ones.
+    """Read the findings in a model's answer, whatever text stands around them; of an answer cut off
+    the complete ones.
 
     Raises `ModelOutputInvalid` if there is no list of memories, or nothing in it can be read.
     """
@@ -47,10 +50,12 @@ def read_answer(text: str) -> ExtractionAnswer:
 
 
 def _complete_values(text: str, place: int) -> tuple[list[Any], bool]:
-    """The values of the list that begins at `place`, at most `MOST_OBJECTS`, and whether the list ends behind them.
+    """The values of the list that begins at `place`, at most `MOST_OBJECTS`, and whether the list
+    ends behind them.
 
-    They are read one by one, so that those before a cut or a fault are complete: a parser that completes a cut text
-    (pydantic-core's) would hand out half a value, or nothing for a fault in the middle.
+    They are read one by one, so that those before a cut or a fault are complete: a parser that
+    completes a cut text (pydantic-core's) would hand out half a value, or nothing for a fault in
+    the middle.
     """
     values: list[Any] = []
     while len(values) < MOST_OBJECTS:
@@ -96,7 +101,9 @@ def _relations(value: Any) -> Iterator[Relation]:
         if not isinstance(each, dict):
             continue
         start, kind, end = (_text(each.get(name)) for name in ("from", "type", "to"))
-        kinds = [as_entity_type(_text(each.get(name)) or "Thing") for name in ("from_type", "to_type")]
+        kinds = [
+            as_entity_type(_text(each.get(name)) or "Thing") for name in ("from_type", "to_type")
+        ]
         named = as_relationship_type(kind or "")
         if start and end and named and kinds[0] and kinds[1]:
             single = each.get("single") is True
@@ -108,7 +115,9 @@ def _claims(value: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str | None:
-    """A text without halves of a surrogate pair, which no database can store; None for what is no text."""
+    """A text without halves of a surrogate pair, which no database can store; None for what is no
+    text.
+    """
     if not isinstance(value, str) or not value.strip():
         return None
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,5 @@
-"""Checks findings against the messages that an extractor read, and makes statements of those that pass.
+"""Checks findings against the messages that an extractor read, and makes statements of those that
+pass.
 
 What the messages do not say is not remembered.
 """
@@ -33,16 +34,21 @@ MOST_NOTES, LONGEST_NOTE = 16, 256  # of the messages' metadata
 TYPES = frozenset(get_args(SaidType))
 
 _ALIKE = str.maketrans(
-    "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u2010\u2011\u2012\u2013\u2014", '\'\'\'"""""-----'
+    "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u2010\u2011\u2012\u2013\u2014",
+    '\'\'\'"""""-----',
 )
 _EDGES = " \t\n.\u2026\"'"
 # A user named by an id, which is nobody's name: "user_id: bob", "user #42", "user=bob".
-_NAMED_USER = re.compile(r"\buser(?:[_ -]?id\b[ \"'`]*[:=#]?|[ ]*[:=#])[ \"'`]*([A-Za-z0-9._:@+|=-]+)", re.IGNORECASE)
+_NAMED_USER = re.compile(
+    r"\buser(?:[_ -]?id\b[ \"'`]*[:=#]?|[ ]*[:=#])[ \"'`]*([A-Za-z0-9._:@+|=-]+)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationOwner:
-    """The tenant, user and session that a conversation belongs to, as the job names them, never a finding."""
+    """The tenant, user and session that a conversation belongs to, as the job names them, never a
+    finding.
+    """
 
     tenant: str
     user: str
@@ -51,8 +57,12 @@ class ConversationOwner:
     def is_meant(self, finding: Finding) -> bool:
         """Whether nothing in the finding names another tenant, user or session."""
         own = {"user": self.user, "tenant": self.tenant, "session": self.session}
-        claimed = all(value == own[name.removesuffix("_id")] for name, value in finding.claims.items())
-        named = _NAMED_USER.findall(f"{finding.subject or ''}\n{finding.content}\n{finding.topic or ''}")
+        claimed = all(
+            value == own[name.removesuffix("_id")] for name, value in finding.claims.items()
+        )
+        named = _NAMED_USER.findall(
+            f"{finding.subject or ''}\n{finding.content}\n{finding.topic or ''}"
+        )
         return claimed and all(name.rstrip(".:") == self.user for name in named)
 
 
@@ -65,7 +75,9 @@ class Checked:
 
 
 def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwner) -> Checked:
-    """The findings that the chunk's messages support: each once, limited in size, citing the chunk's messages only."""
+    """The findings that the chunk's messages support: each once, limited in size, citing the
+    chunk's messages only.
+    """
     given = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
     context = {message.seq for message in chunk.before}
     before = [_plain(text_of(message.chat)) for message in chunk.before]
@@ -79,14 +91,20 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         if reason is None and key in passed:
             reason = "repeated"
         if reason is None:
-            passed[key] = replace(tidy, relations=_named(tidy.relations, (*given.values(), *before)))
+            passed[key] = replace(
+                tidy, relations=_named(tidy.relations, (*given.values(), *before))
+            )
         else:
             dropped[reason] += 1
     return Checked(tuple(passed.values()), dict(dropped))
 
 
 def _objection(
-    finding: Finding, tidy: Finding, given: Mapping[int, str], context: set[int], owner: ConversationOwner
+    finding: Finding,
+    tidy: Finding,
+    given: Mapping[int, str],
+    context: set[int],
+    owner: ConversationOwner,
 ) -> str | None:
     """Why a finding is dropped, or None."""
     if tidy.type not in TYPES or not any(letter.isalnum() for letter in tidy.content):
@@ -103,27 +121,39 @@ def _objection(
 
 
 def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relation, ...]:
-    """The relations between two different people or things whose names stand in the messages that were read."""
+    """The relations between two different people or things whose names stand in the messages that
+    were read.
+    """
     return tuple(
         each
         for each in relations
         if _plain(each.start) != _plain(each.end)
-        and all(len(name) <= LONGEST_NAME and any(_holds(_plain(name), text) for text in texts) for name in each.names)
+        and all(
+            len(name) <= LONGEST_NAME and any(_holds(_plain(name), text) for text in texts)
+            for name in each.names
+        )
     )
 
 
 def _is_quoted(quote: str, text: str) -> bool:
-    """Whether the quote stands in the message, apart from case, spaces, kinds of quotation marks and markup escapes."""
+    """Whether the quote stands in the message, apart from case, spaces, kinds of quotation marks
+    and markup escapes.
+    """
     return any(_holds(_plain(each).strip(_EDGES), text) for each in {quote, unescape(quote)})
 
 
 def _holds(quote: str, text: str) -> bool:
     letters = sum(letter.isalnum() for letter in quote)
-    return _stands_in(quote, text) if letters >= LEAST_QUOTE else letters > 0 and quote == text.strip(_EDGES)
+    return (
+        _stands_in(quote, text)
+        if letters >= LEAST_QUOTE
+        else letters > 0 and quote == text.strip(_EDGES)
+    )
 
 
 def _stands_in(quote: str, text: str) -> bool:
-    """Whether the text holds the quote, neither end of it inside a word. Scripts without spaces may be cut anywhere.
+    """Whether the text holds the quote, neither end of it inside a word. Scripts without spaces may
+    be cut anywhere.
     Looks at the first `MOST_PLACES` places only, so that its time stays linear in any text.
     """
     place = -1
@@ -139,7 +169,9 @@ def _stands_in(quote: str, text: str) -> bool:
 
 
 def _is_one_word(edge: str) -> bool:
-    """Whether two neighbouring characters belong to one word; scripts from U+0E00 on mostly use no spaces."""
+    """Whether two neighbouring characters belong to one word; scripts from U+0E00 on mostly use no
+    spaces.
+    """
     return all(letter.isalnum() and letter < "\u0e00" for letter in edge)
 
 
@@ -179,7 +211,9 @@ def statement_of(
     prompt_hash: str | None,
     retention: int | None = None,
 ) -> Statement:
-    """The statement of a finding, dated by the last message that it cites. `messages` are given by sequence number."""
+    """The statement of a finding, dated by the last message that it cites. `messages` are given by
+    sequence number.
+    """
     cited = [messages[seq] for seq in finding.seqs]
     spoken_at = max(map(said_at, cited))
     day = spoken_at.date()
@@ -196,7 +230,9 @@ def statement_of(
         confidence=finding.confidence,
         source=Source(
             session=session,
-            message_ids=tuple((message.is_outside and message.client_id) or message.id for message in cited),
+            message_ids=tuple(
+                (message.is_outside and message.client_id) or message.id for message in cited
+            ),
             seqs=finding.seqs,
             quote=finding.quote.strip(),
         ),
@@ -210,14 +246,22 @@ def statement_of(
 
 
 def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
-    """The metadata of the cited messages, as far as the values are short and simple; a later message wins."""
+    """The metadata of the cited messages, as far as the values are short and simple; a later
+    message wins.
+    """
     given = {name: value for message in cited for name, value in message.metadata.items()}
-    simple = {name: value for name, value in given.items() if isinstance(value, str | int | float | bool)}
-    short = [(name, value) for name, value in simple.items() if len(f"{name}={value}") <= LONGEST_NOTE]
+    simple = {
+        name: value for name, value in given.items() if isinstance(value, str | int | float | bool)
+    }
+    short = [
+        (name, value) for name, value in simple.items() if len(f"{name}={value}") <= LONGEST_NOTE
+    ]
     return dict(short[:MOST_NOTES])
 
 
 def most_important(findings: Sequence[Finding], *, most: int) -> tuple[Finding, ...]:
     """The `most` most important findings, in their given order."""
-    best = sorted(range(len(findings)), key=lambda place: (-findings[place].importance, place))[:most]
+    best = sorted(range(len(findings)), key=lambda place: (-findings[place].importance, place))[
+        :most
+    ]
     return tuple(findings[place] for place in sorted(best))

@@ -12,7 +12,9 @@ CONTEXT_MESSAGES = 2
 """How many messages before a chunk are read to understand it."""
 
 MOST_MESSAGES = 40
-"""The most messages of one chunk: more of them would give more findings than one transaction holds."""
+"""The most messages of one chunk: more of them would give more findings than one transaction
+holds.
+"""
 
 MOST_READ = 400
 
@@ -23,8 +25,9 @@ MARKUP_TOKENS = 30  # around a message in a prompt
 class Chunk:
     """The messages `first` through `last` of a session, from which one step extracts.
 
-    `messages` are those to be read, without recalled memories (`spoken`); `skipped` gives the reason for each other one
-    by its sequence number. The messages `before` the chunk are read only to understand it.
+    `messages` are those to be read, without recalled memories (`spoken`); `skipped` gives the
+    reason for each other one by its sequence number. The messages `before` the chunk are read only
+    to understand it.
     """
 
     first: int
@@ -56,9 +59,15 @@ def skip_reason(message: Message) -> str | None:
 
 
 def chunk_of(
-    messages: Iterable[Message], *, first: int, last: int, room: int | None, before: Sequence[Message] = ()
+    messages: Iterable[Message],
+    *,
+    first: int,
+    last: int,
+    room: int | None,
+    before: Sequence[Message] = (),
 ) -> Chunk:
-    """The first messages of a range that a step can read within `room` tokens (None: all); at least one to be read.
+    """The first messages of a range that a step can read within `room` tokens (None: all); at least
+    one to be read.
 
     It reaches through `last` if no more messages come: the rest of the range is empty.
     """
@@ -68,7 +77,11 @@ def chunk_of(
     for message in messages:
         reason = skip_reason(message)
         weight += message.tokens + MARKUP_TOKENS if reason is None else 0
-        is_full = reason is None and bool(read) and (len(read) == MOST_MESSAGES or weight > (room or weight))
+        is_full = (
+            reason is None
+            and bool(read)
+            and (len(read) == MOST_MESSAGES or weight > (room or weight))
+        )
         if room is not None and (is_full or len(read) + len(skipped) == MOST_READ):
             return Chunk(first, end, tuple(read), skipped, tuple(before))
         if reason is None:

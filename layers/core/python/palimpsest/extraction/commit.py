@@ -1,4 +1,6 @@
-"""What all steps of extraction do: find out whether it is their turn, and write a chunk and the next step at once."""
+"""What all steps of extraction do: find out whether it is their turn, and write a chunk and the
+next step at once.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,25 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head, Settings
 from palimpsest.errors import CommitLost
 from palimpsest.extraction.chunk import CONTEXT_MESSAGES, Chunk, chunk_of, context_of
-from palimpsest.extraction.jobs import GONE, Range, Turn, cancelled, ended, next_start, parked_within, turn_of
+from palimpsest.extraction.jobs import (
+    GONE,
+    Range,
+    Turn,
+    cancelled,
+    ended,
+    next_start,
+    parked_within,
+    turn_of,
+)
 from palimpsest.jobs.attempts import next_step
 from palimpsest.jobs.job import ERASED, Job
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
 from palimpsest.scope import Scope, SessionScope, UserScope
 
-LOOK_BACK = 10 * CONTEXT_MESSAGES  # sequence numbers: what stands between is tools' and the system's
+LOOK_BACK = (
+    10 * CONTEXT_MESSAGES
+)  # sequence numbers: what stands between is tools' and the system's
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +60,9 @@ class Steps:
         epoch = self.memories.user(scope).epoch
         progress = self.memories.progress(scope, job.session)
         opened = self.sessions.open(session_of(job), settings=True)
-        if opened.head is not None:  # nobody extracts messages from before the session was deleted and begun again
+        if (
+            opened.head is not None
+        ):  # nobody extracts messages from before the session was deleted and begun again
             progress = replace(progress, through=max(progress.through, opened.head.base))
         turn = turn_of(
             job,
@@ -60,12 +75,16 @@ class Steps:
         return Looked(turn, opened.head, opened.settings, progress)
 
     def chunk(self, job: Job, at: Looked, *, room: int) -> Chunk:
-        """Read the messages of the step, at most `room` tokens; a parked range is read as a whole."""
+        """Read the messages of the step, at most `room` tokens; a parked range is read as a
+        whole.
+        """
         scope, turn, head = session_of(job), at.turn, at.head
         assert head is not None  # noqa: S101 - it is nobody's turn in a session that is gone
         found = self.sessions.messages(scope, first=turn.first, last=turn.last, page=50)
         least = max(head.base + 1, turn.first - LOOK_BACK)
-        earlier = self.sessions.messages(scope, first=least, last=turn.first - 1, newest_first=True, page=5)
+        earlier = self.sessions.messages(
+            scope, first=least, last=turn.first - 1, newest_first=True, page=5
+        )
         return chunk_of(
             self._passed(message for message in found if not head.is_withdrawn(message.seq)),
             first=turn.first,
@@ -80,12 +99,17 @@ class Steps:
             yield self.contents.passed(message) if message.is_outside and self.contents else message
 
     def forget_passed(self, job: Job) -> None:
-        """Remove the texts that a caller handed over to be extracted, for all messages of the job."""
+        """Remove the texts that a caller handed over to be extracted, for all messages of the
+        job.
+        """
         at = self.look(job)
         if self.contents is None or at.head is None or at.head.outside < job.first:
             return
         first, through = job.first, min(job.last, at.progress.through)
-        for parked, last in (*parked_within(at.progress.parked, first, through), (through + 1, through)):
+        for parked, last in (
+            *parked_within(at.progress.parked, first, through),
+            (through + 1, through),
+        ):
             if first < parked:
                 self.contents.forget_passed(session_of(job), first=first, last=parked - 1)
             first = last + 1
@@ -111,14 +135,18 @@ class Steps:
             self.finish(ended(job, parked=parked, error=None, now=now))
 
     def cancel(self, job: Job, why: str) -> None:
-        """Cancel the job and the first job of its chain. `why` is the code that both show as their error."""
+        """Cancel the job and the first job of its chain. `why` is the code that both show as their
+        error.
+        """
         root = self.root(job)
         for each in {job.id: job, root.id: root}.values():
             if not each.has_ended:
                 self.finish(cancelled(each, why))
 
     def root(self, job: Job) -> Job:
-        """Return the first job of the chain; the job itself if the first one does not exist any more."""
+        """Return the first job of the chain; the job itself if the first one does not exist any
+        more.
+        """
         if job.parent is None:
             return job
         return self.jobs.get(Scope(job.tenant), job.parent) or job
@@ -133,10 +161,11 @@ class Steps:
         error: str | None = None,
         gives_up: bool = False,
     ) -> MemoryCommit:
-        """Return the commit with the end of the step added: the ledger's line, the progress, and the next step or the
-        end of the whole job.
+        """Return the commit with the end of the step added: the ledger's line, the progress, and
+        the next step or the end of the whole job.
 
-        `line` is None if a parked range stays parked. With `gives_up` no step follows, even if messages are left.
+        `line` is None if a parked range stays parked. With `gives_up` no step follows, even if
+        messages are left.
         """
         now = seconds(self.clock.now())
         done = at.turn.last if line is None else line.last
@@ -151,15 +180,18 @@ class Steps:
             root = self.root(job)
             over = ended(root, parked=progress.parked, error=error, now=now)
             finished = _stepped(job, error) if root.has_ended else over
-        return replace(commit, epoch=job.epoch, line=line, progress=progress, job=step, finished=finished)
+        return replace(
+            commit, epoch=job.epoch, line=line, progress=progress, job=step, finished=finished
+        )
 
     def _woken(self, progress: Progress, job: Job) -> tuple[Job | None, tuple[str, ...]]:
-        """Return the first step of the waiting job whose turn it is now (None: there is none), and the ids of the jobs
-        that go on waiting.
+        """Return the first step of the waiting job whose turn it is now (None: there is none), and
+        the ids of the jobs that go on waiting.
         """
         found = [self.jobs.get(Scope(job.tenant), name) for name in progress.waiting]
         waiting = sorted(
-            (each for each in found if each is not None and not each.has_ended), key=lambda each: each.first
+            (each for each in found if each is not None and not each.has_ended),
+            key=lambda each: each.first,
         )
         if not waiting or waiting[0].first > progress.through + 1:
             return None, tuple(each.id for each in waiting)
@@ -178,10 +210,14 @@ class Steps:
 
     def passed(self, job: Job, at: Looked, line: ChunkLine) -> None:
         """Write only the chunk's line and the progress: the same job goes on after the chunk."""
-        self.memories.commit(user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line)))
+        self.memories.commit(
+            user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line))
+        )
 
     def finish(self, job: Job) -> None:
-        """Store the job as it has ended, unless another delivery of the same message has done so."""
+        """Store the job as it has ended, unless another delivery of the same message has done
+        so.
+        """
         with suppress(CommitLost):  # the other delivery of the same message was faster
             self.jobs.finish(job)
 
@@ -213,11 +249,15 @@ def _moved(at: Looked, line: ChunkLine | None) -> Progress:
         return at.progress
     kept = [each for each in at.progress.parked if each != (at.turn.first, at.turn.last)]
     parked: Sequence[Range] = [*kept, (line.first, line.last)] if line.parked else kept
-    return replace(at.progress, through=max(at.progress.through, line.last), parked=tuple(sorted(parked)))
+    return replace(
+        at.progress, through=max(at.progress.through, line.last), parked=tuple(sorted(parked))
+    )
 
 
 def _stepped(job: Job, error: str | None) -> Job:
-    """Return the job after its own step. The first job of a chain stays `running` until all its messages are done."""
+    """Return the job after its own step. The first job of a chain stays `running` until all its
+    messages are done.
+    """
     if job.parent is None:
         return replace(job, state="running", due_at=None)
     return replace(job, state="failed" if error else "done", due_at=None, error=error)

@@ -1,4 +1,6 @@
-"""Handles failed extractions: parks the messages of a step after its last try, and tries parked messages again."""
+"""Handles failed extractions: parks the messages of a step after its last try, and tries parked
+messages again.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,17 @@ from palimpsest.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class GiveUpExtraction:
-    """Parks the messages of a step that failed at its last try, and lets the job go on with the messages after them."""
+    """Parks the messages of a step that failed at its last try, and lets the job go on with the
+    messages after them.
+    """
 
     steps: Steps
     extractor: Extractor
 
     def __call__(self, notice: JobNotice, *, error: str) -> None:
-        """Park the step's chunk; if a model or a store is down, park all chunks that are left of the job."""
+        """Park the step's chunk; if a model or a store is down, park all chunks that are left of
+        the job.
+        """
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is not None and not job.has_ended:
             self.park(job, error=error, first=job.first)
@@ -39,8 +45,8 @@ class GiveUpExtraction:
             start = until_committed(partial(self._park, job, start, error), clock=self.steps.clock)
 
     def _park(self, job: Job, first: int, error: str) -> int | None:
-        """Park the chunk that begins with message `first`. Return the first message of the next chunk if that one must
-        be parked too, else None.
+        """Park the chunk that begins with message `first`. Return the first message of the next
+        chunk if that one must be parked too, else None.
         """
         place = replace(job, first=first)
         at = self.steps.look(place)
@@ -58,7 +64,9 @@ class GiveUpExtraction:
         self._end(job, at, line, error)
         return None
 
-    def _end(self, job: Job, at: Looked, line: ChunkLine | None, error: str, *, gives_up: bool = False) -> None:
+    def _end(
+        self, job: Job, at: Looked, line: ChunkLine | None, error: str, *, gives_up: bool = False
+    ) -> None:
         nothing = MemoryCommit(epoch=job.epoch)
         commit = self.steps.advanced(nothing, job, at, line=line, error=error, gives_up=gives_up)
         self.steps.commit(job, commit, error=error)
@@ -79,12 +87,16 @@ class GiveUpExtraction:
 
 @dataclass(frozen=True, slots=True)
 class RetryExtraction:
-    """Starts a new job for the parked messages of a job. A redrive, a caller or the sweep asks for it."""
+    """Starts a new job for the parked messages of a job. A redrive, a caller or the sweep asks for
+    it.
+    """
 
     steps: Steps
 
     def __call__(self, job: Job) -> str | None:
-        """Return the id of the new job; None if the first job has not ended, or no message of it is parked."""
+        """Return the id of the new job; None if the first job has not ended, or no message of it is
+        parked.
+        """
         return until_committed(lambda: self._retry(job), clock=self.steps.clock)
 
     def _retry(self, job: Job) -> str | None:
@@ -92,7 +104,9 @@ class RetryExtraction:
         if not root.has_ended:
             return None
         scope = user_of(root)
-        parked = parked_within(self.steps.memories.progress(scope, root.session).parked, root.first, root.last)
+        parked = parked_within(
+            self.steps.memories.progress(scope, root.session).parked, root.first, root.last
+        )
         if not parked or self.steps.memories.user(scope).epoch != root.epoch:
             self.steps.jobs.settle(root, due_at=None)
             return None
@@ -108,8 +122,8 @@ class RetryExtraction:
 
 @dataclass(frozen=True, slots=True)
 class RestartExtraction:
-    """Restarts an extraction for the sweep: a failed one tries its parked messages again, a stuck one begins again at
-    the first message that it has not extracted.
+    """Restarts an extraction for the sweep: a failed one tries its parked messages again, a stuck
+    one begins again at the first message that it has not extracted.
     """
 
     steps: Steps
@@ -117,7 +131,9 @@ class RestartExtraction:
     give_up: GiveUpExtraction
 
     def __call__(self, job: Job) -> None:
-        """Restart the job, or end it. Raises `CommitLost` if another writer changed it at the same time."""
+        """Restart the job, or end it. Raises `CommitLost` if another writer changed it at the same
+        time.
+        """
         if job.has_ended:
             self.retry(job)
             self.steps.jobs.settle(job, due_at=None)
@@ -135,7 +151,9 @@ class RestartExtraction:
         now = seconds(self.steps.clock.now())
         root = self.steps.root(job)
         progress = at.progress
-        start = next_start(job, done=job.first - 1, through=progress.through, parked=progress.parked)
+        start = next_start(
+            job, done=job.first - 1, through=progress.through, parked=progress.parked
+        )
         if root.has_ended or start is None:
             over = ended(root, parked=progress.parked, error=None, now=now)
             self._over(job, root if root.has_ended else over)
@@ -145,9 +163,13 @@ class RestartExtraction:
             self.give_up.park(job, error=STUCK, first=start)
         else:
             new = another_attempt(root, first=start, now=now)
-            later = now + OVERDUE_SECONDS if parked_within(progress.parked, root.first, start) else None
+            later = (
+                now + OVERDUE_SECONDS if parked_within(progress.parked, root.first, start) else None
+            )
             failed = replace(root, state="failed", error=STUCK, due_at=later)
-            self.steps.commit(job, MemoryCommit(epoch=job.epoch, job=new, finished=failed), error=STUCK)
+            self.steps.commit(
+                job, MemoryCommit(epoch=job.epoch, job=new, finished=failed), error=STUCK
+            )
 
     def _goes_on(self, job: Job, start: int) -> bool:
         """Say whether a later step of the job exists and has not ended."""

@@ -12,9 +12,9 @@ from palimpsest.graph.things import Relation
 class Finding:
     """Something that messages say, as an extractor wrote it; it has not been checked.
 
-    `quote` is the text that it rests on, `seqs` are the sequence numbers of the messages that it cites. `claims` holds
-    any `user_id`, `tenant` or `session` that the extractor named without being asked. `relations` are what it says
-    of people and things, for the graph.
+    `quote` is the text that it rests on, `seqs` are the sequence numbers of the messages that it
+    cites. `claims` holds any `user_id`, `tenant` or `session` that the extractor named without
+    being asked. `relations` are what it says of people and things, for the graph.
     """
 
     type: str
@@ -32,7 +32,9 @@ class Finding:
 
 
 def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:
-    """The last message up to which there are at most `most` findings; at least the first message that has any."""
+    """The last message up to which there are at most `most` findings; at least the first message
+    that has any.
+    """
     ends = sorted(max(finding.seqs) for finding in findings)
     if len(ends) <= most:
         return last

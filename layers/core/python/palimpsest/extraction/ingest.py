@@ -1,4 +1,6 @@
-"""Take in a whole transcript: append the messages that are not stored yet, and extract all that were not extracted."""
+"""Take in a whole transcript: append the messages that are not stored yet, and extract all that
+were not extracted.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from itertools import islice
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.append import Append, Appended
-from palimpsest.conversations.drafts import Draft, first_batch, message_sizes, open_calls_after, with_joined_calls
+from palimpsest.conversations.drafts import (
+    Draft,
+    first_batch,
+    message_sizes,
+    open_calls_after,
+    with_joined_calls,
+)
 from palimpsest.conversations.history import MOVED_ON
 from palimpsest.conversations.lifecycle import check_owner
 from palimpsest.conversations.message import Message, digest
@@ -28,9 +36,9 @@ DIVERGED = "transcript_diverged"
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The session that holds the transcript, how many messages this call appended, and the job that extracts them
-    (None: nothing was ever to be extracted). `last` is the sequence number of the transcript's last message, None where
-    the history is not stored.
+    """The session that holds the transcript, how many messages this call appended, and the job that
+    extracts them (None: nothing was ever to be extracted). `last` is the sequence number of the
+    transcript's last message, None where the history is not stored.
     """
 
     session: str
@@ -42,8 +50,9 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class _Transcript:
-    """A transcript and the session it belongs in; `ids` are the digests that its messages have there. It follows the
-    stored message number `after`, whose id is `before`; 0 and "": it begins the session.
+    """A transcript and the session it belongs in; `ids` are the digests that its messages have
+    there. It follows the stored message number `after`, whose id is `before`; 0 and "": it begins
+    the session.
     """
 
     scope: SessionScope
@@ -61,8 +70,8 @@ class _Transcript:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """How many messages of the transcript are stored, and the session's newest sequence number then. `last` is that of
-    the transcript's last message, once it is stored.
+    """How many messages of the transcript are stored, and the session's newest sequence number
+    then. `last` is that of the transcript's last message, once it is stored.
     """
 
     messages: int
@@ -87,13 +96,15 @@ class Ingest:
         agent: str | None = None,
         after: int = 0,
     ) -> Ingested:
-        """Store 1 to 1000 messages as the session's history, once however often it is called, and have them extracted.
+        """Store 1 to 1000 messages as the session's history, once however often it is called, and
+        have them extracted.
 
-        If the stored history is a beginning of the transcript, the rest is appended; if the transcript is a beginning
-        of the history, nothing is. Without a `session_id` the transcript's beginning decides: it continues the session
-        that an earlier ingest made of the same beginning. With `after`, the transcript follows the stored message of
-        that number, which no call may wait behind: so a longer one is sent in parts.
-        Nothing is written unless every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
+        If the stored history is a beginning of the transcript, the rest is appended; if the
+        transcript is a beginning of the history, nothing is. Without a `session_id` the
+        transcript's beginning decides: it continues the session that an earlier ingest made of the
+        same beginning. With `after`, the transcript follows the stored message of that number,
+        which no call may wait behind: so a longer one is sent in parts. Nothing is written unless
+        every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
         drafts = with_joined_calls(drafts)
@@ -101,11 +112,15 @@ class Ingest:
         open_calls_after(drafts, b"")
         message_sizes(drafts, has_contents=self.append.contents is not None)
         if session_id is not None:
-            found = self.sessions.messages_at(scope.owner.session(session_id), [after]) if after else ()
+            found = (
+                self.sessions.messages_at(scope.owner.session(session_id), [after]) if after else ()
+            )
             if after and not found:
                 raise _diverged()
             before = found[0].id if found else ""
-            return self._ingested(_transcript(scope, drafts, session_id, agent, after=after, before=before))
+            return self._ingested(
+                _transcript(scope, drafts, session_id, agent, after=after, before=before)
+            )
         epoch = self.memories.user(scope).epoch
         for length in range(1, len(drafts)):
             session = _derived(scope, drafts[:length], epoch=epoch)
@@ -114,7 +129,9 @@ class Ingest:
             except Conflict as conflict:  # another transcript begins like this one
                 if conflict.code != DIVERGED:
                     raise
-        return self._ingested(_transcript(scope, drafts, _derived(scope, drafts, epoch=epoch), agent))
+        return self._ingested(
+            _transcript(scope, drafts, _derived(scope, drafts, epoch=epoch), agent)
+        )
 
     def _ingested(self, transcript: _Transcript) -> Ingested:
         appended, created, job_id = 0, False, None
@@ -135,7 +152,9 @@ class Ingest:
         )
 
     def _stored(self, transcript: _Transcript) -> _Stored:
-        """How much of the transcript the session holds. Raises `Conflict` if its history is another one."""
+        """How much of the transcript the session holds. Raises `Conflict` if its history is another
+        one.
+        """
         after, head = transcript.after, self.sessions.open(transcript.scope).head
         if head is None or head.is_gone(seconds(self.clock.now())):
             if after:
@@ -154,10 +173,16 @@ class Ingest:
         return _Stored(len(transcript.drafts), head.seq, last=last.seq)
 
     def _last(self, transcript: _Transcript, head: Head) -> Message | None:
-        """The message that stands in the history where the transcript's last one belongs; None if it is shorter."""
+        """The message that stands in the history where the transcript's last one belongs; None if
+        it is shorter.
+        """
         first, is_newest = max(head.base, transcript.after) + 1, head.last_id == transcript.ids[-1]
         found = self.sessions.messages(
-            transcript.scope, first=first, last=head.seq, newest_first=is_newest, page=1 if is_newest else None
+            transcript.scope,
+            first=first,
+            last=head.seq,
+            newest_first=is_newest,
+            page=1 if is_newest else None,
         )
         shown = (message for message in found if not head.is_withdrawn(message.seq))
         return next(islice(shown, 0 if is_newest else len(transcript.ids) - 1, None), None)
@@ -186,7 +211,9 @@ class Ingest:
 def check_length(drafts: Sequence[Draft]) -> None:
     if not 1 <= len(drafts) <= MAX_TRANSCRIPT:
         error = FieldError("messages", f"{len(drafts)} of 1 to {MAX_TRANSCRIPT}")
-        raise Unprocessable("A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,))
+        raise Unprocessable(
+            "A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,)
+        )
 
 
 def _diverged() -> Conflict:
@@ -194,7 +221,13 @@ def _diverged() -> Conflict:
 
 
 def _transcript(
-    scope: UserScope, drafts: Sequence[Draft], session: str, agent: str | None, *, after: int = 0, before: str = ""
+    scope: UserScope,
+    drafts: Sequence[Draft],
+    session: str,
+    agent: str | None,
+    *,
+    after: int = 0,
+    before: str = "",
 ) -> _Transcript:
     ids = tuple(_digests(drafts, session=session, before=before))
     return _Transcript(scope.owner.session(session), scope, agent, drafts, ids, after, before)

@@ -1,7 +1,8 @@
 """Extraction as jobs: which of a session's ranges is next, what follows a step, and how a job ends.
 
-A session is extracted in order. A job covers a range; its own step takes the range's first chunk, and puts a job for
-what is left, whose parent is the first one. So every job names the message that its one step begins with.
+A session is extracted in order. A job covers a range; its own step takes the range's first chunk,
+and puts a job for what is left, whose parent is the first one. So every job names the message that
+its one step begins with.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ Range = tuple[int, int]
 
 GONE, PARKED = "session_gone", "parked"
 MOST_ATTEMPTS = 290
-"""How often parked messages are tried again without being asked: for a day, as a model may be down for hours."""
+"""How often parked messages are tried again without being asked: for a day, as a model may be down
+for hours.
+"""
 MOST_LOST = 7
 """How often a job that nobody has done in time is begun again before its messages are parked."""
 
@@ -28,8 +31,8 @@ Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Whether it is a job's turn. If so (`now`), its step reads the messages `first` through `last`; `is_parked` says
-    that they were parked before, and must be extracted as one chunk again.
+    """Whether it is a job's turn. If so (`now`), its step reads the messages `first` through
+    `last`; `is_parked` says that they were parked before, and must be extracted as one chunk again.
     """
 
     standing: Standing
@@ -38,8 +41,12 @@ class Turn:
     is_parked: bool = False
 
 
-def turn_of(job: Job, *, head: Head | None, epoch: int, through: int, parked: Sequence[Range], now: int) -> Turn:
-    """Whether it is the job's turn. `epoch` is the user's, `through` and `parked` are the session's progress."""
+def turn_of(
+    job: Job, *, head: Head | None, epoch: int, through: int, parked: Sequence[Range], now: int
+) -> Turn:
+    """Whether it is the job's turn. `epoch` is the user's, `through` and `parked` are the session's
+    progress.
+    """
     if epoch != job.epoch:
         return Turn("erased")
     if head is None or head.is_gone(now) or job.last <= head.base:
@@ -56,7 +63,9 @@ def turn_of(job: Job, *, head: Head | None, epoch: int, through: int, parked: Se
 
 
 def next_start(job: Job, *, done: int, through: int, parked: Sequence[Range]) -> int | None:
-    """The message that the step after this one begins with, which went through `done`; None if the range is covered."""
+    """The message that the step after this one begins with, which went through `done`; None if the
+    range is covered.
+    """
     if job.attempt:
         waiting = [first for first, last in parked if first > done and last <= job.last]
         if waiting:
@@ -69,7 +78,9 @@ def parked_within(parked: Sequence[Range], first: int, last: int) -> tuple[Range
 
 
 def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) -> Job:
-    """The first job of a chain whose range is covered: failed if a part is parked, which is tried again later."""
+    """The first job of a chain whose range is covered: failed if a part is parked, which is tried
+    again later.
+    """
     if not parked_within(parked, root.first, root.last):
         return replace(root, state="done", due_at=None, error=None)
     due_at = now + retry_delay(root.attempt) if root.attempt + 1 < MOST_ATTEMPTS else None

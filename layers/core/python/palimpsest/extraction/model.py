@@ -1,4 +1,6 @@
-"""Extraction by a model: one call and at most one repair. Of an answer that was cut off, the complete part is used."""
+"""Extraction by a model: one call and at most one repair. Of an answer that was cut off, the
+complete part is used.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ SCHEMA = Schema.of(_Memories, name="memories")
 
 @dataclass(frozen=True, slots=True)
 class ModelExtractor:
-    """Implements `Extractor` over a chat model. The messages are sent as escaped data in the user's role."""
+    """Implements `Extractor` over a chat model. The messages are sent as escaped data in the user's
+    role.
+    """
 
     chat: JsonModel
     tokens: TokenCounter
@@ -89,7 +93,9 @@ class ModelExtractor:
         answer, completion, usage = self._answered(instructions, text)
         is_through = whole or answer.is_whole
         try:
-            through, findings = (chunk.last, answer.findings) if is_through else _covered(answer, chunk)
+            through, findings = (
+                (chunk.last, answer.findings) if is_through else _covered(answer, chunk)
+            )
         except ModelOutputInvalid as failure:
             failure.spent = priced(completion.model, **asdict(usage))
             raise
@@ -105,7 +111,9 @@ class ModelExtractor:
         )
 
     def _answered(self, instructions: str, text: str) -> tuple[ExtractionAnswer, Completion, Usage]:
-        """The answer as read, the call that gave it, and the usage of all calls. An unusable one is asked for again."""
+        """The answer as read, the call that gave it, and the usage of all calls. An unusable one is
+        asked for again.
+        """
         used = Usage()
         for asked in (instructions, f"{instructions}\n\n{prompts.load('extraction_repair')}"):
             completion = None
@@ -114,13 +122,17 @@ class ModelExtractor:
                 return read_answer(completion.text), completion, used + completion.usage
             except ModelFailed as failure:
                 used += completion.usage if completion else self._sent(failure, asked, text)
-                failure.spent = priced(completion.model if completion else failure.model, **asdict(used))
+                failure.spent = priced(
+                    completion.model if completion else failure.model, **asdict(used)
+                )
                 if asked != instructions or not isinstance(failure, ModelOutputInvalid):
                     raise
         raise AssertionError  # the second call returns or raises
 
     def _sent(self, failure: ModelFailed, asked: str, text: str) -> Usage:
-        """What a failed call used: the tokens that were sent. What it would have answered is not known."""
+        """What a failed call used: the tokens that were sent. What it would have answered is not
+        known.
+        """
         return Usage(1, self._count(asked) + self._count(text)) if failure.was_called else Usage()
 
     def _asked(self, instructions: str, text: str) -> Completion:
@@ -133,7 +145,9 @@ class ModelExtractor:
             return text
         before = abridged(chunk.before, room=room // 5, count=self._count)
         left = room - self._count(_data(before, ()))
-        return _data(before, abridged(chunk.messages, room=int(left * READ_SHARE), count=self._count))
+        return _data(
+            before, abridged(chunk.messages, room=int(left * READ_SHARE), count=self._count)
+        )
 
     @property
     def _output(self) -> int:
@@ -155,8 +169,8 @@ class ModelExtractor:
 def _covered(answer: ExtractionAnswer, chunk: Chunk) -> tuple[int, Sequence[Finding]]:
     """The last message that an answer that was cut off covers, and the findings up to that message.
 
-    A model goes through the messages in order. So of the last message that it cites some findings may be missing, and
-    of those behind it all. Raises `ModelOutputInvalid` if it cites none.
+    A model goes through the messages in order. So of the last message that it cites some findings
+    may be missing, and of those behind it all. Raises `ModelOutputInvalid` if it cites none.
     """
     given = {message.seq for message in chunk.messages}
     ends = sorted({max(finding.seqs) for finding in answer.findings} & given)
@@ -193,8 +207,8 @@ def _element(message: Message) -> str:
 
 
 class Extractors:
-    """Implements `Extractor` by a model if there is a key, else without one. If the model fails, so does the
-    extraction.
+    """Implements `Extractor` by a model if there is a key, else without one. If the model fails, so
+    does the extraction.
     """
 
     def __init__(self, *, key: Secret, model: Extractor, offline: Extractor) -> None:

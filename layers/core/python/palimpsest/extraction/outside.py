@@ -1,4 +1,6 @@
-"""Take in messages of a history that its owner keeps: extract from the new ones, and store digests in their place."""
+"""Take in messages of a history that its owner keeps: extract from the new ones, and store digests
+in their place.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,25 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
 
 MOST_KNOWN = 5_000
-"""How many messages of a session are remembered by their digests, the newest: an older one counts as new again."""
+"""How many messages of a session are remembered by their digests, the newest: an older one counts
+as new again.
+"""
 FIRST_PAGE = 50
 SaidOutside = str | Mapping[str, Any]
 """A chat message as `openai` has it, with an `id` if it has one, or the user's text."""
 
 
 Load = Callable[[str], Sequence[SaidOutside]]
-"""A history as a function: every message of a session, oldest first; none for an unknown session."""
+"""A history as a function: every message of a session, oldest first; none for an unknown
+session.
+"""
 
 
 @runtime_checkable
 class ChatHistoryProvider(Protocol):
-    """A history that its owner keeps, by session. `RecentHistory` and `CountedHistory` save reading."""
+    """A history that its owner keeps, by session. `RecentHistory` and `CountedHistory` save
+    reading.
+    """
 
     def load(self, session_id: str) -> Sequence[SaidOutside]:
         """Every message of the session, oldest first; none for an unknown session."""
@@ -49,17 +57,23 @@ class RecentHistory(ChatHistoryProvider, Protocol):
 @runtime_checkable
 class CountedHistory(ChatHistoryProvider, Protocol):
     def count(self, session_id: str) -> int:
-        """How many messages the session has. With it `load_recent` also serves messages that have no ids."""
+        """How many messages the session has. With it `load_recent` also serves messages that have
+        no ids.
+        """
 
 
 def outside_id(draft: Draft | Message, *, session: str) -> str:
-    """The id of a message whose history is its caller's: a digest of the caller's id for it and of what it says."""
+    """The id of a message whose history is its caller's: a digest of the caller's id for it and of
+    what it says.
+    """
     return digest(draft.chat, session=session, before=f"outside {draft.client_id or ''}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """How many messages one commit took in, whether it began the session, and whether more are left."""
+    """How many messages one commit took in, whether it began the session, and whether more are
+    left.
+    """
 
     messages: int = 0
     created: bool = False
@@ -75,14 +89,20 @@ class IngestOutside:
     request: RequestExtraction
 
     def __call__(
-        self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str, agent: str | None = None
+        self,
+        scope: UserScope,
+        drafts: Sequence[Draft],
+        *,
+        session_id: str,
+        agent: str | None = None,
     ) -> Ingested:
-        """Have memories extracted from those of 1 to 1000 messages that the session has not met, in their order; each
-        has an id of the caller's. What was met before is known by a digest of id and content. The text of a message
-        waits for its extraction outside the tables, and is removed after it.
+        """Have memories extracted from those of 1 to 1000 messages that the session has not met, in
+        their order; each has an id of the caller's. What was met before is known by a digest of id
+        and content. The text of a message waits for its extraction outside the tables, and is
+        removed after it.
 
-        Nothing is written unless every message is valid. Raises `Conflict` (`owner_mismatch`), `TooLarge`,
-        `Unprocessable` and `Unavailable`.
+        Nothing is written unless every message is valid. Raises `Conflict` (`owner_mismatch`),
+        `TooLarge`, `Unprocessable` and `Unavailable`.
         """
         check_length(drafts)
         _check_ids(drafts)
@@ -90,23 +110,35 @@ class IngestOutside:
         session = scope.owner.session(session_id)
         appended, created = 0, False
         while True:
-            done = until_committed(lambda: self._attempt(session, scope, agent, drafts), clock=self.append.clock)
+            done = until_committed(
+                lambda: self._attempt(session, scope, agent, drafts), clock=self.append.clock
+            )
             appended, created = appended + done.messages, created or done.created
             if not done.has_more:
                 break
         return Ingested(session_id, created, appended, self.request(session).job_id)
 
-    def unmet(self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str) -> Sequence[Draft]:
+    def unmet(
+        self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str
+    ) -> Sequence[Draft]:
         """Those of the messages that the session has not met. Raises `Unavailable`."""
         session = scope.owner.session(session_id)
         opened = self.append.sessions.open(session, user=scope.user)
         head = opened.head
-        if head is None or head.is_gone(seconds(self.append.clock.now())) or head.user != scope.user:
+        if (
+            head is None
+            or head.is_gone(seconds(self.append.clock.now()))
+            or head.user != scope.user
+        ):
             return drafts
         return self._new(session, head, drafts)
 
-    def _attempt(self, scope: SessionScope, owner: UserScope, agent: str | None, drafts: Sequence[Draft]) -> _Taken:
-        """Take in the next batch of new messages. Raises `CommitLost` if another writer was faster."""
+    def _attempt(
+        self, scope: SessionScope, owner: UserScope, agent: str | None, drafts: Sequence[Draft]
+    ) -> _Taken:
+        """Take in the next batch of new messages. Raises `CommitLost` if another writer was
+        faster.
+        """
         now = self.append.clock.now()
         opened = self.append.sessions.open(scope, user=owner.user)
         begins: Beginning | None = None
@@ -121,7 +153,9 @@ class IngestOutside:
             return _Taken()
         batch = first_batch(new)
         held, uploaded = self.contents.hand_over(scope, self._numbered(scope, head, batch, now))
-        after = with_messages(touched(head, now=now), held, open_calls=head.open_calls, system_tokens=None)
+        after = with_messages(
+            touched(head, now=now), held, open_calls=head.open_calls, system_tokens=None
+        )
         commit = Commit(
             before=opened.head,
             after=replace(after, outside=after.seq),
@@ -134,8 +168,13 @@ class IngestOutside:
         self.append.sessions.commit(scope, commit)
         return _Taken(len(batch), created=begins is not None, has_more=len(new) > len(batch))
 
-    def _numbered(self, scope: SessionScope, head: Head, drafts: Sequence[Draft], now: datetime) -> Sequence[Message]:
-        weights = [weigh(draft.chat, lambda text: self.append.tokens.count(text, head.encoding)) for draft in drafts]
+    def _numbered(
+        self, scope: SessionScope, head: Head, drafts: Sequence[Draft], now: datetime
+    ) -> Sequence[Message]:
+        weights = [
+            weigh(draft.chat, lambda text: self.append.tokens.count(text, head.encoding))
+            for draft in drafts
+        ]
         messages = numbered(
             drafts,
             weights,
@@ -146,7 +185,9 @@ class IngestOutside:
             encoding=head.encoding,
             now=stamp(now),
         )
-        return [replace(message, id=outside_id(message, session=scope.session)) for message in messages]
+        return [
+            replace(message, id=outside_id(message, session=scope.session)) for message in messages
+        ]
 
     def _new(self, scope: SessionScope, head: Head, drafts: Sequence[Draft]) -> Sequence[Draft]:
         """The messages that the session has not met, each once."""
@@ -154,7 +195,12 @@ class IngestOutside:
         first = max(head.base, head.seq - MOST_KNOWN) + 1
         for message in self.append.sessions.messages(scope, first=first, last=head.seq):
             if not head.is_withdrawn(message.seq):
-                given.pop(message.id if message.is_outside else outside_id(message, session=scope.session), None)
+                given.pop(
+                    message.id
+                    if message.is_outside
+                    else outside_id(message, session=scope.session),
+                    None,
+                )
         return tuple(given.values())
 
 
@@ -166,10 +212,13 @@ def _check_ids(drafts: Sequence[Draft]) -> None:
 
 
 def newest(
-    history: ChatHistoryProvider | Load, session: str, *, has_met: Callable[[Mapping[str, Any]], bool]
+    history: ChatHistoryProvider | Load,
+    session: str,
+    *,
+    has_met: Callable[[Mapping[str, Any]], bool],
 ) -> Sequence[Mapping[str, Any]]:
-    """The messages of the session, oldest first, each with an id: its own, or else its place, counted from 1. Of a
-    `RecentHistory` only those from one on that `has_met` knows.
+    """The messages of the session, oldest first, each with an id: its own, or else its place,
+    counted from 1. Of a `RecentHistory` only those from one on that `has_met` knows.
     """
     limit = FIRST_PAGE
     while isinstance(history, RecentHistory):
@@ -193,5 +242,9 @@ def _has_id(said: SaidOutside) -> bool:
 
 def _identified(messages: Sequence[SaidOutside], *, before: int) -> list[Mapping[str, Any]]:
     """The messages with ids; `before` is how many stand before them."""
-    whole = [{"role": "user", "content": said} if isinstance(said, str) else said for said in messages]
-    return [{**said, "id": said.get("id") or str(place)} for place, said in enumerate(whole, before + 1)]
+    whole = [
+        {"role": "user", "content": said} if isinstance(said, str) else said for said in messages
+    ]
+    return [
+        {**said, "id": said.get("id") or str(place)} for place, said in enumerate(whole, before + 1)
+    ]

@@ -14,11 +14,12 @@ from palimpsest.models.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found in a chunk's messages up to message `through`; later ones have not been extracted.
+    """What an extractor found in a chunk's messages up to message `through`; later ones have not
+    been extracted.
 
-    `skipped` gives the reason for each message in which it found nothing to remember, by sequence number, where it can
-    say so; `dropped` counts, by reason, the findings in an answer that could not be read. `prompt_hash` names the
-    prompt.
+    `skipped` gives the reason for each message in which it found nothing to remember, by sequence
+    number, where it can say so; `dropped` counts, by reason, the findings in an answer that could
+    not be read. `prompt_hash` names the prompt.
     """
 
     findings: tuple[Finding, ...]
@@ -36,10 +37,11 @@ class Extractor(Protocol):
         """How many tokens of messages one step can read."""
 
     def extract(self, chunk: Chunk, *, prompt: str | None, whole: bool = False) -> Extraction:
-        """Find what the chunk's messages say, without checking it; the messages before it only help to understand.
+        """Find what the chunk's messages say, without checking it; the messages before it only help
+        to understand.
 
-        It reads at least the first message; with `whole` all of them, even if findings are lost. A message too large
-        for the step is cut in the middle. `prompt` adds to the task and changes no rule. It makes one call, and one
-        more to repair an answer. It raises the errors of `ChatModel`; an answer of no use is a `ModelOutputInvalid`,
-        never an empty extraction.
+        It reads at least the first message; with `whole` all of them, even if findings are lost. A
+        message too large for the step is cut in the middle. `prompt` adds to the task and changes
+        no rule. It makes one call, and one more to repair an answer. It raises the errors of
+        `ChatModel`; an answer of no use is a `ModelOutputInvalid`, never an empty extraction.
         """

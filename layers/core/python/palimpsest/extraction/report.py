@@ -1,4 +1,6 @@
-"""Reports an extraction: what became of its messages, which memories they gave, and what it cost, as of any job."""
+"""Reports an extraction: what became of its messages, which memories they gave, and what it cost,
+as of any job.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """How many messages were processed, and what became of them: received = extracted + skipped + parked.
+    """How many messages were processed, and what became of them: received = extracted + skipped +
+    parked.
 
-    `reasons` counts the skipped messages by reason, `dropped` the findings that failed their check, by reason.
+    `reasons` counts the skipped messages by reason, `dropped` the findings that failed their check,
+    by reason.
     """
 
     received: int
@@ -31,7 +35,9 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What model calls used and cost (US dollars, at the prices of the day); None if a model's price is not known."""
+    """What model calls used and cost (US dollars, at the prices of the day); None if a model's
+    price is not known.
+    """
 
     model_calls: int
     tokens_in: int
@@ -41,7 +47,9 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The state of a job, its ledger, the ids of the memories that its messages gave or repeated, and its cost."""
+    """The state of a job, its ledger, the ids of the memories that its messages gave or repeated,
+    and its cost.
+    """
 
     state: JobState
     ledger: Ledger
@@ -54,7 +62,9 @@ class ReportExtraction:
     memories: Memories
 
     def __call__(self, job: Job) -> Report:
-        """The report of an extract job, summed up from the lines of its range. Raises `Unavailable`."""
+        """The report of an extract job, summed up from the lines of its range. Raises
+        `Unavailable`.
+        """
         scope = user_of(job)
         lines = self.memories.lines(scope, job.session, first=job.first, last=job.last)
         progress = self.memories.progress(scope, job.session)
@@ -66,7 +76,9 @@ class ReportExtraction:
         )
 
     def through(self, scope: UserScope, session: str) -> int:
-        """The number of the last message of a session that was extracted; 0 if none was. Raises `Unavailable`."""
+        """The number of the last message of a session that was extracted; 0 if none was. Raises
+        `Unavailable`.
+        """
         return self.memories.progress(scope, session).through
 
     def shown(self, job: Job) -> Job:
@@ -78,7 +90,9 @@ class ReportExtraction:
 
 def _state(job: Job, progress: Progress) -> JobState:
     """The state to show: a failed job is done once another job has extracted what it had parked."""
-    is_covered = progress.through >= job.last and not parked_within(progress.parked, job.first, job.last)
+    is_covered = progress.through >= job.last and not parked_within(
+        progress.parked, job.first, job.last
+    )
     return "done" if job.state == "failed" and is_covered else job.state
 
 

@@ -1,4 +1,6 @@
-"""Give a session's messages to the job that extracts them: when a caller asks, or after the job before has ended."""
+"""Give a session's messages to the job that extracts them: when a caller asks, or after the job
+before has ended.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MAX_BUFFER_TURNS = 5
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """The job that extracts the newest messages (None: there never were any to extract); `armed`: this call made it."""
+    """The job that extracts the newest messages (None: there never were any to extract); `armed`:
+    this call made it.
+    """
 
     job_id: str | None
     armed: bool
@@ -33,8 +37,8 @@ class RequestExtraction:
     def __call__(
         self, scope: SessionScope, *, if_needed: bool = False, max_buffer_turns: int | None = None
     ) -> Requested:
-        """Arm a job over the messages after the last armed one, if there are any. With `if_needed` only if at least
-        `max_buffer_turns` whole turns wait (default: the session's own number).
+        """Arm a job over the messages after the last armed one, if there are any. With `if_needed`
+        only if at least `max_buffer_turns` whole turns wait (default: the session's own number).
 
         Raises `NotFound`, `Unavailable`.
         """
@@ -60,5 +64,7 @@ class RequestExtraction:
         after, jobs = self.schedule.armed(head, scope, now=seconds(self.clock.now()), always=always)
         if not jobs:
             return Requested(head.extract_job, armed=False)
-        self.sessions.commit(scope, Commit(before=head, after=replace(after, version=head.version + 1), jobs=jobs))
+        self.sessions.commit(
+            scope, Commit(before=head, after=replace(after, version=head.version + 1), jobs=jobs)
+        )
         return Requested(jobs[0].id, armed=True)

@@ -1,4 +1,6 @@
-"""One step of the extract worker: read the next chunk, call the model once, check its findings, commit once."""
+"""One step of the extract worker: read the next chunk, call the model once, check its findings,
+commit once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from palimpsest.conversations.configuration import own_retention
 from palimpsest.errors import Conflict
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
 from palimpsest.extraction.chunk import Chunk
-from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, extraction_seconds, session_of, user_of
+from palimpsest.extraction.commit import (
+    Looked,
+    Steps,
+    extraction_prompt,
+    extraction_seconds,
+    session_of,
+    user_of,
+)
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.finding import Finding, fitting
 from palimpsest.extraction.jobs import Turn
@@ -34,14 +43,17 @@ from palimpsest.scope import Scope, UserScope, paid_by
 
 MOST_RELATIONS = 5  # of one chunk
 MOST_FINDINGS = 25
-"""The most findings of one chunk. If they are still too many for the transaction, the chunk ends earlier."""
+"""The most findings of one chunk. If they are still too many for the transaction, the chunk ends
+earlier.
+"""
 ITEMS_EACH = 4  # at most: record, place in its topic, pointer, and the record that it displaces
 ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 
 
 @dataclass(frozen=True, slots=True)
 class _StepFindings:
-    """What a step found: in which messages, by which extraction, the checked findings, and counts of dropped ones.
+    """What a step found: in which messages, by which extraction, the checked findings, and counts
+    of dropped ones.
     `redactions` counts those of the session when the messages were read.
     """
 
@@ -64,10 +76,11 @@ class ExtractChunk:
     limit: GraphLimit
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the step of the job that the notice names. It is safe to repeat: a job that has ended, whose step is done,
-        or whose turn has not come costs no model call.
+        """Do the step of the job that the notice names. It is safe to repeat: a job that has ended,
+        whose step is done, or whose turn has not come costs no model call.
 
-        Raises `ModelFailed` and `LimitReached`, before anything is asked (to be tried again later), and `Unavailable`.
+        Raises `ModelFailed` and `LimitReached`, before anything is asked (to be tried again later),
+        and `Unavailable`.
         """
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None:
@@ -78,7 +91,9 @@ class ExtractChunk:
         if job.state != "done" and not self._step(job):
             self(notice)  # its turn came in the meantime
             return
-        if job.state == "done":  # delivered again: the first delivery may have ended right after its commit
+        if (
+            job.state == "done"
+        ):  # delivered again: the first delivery may have ended right after its commit
             self.steps.forget_passed(job)
         self.request.due(session_of(job))
 
@@ -113,8 +128,8 @@ class ExtractChunk:
         return _checked_findings(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
 
     def _commit(self, job: Job, found: _StepFindings) -> bool:
-        """Commit if it is still this job's turn; if another delivery was faster, discard the work. False if a message
-        was redacted since the messages were read: the step must be done again.
+        """Commit if it is still this job's turn; if another delivery was faster, discard the work.
+        False if a message was redacted since the messages were read: the step must be done again.
         """
         at = self.steps.look(job)
         if at.turn != found.turn or _redactions(at) != found.redactions:
@@ -132,10 +147,13 @@ class ExtractChunk:
     def _prepared(
         self, job: Job, at: Looked, found: _StepFindings, *, relations: int = MOST_RELATIONS
     ) -> tuple[Prepared, _StepFindings]:
-        """The changes that remember the findings, and these findings: fewer if all are too many for one transaction.
+        """The changes that remember the findings, and these findings: fewer if all are too many for
+        one transaction.
         Before that, it does without some relations.
         """
-        statements, of_graph = self._with_graph(job, found, _statements(job, at, found), most=relations)
+        statements, of_graph = self._with_graph(
+            job, found, _statements(job, at, found), most=relations
+        )
         prepared, forgotten = self._prepared_without_removed(user_of(job), [*statements, *of_graph])
         try:
             prepared = replace(prepared, commit=self.limit.guarded(user_of(job), prepared.commit))
@@ -146,7 +164,9 @@ class ExtractChunk:
             return self._prepared(job, at, found, relations=relations // 2)
         if excess > 0:
             fewer = len(found.findings) + -excess // ITEMS_EACH
-            less = _checked_findings(found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer)
+            less = _checked_findings(
+                found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer
+            )
             return self._prepared(job, at, less)
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
         return prepared, replace(found, dropped=dropped)
@@ -154,11 +174,13 @@ class ExtractChunk:
     def _with_graph(
         self, job: Job, found: _StepFindings, statements: Sequence[Statement], *, most: int
     ) -> tuple[Sequence[Statement], Sequence[Statement]]:
-        """The statements, each with the relationships that are drawn from it; and what the findings say of people and
-        things, with the sources of their statements.
+        """The statements, each with the relationships that are drawn from it; and what the findings
+        say of people and things, with the sources of their statements.
         """
         numbered = enumerate(found.findings)
-        said = [(number, relation) for number, finding in numbered for relation in finding.relations][:most]
+        said = [
+            (number, relation) for number, finding in numbered for relation in finding.relations
+        ][:most]
         if not said:
             return statements, ()
         scope = user_of(job)
@@ -166,8 +188,12 @@ class ExtractChunk:
         drawn = drawn_from(pairs, self.graph(scope), user=scope.user)
         return _drawing(statements, drawn, [number for number, _ in said]), drawn.statements
 
-    def _prepared_without_removed(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
-        """The changes that remember the statements except those that the user removed, and how many were removed."""
+    def _prepared_without_removed(
+        self, scope: UserScope, statements: Sequence[Statement]
+    ) -> tuple[Prepared, int]:
+        """The changes that remember the statements except those that the user removed, and how many
+        were removed.
+        """
         if not statements:
             return Prepared((), MemoryCommit(epoch=0)), 0
         prepared = self.remember.prepared(scope, statements)
@@ -176,7 +202,8 @@ class ExtractChunk:
         left = [
             statement
             for statement, one in zip(statements, prepared.made, strict=True)
-            if one.record.id not in removed or not _is_from(statement.source, removed[one.record.id].sources)
+            if one.record.id not in removed
+            or not _is_from(statement.source, removed[one.record.id].sources)
         ]
         if len(left) == len(statements):
             return prepared, 0
@@ -228,8 +255,12 @@ def _statements(job: Job, at: Looked, found: _StepFindings) -> list[Statement]:
     ]
 
 
-def _drawing(statements: Sequence[Statement], drawn: Drawn, numbers: Sequence[int]) -> Sequence[Statement]:
-    """The statements with what was drawn from each. `numbers` says from which, for each of the topics."""
+def _drawing(
+    statements: Sequence[Statement], drawn: Drawn, numbers: Sequence[int]
+) -> Sequence[Statement]:
+    """The statements with what was drawn from each. `numbers` says from which, for each of the
+    topics.
+    """
     topics: dict[int, list[str]] = defaultdict(list)
     for number, topic in zip(numbers, drawn.topics, strict=True):
         topics[number].append(topic)
@@ -238,12 +269,18 @@ def _drawing(statements: Sequence[Statement], drawn: Drawn, numbers: Sequence[in
 
 def _is_from(source: Source, removed: Sequence[Source]) -> bool:
     """Whether a statement rests on a message that a removed record rested on."""
-    return any(source.session == other.session and set(source.seqs) & set(other.seqs) for other in removed)
+    return any(
+        source.session == other.session and set(source.seqs) & set(other.seqs) for other in removed
+    )
 
 
 def _line(session: str, found: _StepFindings, prepared: Prepared) -> ChunkLine:
     chunk = found.chunk
-    nothing = {m.seq: found.extraction.skipped[m.seq] for m in chunk.messages if m.seq in found.extraction.skipped}
+    nothing = {
+        m.seq: found.extraction.skipped[m.seq]
+        for m in chunk.messages
+        if m.seq in found.extraction.skipped
+    }
     return ChunkLine(
         session=session,
         first=chunk.first,
@@ -251,6 +288,8 @@ def _line(session: str, found: _StepFindings, prepared: Prepared) -> ChunkLine:
         extracted=len(chunk.messages) - len(nothing),
         skipped=dict(Counter([*chunk.skipped.values(), *nothing.values()])),
         dropped=found.dropped,
-        records=tuple(dict.fromkeys(one.record.id for one in prepared.made if one.record.type not in GRAPH)),
+        records=tuple(
+            dict.fromkeys(one.record.id for one in prepared.made if one.record.type not in GRAPH)
+        ),
         usage=priced(found.extraction.model, **asdict(found.extraction.usage)),
     )

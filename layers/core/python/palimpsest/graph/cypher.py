@@ -1,4 +1,6 @@
-"""Reads a query in Cypher far enough to say that it only reads, and which types and properties it names."""
+"""Reads a query in Cypher far enough to say that it only reads, and which types and properties it
+names.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,57 @@ from palimpsest.errors import FieldError, Unprocessable
 MAX_QUERY = 2_000  # characters
 MOST_NAMES = 50
 DEEPEST = 16
-"""How many brackets, and `CASE` with their `END`, may be open at once: the engine's time grows with a power of it."""
+"""How many brackets, and `CASE` with their `END`, may be open at once: the engine's time grows with
+a power of it.
+"""
 MOST_TERMS = 300
 """How many words, numbers and texts a query may have."""
 MOST_STEPS = 10
-"""How many relationships the patterns of a query may have: the engine weighs every order in which to join them."""
+"""How many relationships the patterns of a query may have: the engine weighs every order in which
+to join them.
+"""
 BEGINNINGS = frozenset({"match", "optional", "unwind", "with", "return"})
-REFUSED = frozenset({
-    "alter", "analyze", "attach", "begin", "call", "checkpoint", "comment", "commit", "copy", "create", "delete",
-    "detach", "drop", "explain", "export", "extension", "force", "foreach", "grant", "import", "insert", "install",
-    "load", "macro", "merge", "profile", "project", "remove", "rollback", "set", "truncate", "uninstall", "update",
-    "use", "vacuum",
-})  # fmt: skip
-"""Words that begin what writes, defines, or reaches files, extensions, the network, procedures or other graphs. Where
-one is meant as a name, it stands in backticks.
+REFUSED = frozenset(
+    {
+        "alter",
+        "analyze",
+        "attach",
+        "begin",
+        "call",
+        "checkpoint",
+        "comment",
+        "commit",
+        "copy",
+        "create",
+        "delete",
+        "detach",
+        "drop",
+        "explain",
+        "export",
+        "extension",
+        "force",
+        "foreach",
+        "grant",
+        "import",
+        "insert",
+        "install",
+        "load",
+        "macro",
+        "merge",
+        "profile",
+        "project",
+        "remove",
+        "rollback",
+        "set",
+        "truncate",
+        "uninstall",
+        "update",
+        "use",
+        "vacuum",
+    }
+)
+"""Words that begin what writes, defines, or reaches files, extensions, the network, procedures or
+other graphs. Where one is meant as a name, it stands in backticks.
 """
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)"""
@@ -54,7 +93,9 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query that only reads, with the types that it names, its properties in order, and its parameters."""
+    """A query that only reads, with the types that it names, its properties in order, and its
+    parameters.
+    """
 
     text: str
     types: tuple[Name, ...]
@@ -62,12 +103,15 @@ class Query:
     parameters: frozenset[str]
 
     def renamed(self, names: Mapping[str, str]) -> str:
-        """The text, where types of edges have the names that an engine knows them by; `names` has types in lower
-        case.
+        """The text, where types of edges have the names that an engine knows them by; `names` has
+        types in lower case.
         """
         text = self.text
         for name in reversed(self.types):
-            if name.of == "edge" and (known := names.get(name.text.casefold(), name.text)) != name.text:
+            if (
+                name.of == "edge"
+                and (known := names.get(name.text.casefold(), name.text)) != name.text
+            ):
                 text = f"{text[: name.start]}`{known}`{text[name.end :]}"
         return text
 
@@ -90,18 +134,28 @@ class _Token:
 
 
 def read_query(text: str) -> Query:
-    """Raises `Unprocessable` for anything but one query that reads: `invalid_query`, `query_writes` for a clause
-    that does more, and `query_too_large` for one that is too long, too deep or too wide to be handed to the engine.
+    """Raises `Unprocessable` for anything but one query that reads: `invalid_query`, `query_writes`
+    for a clause that does more, and `query_too_large` for one that is too long, too deep or too
+    wide to be handed to the engine.
     """
     if len(text) > MAX_QUERY:
         raise _too_large(f"it has more than {MAX_QUERY:,} characters")
     tokens = list(_tokens(text))
     if not tokens or tokens[0].text.casefold() not in BEGINNINGS:
-        raise _refused("invalid_query", f"a query begins with {', '.join(sorted(BEGINNINGS)).upper()}")
+        raise _refused(
+            "invalid_query", f"a query begins with {', '.join(sorted(BEGINNINGS)).upper()}"
+        )
     before = ""
     for token in tokens:
-        if token.kind == "word" and token.text.casefold() in REFUSED and before not in (".", ":", "|"):
-            raise _refused("query_writes", f"{token.text.upper()} is refused: a query reads the graph and nothing else")
+        if (
+            token.kind == "word"
+            and token.text.casefold() in REFUSED
+            and before not in (".", ":", "|")
+        ):
+            raise _refused(
+                "query_writes",
+                f"{token.text.upper()} is refused: a query reads the graph and nothing else",
+            )
         before = token.text
     _check_size(tokens)
     types, properties = tuple(_types(tokens)), tuple(dict.fromkeys(_properties(tokens)))
@@ -117,15 +171,17 @@ def _tokens(text: str) -> Iterator[_Token]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            raise _refused("invalid_query", f"nothing begins with {text[place]!r}, the character {place + 1}")
+            raise _refused(
+                "invalid_query", f"nothing begins with {text[place]!r}, the character {place + 1}"
+            )
         place = found.end()
         if found.lastgroup != "space":
             yield _Token(str(found.lastgroup), found[0], found.start(), found.end())
 
 
 def _types(tokens: Sequence[_Token]) -> Iterator[Name]:
-    """The names behind `:` and `|` within parentheses (of nodes) and brackets (of edges); also some that are none: a
-    value that is a name looks alike.
+    """The names behind `:` and `|` within parentheses (of nodes) and brackets (of edges); also some
+    that are none: a value that is a name looks alike.
     """
     opened: list[str] = []
     for before, token in zip([None, *tokens], tokens, strict=False):
@@ -133,7 +189,9 @@ def _types(tokens: Sequence[_Token]) -> Iterator[Name]:
             opened.append(token.text)
         elif token.text in _OPENED:
             if not opened or opened.pop() != _OPENED[token.text]:
-                raise _refused("invalid_query", f"the bracket at character {token.start + 1} closes none")
+                raise _refused(
+                    "invalid_query", f"the bracket at character {token.start + 1} closes none"
+                )
         elif before and before.text in (":", "|") and token.name and opened and opened[-1] != "{":
             yield Name(token.name, "node" if opened[-1] == "(" else "edge", token.start, token.end)
     if opened:
@@ -152,7 +210,9 @@ def _properties(tokens: Sequence[_Token]) -> Iterator[str]:
 
 
 def _check_size(tokens: Sequence[_Token]) -> None:
-    """Raise `Unprocessable` (`query_too_large`) for what the engine would take long to read, let alone to run."""
+    """Raise `Unprocessable` (`query_too_large`) for what the engine would take long to read, let
+    alone to run.
+    """
     if sum(token.is_term for token in tokens) > MOST_TERMS:
         raise _too_large(f"it has more than {MOST_TERMS} words, numbers and texts")
     if _depth(tokens) > DEEPEST:
@@ -163,7 +223,9 @@ def _check_size(tokens: Sequence[_Token]) -> None:
 
 
 def _depth(tokens: Sequence[_Token]) -> int:
-    """How many brackets and `CASE` are open at once, where there are most. An `END` closes a `CASE` and no bracket."""
+    """How many brackets and `CASE` are open at once, where there are most. An `END` closes a `CASE`
+    and no bracket.
+    """
     opened: list[str] = []
     deepest, before = 0, ""
     for token in tokens:
@@ -182,4 +244,6 @@ def _too_large(message: str) -> Unprocessable:
 
 
 def _refused(code: str, message: str) -> Unprocessable:
-    return Unprocessable(f"The query can't be run: {message}.", code=code, errors=(FieldError("cypher", message),))
+    return Unprocessable(
+        f"The query can't be run: {message}.", code=code, errors=(FieldError("cypher", message),)
+    )

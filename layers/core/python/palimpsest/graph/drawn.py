@@ -8,31 +8,45 @@ from dataclasses import dataclass, field, replace
 from palimpsest.graph.identity import stored_id
 from palimpsest.graph.names import entity_id
 from palimpsest.graph.neighbourhood import Graph
-from palimpsest.graph.things import USER_NAMES, USER_TYPE, Entity, Relation, Relationship, statement_of, topic_of
+from palimpsest.graph.things import (
+    USER_NAMES,
+    USER_TYPE,
+    Entity,
+    Relation,
+    Relationship,
+    statement_of,
+    topic_of,
+)
 from palimpsest.memory.statements import Statement
 from palimpsest.text.folding import normalized
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The statements that store what was drawn, and the topic of each relation's relationship, in order."""
+    """The statements that store what was drawn, and the topic of each relation's relationship, in
+    order.
+    """
 
     statements: tuple[Statement, ...] = ()
     topics: tuple[str, ...] = ()
 
 
 def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> Drawn:
-    """The statements that store the relations, each with the source and time of the statement that it came with: first
-    its entities, then its relationship.
+    """The statements that store the relations, each with the source and time of the statement that
+    it came with: first its entities, then its relationship.
 
-    A name means the entity of the graph with this type and name. If there is none, it means the only entity with this
-    name. An entity or relationship that is stored already keeps its properties.
+    A name means the entity of the graph with this type and name. If there is none, it means the
+    only entity with this name. An entity or relationship that is stored already keeps its
+    properties.
     """
     meant = _Meant(graph, user)
     made: dict[tuple[str, str], Statement] = {}
     topics: list[str] = []
     for said, relation in found:
-        start, end = meant(relation.start_type, relation.start), meant(relation.end_type, relation.end)
+        start, end = (
+            meant(relation.start_type, relation.start),
+            meant(relation.end_type, relation.end),
+        )
         edge = _edge(relation, start, end, graph)
         topics.append(topic_of("relationship", edge.id))
         for statement in _statements((start, end, edge), said):
@@ -45,7 +59,12 @@ def _statements(things: Sequence[Entity | Relationship], said: Statement) -> Ite
         if thing.type != USER_TYPE:
             since = thing.since if thing.valid_to is None else None  # after an end it begins anew
             now = replace(
-                thing, source=said.source, valid_from=said.valid_from, valid_to=None, method=said.method, since=since
+                thing,
+                source=said.source,
+                valid_from=said.valid_from,
+                valid_to=None,
+                method=said.method,
+                since=since,
             )
             yield statement_of(now, agent=said.agent, prompt_hash=said.prompt_hash)
 

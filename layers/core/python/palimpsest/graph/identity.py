@@ -14,11 +14,13 @@ from palimpsest.text.folding import normalized
 
 
 def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
-    """Each entity once, and the ids that they were stored under. `stored` is in the order in which it was written.
+    """Each entity once, and the ids that they were stored under. `stored` is in the order in which
+    it was written.
 
-    An entity with several ids is listed under an id that a caller gave, or else under an id that was made; of two such
-    ids, under the first by the alphabet. Its properties are joined: of two values the later one counts. It began with
-    the first of its parts, and has ended when all of them have.
+    An entity with several ids is listed under an id that a caller gave, or else under an id that
+    was made; of two such ids, under the first by the alphabet. Its properties are joined: of two
+    values the later one counts. It began with the first of its parts, and has ended when all of
+    them have.
     """
     groups: dict[tuple[str, str], list[Entity]] = defaultdict(list)
     for entity in stored:
@@ -65,8 +67,9 @@ def between(relationship: Relationship, names: Names) -> Relationship:
 
 
 def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
-    """The id of a relationship for which the caller gave none. If it is stored already, perhaps between other ids of
-    its ends, it keeps its id. Without an `end` the id means the only relationship of this type from `start`.
+    """The id of a relationship for which the caller gave none. If it is stored already, perhaps
+    between other ids of its ends, it keeps its id. Without an `end` the id means the only
+    relationship of this type from `start`.
     """
     ends = (None,) if end is None else graph.names.every(end)
     made = [relationship_id(one, kind, other) for one in graph.names.every(start) for other in ends]
@@ -74,8 +77,8 @@ def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
 
 
 def with_stored_ids(relationship: Relationship, graph: Graph) -> Relationship:
-    """A caller's relationship between the ids under which its ends are listed. If its id was made of its ends, it gets
-    the id under which it is stored.
+    """A caller's relationship between the ids under which its ends are listed. If its id was made
+    of its ends, it gets the id under which it is stored.
     """
     start, end = (graph.names.id_of(name) for name in (relationship.start, relationship.end))
     name = relationship.id

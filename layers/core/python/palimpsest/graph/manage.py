@@ -1,4 +1,6 @@
-"""Store, change, read and delete the entities and relationships of a user, and keep them within their number."""
+"""Store, change, read and delete the entities and relationships of a user, and keep them within
+their number.
+"""
 
 from __future__ import annotations
 
@@ -70,59 +72,99 @@ class ManageGraph:
     exports: RemovesExports = no_exports
 
     def put_entities(
-        self, scope: UserScope, given: Sequence[Entity], *, agent: str | None = None, once: Once | None = None
+        self,
+        scope: UserScope,
+        given: Sequence[Entity],
+        *,
+        agent: str | None = None,
+        once: Once | None = None,
     ) -> list[tuple[Entity, Outcome]]:
-        """Store 1 to 30 entities, each as the current version under its id; return the outcome of each.
+        """Store 1 to 30 entities, each as the current version under its id; return the outcome of
+        each.
 
-        An entity without a given id is stored under the id of the entity that has its type and name, if there is one.
-        Raises, before anything is written, `Unprocessable` for a reserved type or an end before the beginning, and
-        `Conflict` (`too_many_entities`).
+        An entity without a given id is stored under the id of the entity that has its type and
+        name, if there is one. Raises, before anything is written, `Unprocessable` for a reserved
+        type or an end before the beginning, and `Conflict` (`too_many_entities`).
         """
         for number, one in enumerate(given):
             if one.type == PREFERENCE_TYPE or (one.type == USER_TYPE) != (one.id == scope.user):
-                message = "User is the type of the user's own id alone, Preference that of preferences"
+                message = (
+                    "User is the type of the user's own id alone, Preference that of preferences"
+                )
                 raise _refused(f"entities.{number}.type", message, code="reserved_type")
         self._check_times(given, "entities")
         given = self._under_stored_ids(scope, given)
-        return [(entity_of(one.record), one.outcome) for one in self._put(scope, given, agent=agent, once=once)]
+        return [
+            (entity_of(one.record), one.outcome)
+            for one in self._put(scope, given, agent=agent, once=once)
+        ]
 
     def _under_stored_ids(self, scope: UserScope, given: Sequence[Entity]) -> Sequence[Entity]:
-        """The entities, where each whose id was made has the id of the stored entity of its type and name."""
-        made = sorted({topic_of("entity", one.id) for one in given if one.id == entity_id(one.type, one.name)})
+        """The entities, where each whose id was made has the id of the stored entity of its type
+        and name.
+        """
+        made = sorted(
+            {topic_of("entity", one.id) for one in given if one.id == entity_id(one.type, one.name)}
+        )
         there = self.memories.pointers(scope, made) if made else {}
         new = {topic for topic in made if topic not in there or there[topic].record is None}
         if not new:
             return given
         names = self.read(scope).names
-        known = {one.id: names.of(one.type, one.name) for one in given if topic_of("entity", one.id) in new}
+        known = {
+            one.id: names.of(one.type, one.name)
+            for one in given
+            if topic_of("entity", one.id) in new
+        }
         return [replace(one, id=known.get(one.id) or one.id) for one in given]
 
     def put_relationships(
-        self, scope: UserScope, given: Sequence[Relationship], *, agent: str | None = None, once: Once | None = None
+        self,
+        scope: UserScope,
+        given: Sequence[Relationship],
+        *,
+        agent: str | None = None,
+        once: Once | None = None,
     ) -> list[tuple[Relationship, Outcome]]:
-        """Store 1 to 30 relationships, each as the current version under its id; return the outcome of each.
+        """Store 1 to 30 relationships, each as the current version under its id; return the outcome
+        of each.
 
-        Refused before anything is written: `Unprocessable` (`unknown_entity`, or an end before the beginning),
-        `Conflict` (`too_many_relationships`).
+        Refused before anything is written: `Unprocessable` (`unknown_entity`, or an end before the
+        beginning), `Conflict` (`too_many_relationships`).
         """
         graph = self.read(scope)
         for number, one in enumerate(given):
             for name, end in (("from", one.start), ("to", one.end)):
                 if end != scope.user and graph.names.id_of(end) not in graph.entities:
-                    raise _refused(f"relationships.{number}.{name}", "no entity of the user", code="unknown_entity")
+                    raise _refused(
+                        f"relationships.{number}.{name}",
+                        "no entity of the user",
+                        code="unknown_entity",
+                    )
         self._check_times(given, "relationships")
         given = [with_stored_ids(one, graph) for one in given]
-        return [(relationship_of(one.record), one.outcome) for one in self._put(scope, given, agent=agent, once=once)]
+        return [
+            (relationship_of(one.record), one.outcome)
+            for one in self._put(scope, given, agent=agent, once=once)
+        ]
 
     def _check_times(self, given: Sequence[Entity | Relationship], what: str) -> None:
         now = milliseconds(self.clock.now())
         for number, one in enumerate(given):
             begun = now if one.valid_from is None else min(one.valid_from, now)
             if one.valid_to is not None and one.valid_to < begun:
-                raise _refused(f"{what}.{number}.valid_to", "must not be before valid_from, which is now by default")
+                raise _refused(
+                    f"{what}.{number}.valid_to",
+                    "must not be before valid_from, which is now by default",
+                )
 
     def _put(
-        self, scope: UserScope, given: Sequence[Entity | Relationship], *, agent: str | None, once: Once | None
+        self,
+        scope: UserScope,
+        given: Sequence[Entity | Relationship],
+        *,
+        agent: str | None,
+        once: Once | None,
     ) -> tuple[Remembered, ...]:
         statements = [statement_of(one, agent=agent) for one in given]
         return self.remember(scope, statements, once=once, guard=partial(self.limit.guarded, scope))
@@ -143,22 +185,32 @@ class ManageGraph:
         return found
 
     def change_entity(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Entity:
-        """Set fields of an entity (`name`, `valid_to`) and, of `properties`, those that are given; one that is None is
-        removed. Return the new version, which began when the entity did. Raises `NotFound` (`entity_not_found`), and
-        `Unprocessable` for an end before the beginning.
+        """Set fields of an entity (`name`, `valid_to`) and, of `properties`, those that are given;
+        one that is None is removed. Return the new version, which began when the entity did. Raises
+        `NotFound` (`entity_not_found`), and `Unprocessable` for an end before the beginning.
         """
         graph = self.read(scope)
         stored = graph.names.every(graph.names.id_of(name))
         record = self._changed(scope, "entity", stored, changes)
         return entity_of(record) if len(stored) == 1 else self.entity(scope, name)
 
-    def change_relationship(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Relationship:
-        """As `change_entity`, for `valid_to` and `properties`. Raises `NotFound` (`relationship_not_found`)."""
+    def change_relationship(
+        self, scope: UserScope, name: str, changes: Mapping[str, Any]
+    ) -> Relationship:
+        """As `change_entity`, for `valid_to` and `properties`. Raises `NotFound`
+        (`relationship_not_found`).
+        """
         names = self.read(scope).names
-        return between(relationship_of(self._changed(scope, "relationship", (name,), changes)), names)
+        return between(
+            relationship_of(self._changed(scope, "relationship", (name,), changes)), names
+        )
 
-    def _changed(self, scope: UserScope, kind: GraphType, stored: Sequence[str], changes: Mapping[str, Any]) -> Record:
-        """The record of the first of these ids, after all of them were changed in one transaction."""
+    def _changed(
+        self, scope: UserScope, kind: GraphType, stored: Sequence[str], changes: Mapping[str, Any]
+    ) -> Record:
+        """The record of the first of these ids, after all of them were changed in one
+        transaction.
+        """
         read = entity_of if kind == "entity" else relationship_of
 
         def attempt() -> Record:
@@ -182,13 +234,15 @@ class ManageGraph:
         return until_committed(attempt, clock=self.clock)
 
     def delete_entity(self, scope: UserScope, name: str) -> None:
-        """Remove an entity with all its versions and the relationships that it has. Raises `NotFound`
-        (`entity_not_found`).
+        """Remove an entity with all its versions and the relationships that it has. Raises
+        `NotFound` (`entity_not_found`).
         """
 
         def topics() -> list[str]:
             names = self.read(scope).names
-            stored = sorted(names.every(names.id_of(name)), key=lambda each: each == name)  # what was named goes last
+            stored = sorted(
+                names.every(names.id_of(name)), key=lambda each: each == name
+            )  # what was named goes last
             ways = () if name == scope.user else (Which(start=name), Which(end=name))
             ends = {one.id for way in ways for one in self.read.relationships(scope, way)}
             return [
@@ -199,12 +253,16 @@ class ManageGraph:
         self._remove(scope, "entity", name, topics)
 
     def delete_relationship(self, scope: UserScope, name: str) -> None:
-        """Remove a relationship with all its versions. Raises `NotFound` (`relationship_not_found`)."""
+        """Remove a relationship with all its versions. Raises `NotFound`
+        (`relationship_not_found`).
+        """
         self._remove(scope, "relationship", name, lambda: [topic_of("relationship", name)])
 
-    def _remove(self, scope: UserScope, kind: GraphType, name: str, topics: Callable[[], Sequence[str]]) -> None:
-        """Remove these topics, and every export that may hold them: the same call again does so after one that ended in
-        between. Raises `NotFound`.
+    def _remove(
+        self, scope: UserScope, kind: GraphType, name: str, topics: Callable[[], Sequence[str]]
+    ) -> None:
+        """Remove these topics, and every export that may hold them: the same call again does so
+        after one that ended in between. Raises `NotFound`.
         """
         try:
             self.entity(scope, name) if kind == "entity" else self._stored(scope, kind, name)
@@ -218,15 +276,21 @@ class ManageGraph:
     def _delete(self, scope: UserScope, topics: Sequence[str]) -> None:
         epoch = self.memories.user(scope).epoch
         parts = [topics[start : start + 100] for start in range(0, len(topics), 100)]
-        pointers = {key: each for part in parts for key, each in self.memories.pointers(scope, part).items()}
-        there = [pointers[topic] for topic in topics if topic in pointers and pointers[topic].record is not None]
+        pointers = {
+            key: each for part in parts for key, each in self.memories.pointers(scope, part).items()
+        }
+        there = [
+            pointers[topic]
+            for topic in topics
+            if topic in pointers and pointers[topic].record is not None
+        ]
         removals = [Removal(self.memories.versions(scope, each.topic_key), each) for each in there]
         for commit in transactions(removals, epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
 
     def neighbors(self, scope: UserScope, part: Part, *, most: int) -> Around:
-        """What is around an entity, the user, or a preference: at most so many nodes. Raises `NotFound`
-        (`entity_not_found`).
+        """What is around an entity, the user, or a preference: at most so many nodes. Raises
+        `NotFound` (`entity_not_found`).
         """
         graph = self.read(scope)
         part = replace(part, start=graph.names.id_of(part.start))
@@ -246,13 +310,17 @@ class ManageGraph:
 def _with(found: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | Relationship:
     fields = dict(changes)
     given = fields.pop("properties", {})
-    merged = {name: value for name, value in {**found.properties, **given}.items() if value is not None}
+    merged = {
+        name: value for name, value in {**found.properties, **given}.items() if value is not None
+    }
     return replace(found, **fields, properties=merged)
 
 
 def _now(thing: Entity | Relationship, agent: str | None) -> Statement:
     """The next version of the thing, given now by a caller. It began when the thing did."""
-    return statement_of(replace(thing, since=thing.valid_from, valid_from=None, method="given"), agent=agent)
+    return statement_of(
+        replace(thing, since=thing.valid_from, valid_from=None, method="given"), agent=agent
+    )
 
 
 def _check_end(before: Sequence[Entity | Relationship], changes: Mapping[str, Any]) -> None:
@@ -267,4 +335,6 @@ def _missing(kind: GraphType) -> NotFound:
 
 
 def _refused(name: str, message: str, *, code: str = Unprocessable.code) -> Unprocessable:
-    return Unprocessable("The graph can't hold this.", code=code, errors=(FieldError(name, message),))
+    return Unprocessable(
+        "The graph can't hold this.", code=code, errors=(FieldError(name, message),)
+    )

@@ -13,7 +13,9 @@ MADE = "ent_"
 
 
 def entity_id(kind: str, name: str) -> str:
-    """The id of an entity that was given none: the same for the same type and name, whatever the case of letters."""
+    """The id of an entity that was given none: the same for the same type and name, whatever the
+    case of letters.
+    """
     return MADE + digest(kind, normalized(name))
 
 
@@ -23,21 +25,24 @@ def digest(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Entities of the same type and name are one, whatever ids they were stored under. `ids` has the id under which one
-    is listed by its type and normalized name, `also` the other ids of the few that have several.
+    """Entities of the same type and name are one, whatever ids they were stored under. `ids` has
+    the id under which one is listed by its type and normalized name, `also` the other ids of the
+    few that have several.
     """
 
     ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    listed: Mapping[str, str] = field(default_factory=dict)  # the id under which it is listed, by each of `also`
+    listed: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the id under which it is listed, by each of `also`
 
     def of(self, kind: str, name: str) -> str | None:
         """The id under which the entity of this type and name is listed."""
         return self.ids.get((kind, normalized(name)))
 
     def id_of(self, name: str) -> str:
-        """The id under which the entity is listed that was stored under this one, or could have been: the id that is
-        made of its type and name always means it.
+        """The id under which the entity is listed that was stored under this one, or could have
+        been: the id that is made of its type and name always means it.
         """
         if name in self.listed or not name.startswith(MADE):
             return self.listed.get(name, name)

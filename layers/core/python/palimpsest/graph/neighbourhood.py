@@ -16,8 +16,8 @@ Direction = Literal["out", "in", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which entities or relationships are meant: those of a type; entities whose name holds a text, in any case;
-    relationships from one node and to another. None leaves it open.
+    """Which entities or relationships are meant: those of a type; entities whose name holds a text,
+    in any case; relationships from one node and to another. None leaves it open.
     """
 
     kind: str | None = None
@@ -38,8 +38,8 @@ ANY = Which()
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is within `depth` steps of a node, by its id; `types` are the only relationships to follow, if there are
-    any.
+    """What is within `depth` steps of a node, by its id; `types` are the only relationships to
+    follow, if there are any.
     """
 
     start: str
@@ -50,11 +50,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The current versions of a user's entities and relationships, by id, in the order of their ids.
+    """The current versions of a user's entities and relationships, by id, in the order of their
+    ids.
 
-    `nodes` and `edges` are what holds now: without what has ended, and without relationships of which an end is
-    missing, but with the user and their preferences. `names` are the ids that entities were stored under. `key` is this
-    graph's alone; `until` is when something in it ends (epoch milliseconds; None: nothing does).
+    `nodes` and `edges` are what holds now: without what has ended, and without relationships of
+    which an end is missing, but with the user and their preferences. `names` are the ids that
+    entities were stored under. `key` is this graph's alone; `until` is when something in it ends
+    (epoch milliseconds; None: nothing does).
     """
 
     entities: Mapping[str, Entity] = field(default_factory=dict)
@@ -68,7 +70,8 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What is within some steps of an entity: nodes with their distance, nearest first, and the edges between them.
+    """What is within some steps of an entity: nodes with their distance, nearest first, and the
+    edges between them.
     `is_whole`: no more was left out.
     """
 
@@ -78,7 +81,9 @@ class Around:
 
 
 def around(graph: Graph, part: Part, *, most: int) -> Around:
-    """The nodes of the part, whose start is among `graph.nodes`, at most `most` besides the start."""
+    """The nodes of the part, whose start is among `graph.nodes`, at most `most` besides the
+    start.
+    """
     ways = _ways(graph.edges, part)
     found, edge_ids, reached = {part.start: 0}, dict[str, Relationship](), [part.start]
     is_whole = True
@@ -94,11 +99,15 @@ def around(graph: Graph, part: Part, *, most: int) -> Around:
                     following.append(there)
                 edge_ids[edge.id] = edge
         reached = following
-    nodes = tuple((graph.nodes[name], distance) for name, distance in found.items() if name != part.start)
+    nodes = tuple(
+        (graph.nodes[name], distance) for name, distance in found.items() if name != part.start
+    )
     return Around(nodes, tuple(edge_ids.values()), is_whole)
 
 
-def _ways(edges: Iterable[Relationship], part: Part) -> Mapping[str, list[tuple[Relationship, str]]]:
+def _ways(
+    edges: Iterable[Relationship], part: Part
+) -> Mapping[str, list[tuple[Relationship, str]]]:
     ways: dict[str, list[tuple[Relationship, str]]] = defaultdict(list)
     for edge in edges:
         if part.types and edge.type not in part.types:

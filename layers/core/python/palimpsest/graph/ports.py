@@ -13,7 +13,9 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a query may take. `memory` is in bytes, beyond what the graph itself needs; `answer` is bytes of JSON."""
+    """What a query may take. `memory` is in bytes, beyond what the graph itself needs; `answer` is
+    bytes of JSON.
+    """
 
     seconds: float = 5.0
     rows: int = 1_000
@@ -23,7 +25,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a query returned: names of the columns, and rows of JSON values. `is_whole`: no row was left out."""
+    """What a query returned: names of the columns, and rows of JSON values. `is_whole`: no row was
+    left out.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -31,20 +35,28 @@ class Rows:
 
 
 class GraphEngine(Protocol):
-    """Reads what it is given and nothing else: no query can change a graph, see another user's, or reach files or the
-    network. `most` is how many entities, and how many relationships, a graph may have.
+    """Reads what it is given and nothing else: no query can change a graph, see another user's, or
+    reach files or the network. `most` is how many entities, and how many relationships, a graph may
+    have.
     """
 
     @property
     def most(self) -> int: ...
 
     def query(
-        self, scope: UserScope, graph: Graph, asked: Query, parameters: Mapping[str, Any], *, limits: Limits
+        self,
+        scope: UserScope,
+        graph: Graph,
+        asked: Query,
+        parameters: Mapping[str, Any],
+        *,
+        limits: Limits,
     ) -> Rows:
-        """What the query returns over the nodes and edges of the graph, which is the user's. A node is
-        `{_label, id, name, …}`, an edge `{_label, id, …}`; what a node lacks is null. A type or property that nothing
-        has matches nothing.
+        """What the query returns over the nodes and edges of the graph, which is the user's. A node
+        is `{_label, id, name, …}`, an edge `{_label, id, …}`; what a node lacks is null. A type or
+        property that nothing has matches nothing.
 
-        Raises `Unprocessable`: `invalid_query` for what is no query, `query_stopped` for one that failed on its way, or
-        took more than its limits allow; `no_graph_engine` where there is none. Raises `Unavailable`.
+        Raises `Unprocessable`: `invalid_query` for what is no query, `query_stopped` for one that
+        failed on its way, or took more than its limits allow; `no_graph_engine` where there is
+        none. Raises `Unavailable`.
         """

@@ -1,4 +1,6 @@
-"""Reads a user's graph whole, keeps it while nothing in it changes, and answers queries in Cypher over it."""
+"""Reads a user's graph whole, keeps it while nothing in it changes, and answers queries in Cypher
+over it.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,10 @@ class _Cached:
 
 
 class ReadGraph:
-    """Reads a user's graph whole, and then only what has changed since the last time: what it returns is what the
-    tables hold now. Entities and relationships are in the order of their ids, those after `after`, at most `most`
-    (None: all). Every call raises `Unavailable`. Safe to use from many threads.
+    """Reads a user's graph whole, and then only what has changed since the last time: what it
+    returns is what the tables hold now. Entities and relationships are in the order of their ids,
+    those after `after`, at most `most` (None: all). Every call raises `Unavailable`. Safe to use
+    from many threads.
     """
 
     def __init__(self, memories: Memories, clock: Clock) -> None:
@@ -69,7 +72,9 @@ class ReadGraph:
             cached = self._cache.get(scope)
         if cached is not None and cached.user == user and _is_before(now, cached.graph.until):
             return cached.graph
-        records = self._records(scope, cached.records if cached and cached.user.epoch == user.epoch else {}, now=now)
+        records = self._records(
+            scope, cached.records if cached and cached.user.epoch == user.epoch else {}, now=now
+        )
         if cached is not None and records == cached.records and _is_before(now, cached.graph.until):
             graph = cached.graph
         else:
@@ -80,16 +85,28 @@ class ReadGraph:
         return graph
 
     def entities(
-        self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
+        self,
+        scope: UserScope,
+        which: Which = ANY,
+        *,
+        after: str | None = None,
+        most: int | None = None,
     ) -> list[Entity]:
         found = self(scope).entities.values()
         return [each for each in found if _is_after(each, after) and which.has(each)][:most]
 
     def relationships(
-        self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
+        self,
+        scope: UserScope,
+        which: Which = ANY,
+        *,
+        after: str | None = None,
+        most: int | None = None,
     ) -> list[Relationship]:
         graph = self(scope)
-        start, end = (None if name is None else graph.names.id_of(name) for name in (which.start, which.end))
+        start, end = (
+            None if name is None else graph.names.id_of(name) for name in (which.start, which.end)
+        )
         which = replace(which, start=start, end=end)
         found = graph.relationships.values()
         return [each for each in found if _is_after(each, after) and which.has(each)][:most]
@@ -100,10 +117,18 @@ class ReadGraph:
         check_sizes(len(graph.entities), len(graph.relationships), most=most)
         return graph
 
-    def _records(self, scope: UserScope, known: Mapping[str, Record], *, now: int) -> dict[str, Record]:
-        """The current records by id; those that are known are not read again, unless they seem to have expired."""
-        pointers = parallel.each(lambda prefix: self._memories.topics(scope, prefix=prefix), PREFIXES)
-        ids = [pointer.record for each in pointers for pointer in each if pointer.record is not None]
+    def _records(
+        self, scope: UserScope, known: Mapping[str, Record], *, now: int
+    ) -> dict[str, Record]:
+        """The current records by id; those that are known are not read again, unless they seem to
+        have expired.
+        """
+        pointers = parallel.each(
+            lambda prefix: self._memories.topics(scope, prefix=prefix), PREFIXES
+        )
+        ids = [
+            pointer.record for each in pointers for pointer in each if pointer.record is not None
+        ]
         new = [name for name in ids if name not in known or not _is_alive(known[name], now)]
         there = {**known, **_read(self._memories, scope, new)}
         return {name: there[name] for name in ids if name in there and _is_alive(there[name], now)}
@@ -143,9 +168,15 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
     for record in by_type["preference"]:
         node = _preference(record)
         nodes[node.id] = node
-        edges.append(Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id))
-    ends = [each.valid_to for each in entities.values()] + [each.valid_to for each in relationships.values()]
-    ends += [each.expires_at and each.expires_at * 1000 for some in by_type.values() for each in some]
+        edges.append(
+            Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id)
+        )
+    ends = [each.valid_to for each in entities.values()] + [
+        each.valid_to for each in relationships.values()
+    ]
+    ends += [
+        each.expires_at and each.expires_at * 1000 for some in by_type.values() for each in some
+    ]
     return Graph(
         entities=entities,
         relationships=relationships,
@@ -159,12 +190,25 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
 def _preference(record: Record) -> Entity:
     """A preference as a node; its id has a `/`, which no caller's id has."""
     key = key_of(record.topic_key or "")
-    value = record.data if isinstance(record.data, str) else json.dumps(record.data, ensure_ascii=False, sort_keys=True)
-    return Entity(f"preference/{key}", PREFERENCE_TYPE, key, {"value": value}, record.valid_from, record=record.id)
+    value = (
+        record.data
+        if isinstance(record.data, str)
+        else json.dumps(record.data, ensure_ascii=False, sort_keys=True)
+    )
+    return Entity(
+        f"preference/{key}",
+        PREFERENCE_TYPE,
+        key,
+        {"value": value},
+        record.valid_from,
+        record=record.id,
+    )
 
 
 def check_sizes(entities: int, relationships: int, *, most: int = MOST_THINGS) -> None:
-    """Raise `Conflict` (`too_many_entities`, `too_many_relationships`) for more than a user's graph holds."""
+    """Raise `Conflict` (`too_many_entities`, `too_many_relationships`) for more than a user's graph
+    holds.
+    """
     for count, what in ((entities, "entities"), (relationships, "relationships")):
         if count > most:
             raise Conflict(f"A user's graph has at most {most:,} {what}.", code=f"too_many_{what}")
@@ -188,19 +232,27 @@ class QueryGraph:
         part: Part | None = None,
         limits: Limits | None = None,
     ) -> Rows:
-        """Run a query that only reads, with `parameters` for the names behind `$`; `$userId` is the user's id, unless
-        it is given. With `part` the rest of the graph is not there for it.
+        """Run a query that only reads, with `parameters` for the names behind `$`; `$userId` is the
+        user's id, unless it is given. With `part` the rest of the graph is not there for it.
 
-        Raises `Unprocessable` (`query_writes`, `invalid_query`, `query_too_large`, `missing_parameter`,
-        `query_stopped`, `no_graph_engine`), `NotFound` for a part of no entity, `Conflict` for a graph that is too
-        large, and `Unavailable`.
+        Raises `Unprocessable` (`query_writes`, `invalid_query`, `query_too_large`,
+        `missing_parameter`, `query_stopped`, `no_graph_engine`), `NotFound` for a part of no
+        entity, `Conflict` for a graph that is too large, and `Unavailable`.
         """
         asked = read_query(text)
         given = {USER: scope.user, **(parameters or {})}
         if missing := sorted(asked.parameters - given.keys()):
             errors = (FieldError(f"parameters.{missing[0]}", "is missing"),)
-            raise Unprocessable("The query has a parameter without a value.", code="missing_parameter", errors=errors)
-        graph = self.read.whole(scope, most=self.engine.most) if part is None else self._part(scope, part)
+            raise Unprocessable(
+                "The query has a parameter without a value.",
+                code="missing_parameter",
+                errors=errors,
+            )
+        graph = (
+            self.read.whole(scope, most=self.engine.most)
+            if part is None
+            else self._part(scope, part)
+        )
         used = {name: value for name, value in given.items() if name in asked.parameters}
         return self.engine.query(scope, graph, asked, used, limits=limits or Limits())
 

@@ -15,7 +15,9 @@ from palimpsest.memory.statements import Statement
 from palimpsest.text.folding import normalized
 
 USER_TYPE, PREFERENCE_TYPE = "User", "Preference"
-"""Types of the user's own node, whose id is the user's, and of the nodes that their preferences are in the graph."""
+"""Types of the user's own node, whose id is the user's, and of the nodes that their preferences are
+in the graph.
+"""
 
 PREFERS = "PREFERS"
 
@@ -26,7 +28,9 @@ RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
 PROPERTY = r"[a-z][A-Za-z0-9_]*"
 
 OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
-"""Names that everything in the graph has for what is its own: no property has one, in upper or lower case."""
+"""Names that everything in the graph has for what is its own: no property has one, in upper or
+lower case.
+"""
 
 USER_NAMES = frozenset({"user", "the user"})
 
@@ -38,8 +42,9 @@ MOST_THINGS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still is. `since` is when
-    it began, where a version before the current one began then; None: the current version began with it.
+    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still
+    is. `since` is when it began, where a version before the current one began then; None: the
+    current version began with it.
     """
 
     id: str
@@ -73,7 +78,9 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What messages say of two people or things, by name; `user` is the user. `single`: it holds of one at a time."""
+    """What messages say of two people or things, by name; `user` is the user. `single`: it holds of
+    one at a time.
+    """
 
     start: str
     start_type: str
@@ -89,7 +96,9 @@ class Relation:
 
 
 def relationship_id(start: str, kind: str, end: str | None) -> str:
-    """The id of a relationship that was given none. Without an `end` it is that of the only one of its type."""
+    """The id of a relationship that was given none. Without an `end` it is that of the only one of
+    its type.
+    """
     return "rel_" + digest(start, kind, end or "")
 
 
@@ -102,7 +111,11 @@ def statement_of(
 ) -> Statement:
     """The statement that stores it as the current version under its id."""
     kind: GraphType = "entity" if isinstance(thing, Entity) else "relationship"
-    own = {"name": thing.name} if isinstance(thing, Entity) else {"start": thing.start, "end": thing.end}
+    own = (
+        {"name": thing.name}
+        if isinstance(thing, Entity)
+        else {"start": thing.start, "end": thing.end}
+    )
     data = {
         "type": thing.type,
         **own,
@@ -110,7 +123,11 @@ def statement_of(
         "valid_to": thing.valid_to,
         "since": thing.since,
     }
-    said = f"{thing.name} ({thing.type})" if isinstance(thing, Entity) else f"{thing.start} {thing.type} {thing.end}"
+    said = (
+        f"{thing.name} ({thing.type})"
+        if isinstance(thing, Entity)
+        else f"{thing.start} {thing.type} {thing.end}"
+    )
     more = json.dumps([data["properties"], thing.valid_to], ensure_ascii=False, sort_keys=True)
     return Statement(
         type=kind,
@@ -128,7 +145,9 @@ def statement_of(
 
 
 def is_sound(record: Record) -> bool:
-    """Whether a record of these types holds an entity or relationship: an import might bring another value."""
+    """Whether a record of these types holds an entity or relationship: an import might bring
+    another value.
+    """
     data, kind = record.data, record.type
     is_entity = kind == "entity"
     if not isinstance(data, Mapping) or not (record.topic_key or "").startswith(f"{kind}:"):
@@ -140,8 +159,12 @@ def is_sound(record: Record) -> bool:
         and re.fullmatch(ENTITY_TYPE if is_entity else RELATIONSHIP_TYPE, data["type"]) is not None
         and data["type"] != PREFERENCE_TYPE
         and isinstance(properties, Mapping)
-        and all(re.fullmatch(PROPERTY, name) and name.casefold() not in OWN_NAMES for name in properties)
-        and all(time is None or (isinstance(time, int) and EARLIEST <= time <= LATEST) for time in times)
+        and all(
+            re.fullmatch(PROPERTY, name) and name.casefold() not in OWN_NAMES for name in properties
+        )
+        and all(
+            time is None or (isinstance(time, int) and EARLIEST <= time <= LATEST) for time in times
+        )
     )
 
 
@@ -170,7 +193,9 @@ def _common(record: Record) -> dict[str, Any]:
 
 
 def as_entity_type(text: str) -> str | None:
-    """The text as a type of entities, `software project` as `SoftwareProject`; None if it has no words for one."""
+    """The text as a type of entities, `software project` as `SoftwareProject`; None if it has no
+    words for one.
+    """
     words = re.findall(r"[A-Za-z0-9]+", text)
     made = "".join(word[:1].upper() + word[1:] for word in words)[:64]
     made = made.title() if made.isupper() else made
@@ -178,6 +203,8 @@ def as_entity_type(text: str) -> str | None:
 
 
 def as_relationship_type(text: str) -> str | None:
-    """The text as a type of relationships, `works at` as `WORKS_AT`; None if it has no words for one."""
+    """The text as a type of relationships, `works at` as `WORKS_AT`; None if it has no words for
+    one.
+    """
     made = "_".join(re.findall(r"[A-Za-z0-9]+", text)).upper()[:64]
     return made if re.fullmatch(RELATIONSHIP_TYPE, made) else None

@@ -13,10 +13,14 @@ MAX_RECEIVES = 4
 LONGEST_DELAY = 300  # seconds until a failed job is begun again
 
 
-def next_step(job: Job, *, first: int | None = None, payload: Payload | None = None, now: int) -> Job:
-    """The step after this one: it begins with message `first`, or goes on through a list where `payload` says.
+def next_step(
+    job: Job, *, first: int | None = None, payload: Payload | None = None, now: int
+) -> Job:
+    """The step after this one: it begins with message `first`, or goes on through a list where
+    `payload` says.
 
-    Its id follows from the place where it begins, so that a step that is done twice has one step after it.
+    Its id follows from the place where it begins, so that a step that is done twice has one step
+    after it.
     """
     first = job.first if first is None else first
     step = job.step if payload is None else job.step + 1
@@ -24,19 +28,25 @@ def next_step(job: Job, *, first: int | None = None, payload: Payload | None = N
     return replace(new, parent=job.root, first=first, step=step, payload=payload or job.payload)
 
 
-def another_attempt(job: Job, *, parent: str | None = None, first: int | None = None, now: int) -> Job:
-    """The same work as a new job, from message `first` on: the job failed, or its queue message was lost. It stands for
-    itself, or is a step of the job `parent`.
+def another_attempt(
+    job: Job, *, parent: str | None = None, first: int | None = None, now: int
+) -> Job:
+    """The same work as a new job, from message `first` on: the job failed, or its queue message was
+    lost. It stands for itself, or is a step of the job `parent`.
     """
     attempt = job.attempt + 1
-    again = _attempt_id(job.id, attempt) if job.parent is None else job_id("again", job.root, attempt, job.step)
+    again = (
+        _attempt_id(job.id, attempt)
+        if job.parent is None
+        else job_id("again", job.root, attempt, job.step)
+    )
     new = _anew(job, again, now=now)
     return replace(new, parent=parent, first=job.first if first is None else first, attempt=attempt)
 
 
 def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
-    """The newest attempt at the work of this first attempt; `read` gives a stored job by its id. Attempts are numbered
-    without a gap, so that it reads few of many.
+    """The newest attempt at the work of this first attempt; `read` gives a stored job by its id.
+    Attempts are numbered without a gap, so that it reads few of many.
     """
     newest, missing = job, 1
     while (found := read(_attempt_id(job.id, missing))) is not None:
@@ -49,8 +59,8 @@ def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
 
 
 def retry_delay(attempts: int) -> int:
-    """Seconds until what failed is begun again: min(5 min, 1 min x 2^attempts). So all is done within ten minutes after
-    a model or a store works again, however long it did not.
+    """Seconds until what failed is begun again: min(5 min, 1 min x 2^attempts). So all is done
+    within ten minutes after a model or a store works again, however long it did not.
     """
     return int(min(LONGEST_DELAY, 60 * 2 ** min(attempts, 10)))
 

@@ -18,23 +18,24 @@ JobState = Literal["pending", "running", "done", "failed"]
 RETENTION_SECONDS = 30 * 24 * 3600
 
 OVERDUE_SECONDS = 4 * 540 + 120
-"""A job that has not ended after this long is stuck: its queue message is received up to four times and hidden for 540
-s each time, and two minutes are added for delays.
+"""A job that has not ended after this long is stuck: its queue message is received up to four times
+and hidden for 540 s each time, and two minutes are added for delays.
 """
 
 UNHEARD_SECONDS = 60
-"""A job that is still pending after this long may have lost its stream record or queue message: its message is sent
-again, and again each time that the job's age has doubled, as it may also wait in a long queue.
+"""A job that is still pending after this long may have lost its stream record or queue message: its
+message is sent again, and again each time that the job's age has doubled, as it may also wait in a
+long queue.
 """
 
 LEASE_SECONDS = 100
-"""A worker that has begun a job and has not ended it after this long is gone: its function may run for 90 s. The sweep,
-which comes once a minute, then sends the job's message again.
+"""A worker that has begun a job and has not ended it after this long is gone: its function may run
+for 90 s. The sweep, which comes once a minute, then sends the job's message again.
 """
 
 MOST_LOST = 3
-"""So often the sweep sends the message of a job again because its worker is gone. A job that ends every worker waits
-until it is overdue.
+"""So often the sweep sends the message of a job again because its worker is gone. A job that ends
+every worker waits until it is overdue.
 """
 
 ERASED, STUCK = "erased", "stuck"
@@ -43,18 +44,19 @@ ERASED, STUCK = "erased", "stuck"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work on messages `first` through `last` of a session (sequence numbers), or on all of a user's memory: then
-    `session` is "" and both are 0. Times are epoch seconds.
+    """Work on messages `first` through `last` of a session (sequence numbers), or on all of a
+    user's memory: then `session` is "" and both are 0. Times are epoch seconds.
 
-    `payload` holds what its kind needs besides. `user` is the user whose data it works on; work on a user's memory also
-    carries the epoch that it was begun in. `due_at` is when the sweep looks at the job; None once nothing is left to
-    do. `error` is a code, never a text.
+    `payload` holds what its kind needs besides. `user` is the user whose data it works on; work on
+    a user's memory also carries the epoch that it was begun in. `due_at` is when the sweep looks at
+    the job; None once nothing is left to do. `error` is a code, never a text.
 
-    Work that is too long for one step is a chain of jobs: the first one was asked for, each later one has it as its
-    `parent` and does one step. `step` counts the steps of walks through lists. A job with `parts` can only be done once
-    all of them are in `stored`; that of a redaction names the memories that it removed. `usage` is what the model calls
-    of its work used, `spent` what those used that gave nothing (`models.catalogue.priced`). `lost` counts the workers
-    that had begun the job and were gone when the sweep looked.
+    Work that is too long for one step is a chain of jobs: the first one was asked for, each later
+    one has it as its `parent` and does one step. `step` counts the steps of walks through lists. A
+    job with `parts` can only be done once all of them are in `stored`; that of a redaction names
+    the memories that it removed. `usage` is what the model calls of its work used, `spent` what
+    those used that gave nothing (`models.catalogue.priced`). `lost` counts the workers that had
+    begun the job and were gone when the sweep looked.
     """
 
     id: str
@@ -95,8 +97,8 @@ class Job:
 
     @property
     def is_unheard(self) -> bool:
-        """Whether its message is sent again once it is due: no worker has begun the job, its worker is gone, or parts
-        that it waits for may be stored meanwhile.
+        """Whether its message is sent again once it is due: no worker has begun the job, its worker
+        is gone, or parts that it waits for may be stored meanwhile.
         """
         return self.state == "pending" or self.lost < MOST_LOST or bool(self.lacking)
 
@@ -116,7 +118,9 @@ class Job:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Parts that must be stored before the job may become what this one says: all, if it has done its work."""
+        """Parts that must be stored before the job may become what this one says: all, if it has
+        done its work.
+        """
         return self.parts if self.state == "done" and self.error is None else ()
 
     @property
@@ -125,7 +129,9 @@ class Job:
         return self.parent or self.id
 
     def payload_as(self, expected: type[P]) -> P:
-        """The payload, which is of this type. Raises `DamagedJob` if the stored one could not be read."""
+        """The payload, which is of this type. Raises `DamagedJob` if the stored one could not be
+        read.
+        """
         if not isinstance(self.payload, expected):
             raise DamagedJob(f"The payload of a job of kind {self.kind} can't be read.")
         return self.payload
@@ -146,11 +152,11 @@ def armed(
     payload: Payload = NOTHING,
     now: int,
 ) -> Job:
-    """A new job on a session of the user's. Its id follows from kind, range, attempt and version: to arm the same work
-    twice makes one job.
+    """A new job on a session of the user's. Its id follows from kind, range, attempt and version:
+    to arm the same work twice makes one job.
 
-    `version` is the head's where a range may come back: a withdrawal opens what was folded, and it is folded again; an
-    import brings a session back with its sequence numbers.
+    `version` is the head's where a range may come back: a withdrawal opens what was folded, and it
+    is folded again; an import brings a session back with its sequence numbers.
     """
     return Job(
         id=job_id(tenant, kind, session, first, last, attempt, version),
@@ -169,17 +175,32 @@ def armed(
     )
 
 
-def on_user(scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", payload: Payload, now: int) -> Job:
-    """A new job on the memory of a user in that epoch. `key` distinguishes jobs of one kind and epoch."""
+def on_user(
+    scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", payload: Payload, now: int
+) -> Job:
+    """A new job on the memory of a user in that epoch. `key` distinguishes jobs of one kind and
+    epoch.
+    """
     new_id = job_id(scope.tenant, kind, scope.user, epoch, key)
-    return replace(_without_range(new_id, scope.owner, kind, now), user=scope.user, epoch=epoch, payload=payload)
+    return replace(
+        _without_range(new_id, scope.owner, kind, now),
+        user=scope.user,
+        epoch=epoch,
+        payload=payload,
+    )
 
 
 def on_tenant(
-    scope: Scope, *, kind: JobKind, user: str | None, key: str | None = None, payload: Payload, now: int
+    scope: Scope,
+    *,
+    kind: JobKind,
+    user: str | None,
+    key: str | None = None,
+    payload: Payload,
+    now: int,
 ) -> Job:
-    """A new job on what the payload names, of one user or (`user` is None) of everybody. Its id follows from `key`, or
-    else from the payload.
+    """A new job on what the payload names, of one user or (`user` is None) of everybody. Its id
+    follows from `key`, or else from the payload.
     """
     new_id = job_id(scope.tenant, kind, user or "", key or sorted(encoded(kind, payload).items()))
     return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)

@@ -13,9 +13,20 @@ from palimpsest.errors import DamagedJob
 from palimpsest.scope import ID_PATTERN
 
 TenantJobKind = Literal[
-    "summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain",
-    "upload", "export", "import",
-]  # fmt: skip
+    "summarize",
+    "delete",
+    "withdraw",
+    "redact",
+    "extract",
+    "flush",
+    "forget",
+    "forget_sessions",
+    "erase",
+    "retain",
+    "upload",
+    "export",
+    "import",
+]
 JobKind = Literal[TenantJobKind, "reindex"]
 """`reindex` is the operator's: no tenant ever sees such a job."""
 
@@ -24,15 +35,21 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Place = Annotated[str, StringConstraints(pattern=r"^\S{1,4096}$")]
 """Where a list continues: a cursor, or an owner's name in a list of owners."""
 StoredCondition = Annotated[
-    str, StringConstraints(pattern=r"^(ne|in|gte?|lte?|exists|absent):[0-9a-f]{32}(:([0-9a-f]{32}|[0-9a-f]{16}))*$")
+    str,
+    StringConstraints(
+        pattern=r"^(ne|in|gte?|lte?|exists|absent):[0-9a-f]{32}(:([0-9a-f]{32}|[0-9a-f]{16}))*$"
+    ),
 ]
-"""A condition of a filter: its operator, digests, and for a range the place of a number (`memory.filters`)."""
+"""A condition of a filter: its operator, digests, and for a range the place of a number
+(`memory.filters`).
+"""
 ModelName = Annotated[str, StringConstraints(pattern=r"^[\w.:/@+ -]{1,200}$")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What a job holds besides its range: ids, numbers, digests and places, never text. Most kinds need nothing.
+    """What a job holds besides its range: ids, numbers, digests and places, never text. Most kinds
+    need nothing.
 
     A field that a kind does not know makes the payload damaged: half of what was asked is not done.
     """
@@ -53,8 +70,8 @@ class FlushPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalPayload(Payload):
-    """`forgets`: the memories that came from the session alone go as well. `at` is when the session was deleted (epoch
-    milliseconds), however late the job is done; None: when the job was created.
+    """`forgets`: the memories that came from the session alone go as well. `at` is when the session
+    was deleted (epoch milliseconds), however late the job is done; None: when the job was created.
     """
 
     forgets: bool = False
@@ -63,7 +80,9 @@ class RemovalPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPayload(Payload):
-    """How far a job has walked a list: what it has forgotten so far, and where the next page begins."""
+    """How far a job has walked a list: what it has forgotten so far, and where the next page
+    begins.
+    """
 
     forgotten: int = 0
     after: Place | None = None
@@ -71,8 +90,8 @@ class ListPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPayload(ListPayload):
-    """Which memories go; None and () limit nothing. Times are epoch milliseconds. `subject` and `topic` are
-    digests, and each of `metadata` is that of one entry.
+    """Which memories go; None and () limit nothing. Times are epoch milliseconds. `subject` and
+    `topic` are digests, and each of `metadata` is that of one entry.
     """
 
     types: tuple[Id, ...] = ()
@@ -92,8 +111,8 @@ class ForgetPayload(ListPayload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetSessionsPayload(ListPayload):
-    """Which sessions go: None limits nothing. They have begun until `before`, and were not active since `idle_since`
-    (epoch milliseconds).
+    """Which sessions go: None limits nothing. They have begun until `before`, and were not active
+    since `idle_since` (epoch milliseconds).
     """
 
     user: Id | None = None
@@ -109,10 +128,11 @@ EraseStage = Literal["sessions", "memories", "late_sessions", "over"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasePayload(Payload):
-    """The store that an erasure is in, where it goes on there, and how much is gone from each store.
+    """The store that an erasure is in, where it goes on there, and how much is gone from each
+    store.
 
-    Sessions are looked for twice: their list follows the table a moment later. `at` is when the user was erased (epoch
-    milliseconds); None: when the job was created.
+    Sessions are looked for twice: their list follows the table a moment later. `at` is when the
+    user was erased (epoch milliseconds); None: when the job was created.
     """
 
     at: int | None = None
@@ -124,10 +144,11 @@ class ErasePayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainPayload(Payload):
-    """Which change of a tenant's retention is applied, how far that is, and how much has got another expiry.
+    """Which change of a tenant's retention is applied, how far that is, and how much has got
+    another expiry.
 
-    `after` is where the list of sessions or users goes on. Of the users from there on those before `user` are done, and
-    `page` is how far the records of `user` are.
+    `after` is where the list of sessions or users goes on. Of the users from there on those before
+    `user` are done, and `page` is how far the records of `user` are.
     """
 
     change: Digest
@@ -148,9 +169,9 @@ class UploadPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPayload(Payload):
-    """How far an export is: `after` is where the list of users goes on, `user` the one that is under way, with the
-    number of the `kind` and the `place` within it. `run` is how often it was begun anew, the last time with the step
-    `begun`.
+    """How far an export is: `after` is where the list of users goes on, `user` the one that is
+    under way, with the number of the `kind` and the `place` within it. `run` is how often it was
+    begun anew, the last time with the step `begun`.
     """
 
     user: Id | None = None
@@ -172,9 +193,9 @@ class ExportPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPayload(Payload):
-    """What the keys of the files begin with, when the import was begun (epoch milliseconds; None: nobody knows), and
-    the last line that is done, with what became of the lines. `erased` counts those of users who were erased since,
-    `expired` those whose time is over.
+    """What the keys of the files begin with, when the import was begun (epoch milliseconds; None:
+    nobody knows), and the last line that is done, with what became of the lines. `erased` counts
+    those of users who were erased since, `expired` those whose time is over.
     """
 
     source: Place
@@ -194,9 +215,10 @@ ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
 class ReindexPayload(Payload):
     """How far a reindexing is.
 
-    `after` is where the list of sessions or users goes on; `within` names the one that is under way, and `seq` or
-    `page` is how far that one is. `left_out` counts what no model could make a vector of: its words are indexed.
-    `model` is the embedding model that the index is built for; None until the first step has been done.
+    `after` is where the list of sessions or users goes on; `within` names the one that is under
+    way, and `seq` or `page` is how far that one is. `left_out` counts what no model could make a
+    vector of: its words are indexed. `model` is the embedding model that the index is built for;
+    None until the first step has been done.
     """
 
     phase: ReindexPhase = "prepare"
@@ -215,13 +237,17 @@ class ReindexPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedPayload(Payload):
-    """Stands where a stored payload could not be read: such a job can be looked at and ended, but not done."""
+    """Stands where a stored payload could not be read: such a job can be looked at and ended, but
+    not done.
+    """
 
 
 Queue = Literal["summarize", "extract", "sweep", "reindex"]
 """Each queue has the name of the function that reads it."""
 Family = Literal["overflow", "extraction", "steps", "upload"]
-"""Kinds of one family are started again in the same way. Jobs of `steps` do their work step by step, or in one."""
+"""Kinds of one family are started again in the same way. Jobs of `steps` do their work step by
+step, or in one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,25 +277,36 @@ assert set(KINDS) == set(get_args(JobKind))  # noqa: S101 - a kind without an en
 
 
 def encoded(kind: JobKind, payload: Payload) -> dict[str, Any]:
-    """The payload as a JSON object, without fields at their defaults. Raises `DamagedJob` if it is not of the kind's
-    type, or if a value does not have the form of its field: what `decoded` could not read is not written.
+    """The payload as a JSON object, without fields at their defaults. Raises `DamagedJob` if it is
+    not of the kind's type, or if a value does not have the form of its field: what `decoded` could
+    not read is not written.
     """
     if type(payload) is not KINDS[kind].payload:
         raise DamagedJob(f"A job of kind {kind} can't hold a {type(payload).__name__}.")
-    values = {field.name: (getattr(payload, field.name), field.default) for field in fields(payload)}
+    values = {
+        field.name: (getattr(payload, field.name), field.default) for field in fields(payload)
+    }
     stored = {name: value for name, (value, default) in values.items() if value != default}
     if type(decoded(kind, stored)) is DamagedPayload:
-        raise DamagedJob(f"A value of this {type(payload).__name__} does not have the form of its field.")
+        raise DamagedJob(
+            f"A value of this {type(payload).__name__} does not have the form of its field."
+        )
     return stored
 
 
 def decoded(kind: JobKind, stored: Mapping[str, Any]) -> Payload:
-    """The payload that `encoded` gave; a `DamagedPayload` if it can't be read, or if the kind is unknown."""
+    """The payload that `encoded` gave; a `DamagedPayload` if it can't be read, or if the kind is
+    unknown.
+    """
     listed = KINDS.get(kind)
     if listed is None:
         return DamagedPayload()
     try:
-        return _adapter(kind).validate_python(stored) if stored or listed.payload is not Payload else NOTHING
+        return (
+            _adapter(kind).validate_python(stored)
+            if stored or listed.payload is not Payload
+            else NOTHING
+        )
     except ValidationError:
         return DamagedPayload()
 

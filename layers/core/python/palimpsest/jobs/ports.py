@@ -32,7 +32,9 @@ class RecordChanged:
 
 @dataclass(frozen=True, slots=True)
 class MessageChanged:
-    """A message was appended or removed. The session's head names its user, even after the session was deleted."""
+    """A message was appended or removed. The session's head names its user, even after the session
+    was deleted.
+    """
 
     tenant: str
     session: str
@@ -41,8 +43,8 @@ class MessageChanged:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The tables hold nothing any more of what a redaction or an erasure removes: once the index holds nothing of it
-    either, the job has ended.
+    """The tables hold nothing any more of what a redaction or an erasure removes: once the index
+    holds nothing of it either, the job has ended.
     """
 
     tenant: str
@@ -54,12 +56,16 @@ Changed = RecordChanged | MessageChanged | Removed
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A stream record that cannot be read. `name` is JSON with its event id and the keys of its item, and no text."""
+    """A stream record that cannot be read. `name` is JSON with its event id and the keys of its
+    item, and no text.
+    """
 
     name: str
 
 
-EventName = Literal["MemoryCreated", "MemorySuperseded", "MemoryForgotten", "CompactionDone", "JobFailed"]
+EventName = Literal[
+    "MemoryCreated", "MemorySuperseded", "MemoryForgotten", "CompactionDone", "JobFailed"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +79,24 @@ class Happened:
 
 class Queues(Protocol):
     def send(self, notices: Sequence[JobNotice]) -> None:
-        """Send each notice to the queue of its kind, at least once. Raises `Unavailable` if any could not be sent."""
+        """Send each notice to the queue of its kind, at least once. Raises `Unavailable` if any
+        could not be sent.
+        """
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
-        """Send each change to the queue of the indexer, at least once and in any order. A change only names what
-        changed; the indexer reads its present state. Raises `Unavailable` if any could not be sent.
+        """Send each change to the queue of the indexer, at least once and in any order. A change
+        only names what changed; the indexer reads its present state. Raises `Unavailable` if any
+        could not be sent.
         """
 
     def send_events(self, events: Sequence[Happened]) -> None:
-        """Send each event that the bus did not take to a queue of its own, from which it is published later, at least
-        once. Raises `Unavailable` if any could not be sent.
+        """Send each event that the bus did not take to a queue of its own, from which it is
+        published later, at least once. Raises `Unavailable` if any could not be sent.
         """
 
     def park(self, record: str) -> None:
-        """Send a stream record that can't be read (event id and keys only) to the parked queue. Raises
-        `Unavailable`.
+        """Send a stream record that can't be read (event id and keys only) to the parked queue.
+        Raises `Unavailable`.
         """
 
 
@@ -100,7 +109,8 @@ class Waiting:
 
 
 class Shares(Protocol):
-    """For each tenant and queue: the jobs that are under way, whose messages are in the queue, and those that wait.
+    """For each tenant and queue: the jobs that are under way, whose messages are in the queue, and
+    those that wait.
     Every read is strongly consistent, every call is safe to repeat, and raises `Unavailable`.
     """
 
@@ -114,7 +124,9 @@ class Shares(Protocol):
         """The ids of the jobs that are under way."""
 
     def wait(self, scope: Scope, queue: Queue, job_id: str, *, since: int) -> None:
-        """Put the job among those that wait. It stays there until it is called, also if it enters."""
+        """Put the job among those that wait. It stays there until it is called, also if it
+        enters.
+        """
 
     def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
         """Those that wait, oldest first, read page by page as they are asked for."""
@@ -125,8 +137,8 @@ class Shares(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
-    """One record of a table's stream, decoded: what is to be sent (None: nothing), what a session has taken in, and
-    what has happened.
+    """One record of a table's stream, decoded: what is to be sent (None: nothing), what a session
+    has taken in, and what has happened.
     """
 
     asks: JobNotice | Changed | Unreadable | None = None
@@ -136,7 +148,9 @@ class StreamRecord:
 
 class EventBus(Protocol):
     def publish(self, events: Sequence[Happened]) -> None:
-        """Publish up to 10 events, each at least once. Raises `Unavailable` if any could not be published."""
+        """Publish up to 10 events, each at least once. Raises `Unavailable` if any could not be
+        published.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +163,8 @@ class Due:
 
 
 class Jobs(Protocol):
-    """The store of jobs. Most jobs are stored by the commit that caused them; here they are read and updated. Errors as
-    for `Sessions`.
+    """The store of jobs. Most jobs are stored by the commit that caused them; here they are read
+    and updated. Errors as for `Sessions`.
     """
 
     def put(self, job: Job) -> None:
@@ -162,8 +176,8 @@ class Jobs(Protocol):
     def listed(
         self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
-        """A user's jobs by creation, without their steps, and the cursor of the next page. Eventually
-        consistent. Raises `BadRequest` (`invalid_cursor`).
+        """A user's jobs by creation, without their steps, and the cursor of the next page.
+        Eventually consistent. Raises `BadRequest` (`invalid_cursor`).
         """
 
     def failed(
@@ -172,27 +186,29 @@ class Jobs(Protocol):
         """The tenant's jobs that have failed, steps included, as `listed`."""
 
     def start(self, job: Job) -> None:
-        """Mark the job as running, to be looked at when this one is due. Does nothing if the stored job has ended or
-        rests: it has no time to be looked at, because other jobs do its work.
+        """Mark the job as running, to be looked at when this one is due. Does nothing if the stored
+        job has ended or rests: it has no time to be looked at, because other jobs do its work.
         """
 
     def mark(self, job: Job, part: str) -> None:
         """Add a part to what the job has stored; does nothing if it has ended."""
 
     def spend(self, job: Job, used: Mapping[str, int]) -> None:
-        """Add, once, to what model calls used that gave nothing, in the job that was asked for (`job.root`); does
-        nothing if that one is gone.
+        """Add, once, to what model calls used that gave nothing, in the job that was asked for
+        (`job.root`); does nothing if that one is gone.
         """
 
     def finish(self, job: Job) -> None:
-        """Replace state, due_at, error, result and usage of a job that has not ended. Raises `CommitLost` if it has
-        ended, or lacks a part that is `needed`.
+        """Replace state, due_at, error, result and usage of a job that has not ended. Raises
+        `CommitLost` if it has ended, or lacks a part that is `needed`.
         """
 
     def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
-        """Change when the sweep looks at a job again; None = never. `lost` becomes that of this job. With `state`,
-        only while the job is in it.
+        """Change when the sweep looks at a job again; None = never. `lost` becomes that of this
+        job. With `state`, only while the job is in it.
         """
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
-        """What has come due at `now`, at most `limit` of each shard, oldest first. Eventually consistent."""
+        """What has come due at `now`, at most `limit` of each shard, oldest first. Eventually
+        consistent.
+        """

@@ -1,4 +1,6 @@
-"""Each tenant's share of a queue: a few of its jobs are in the queue at a time, the others wait in the table."""
+"""Each tenant's share of a queue: a few of its jobs are in the queue at a time, the others wait in
+the table.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,13 @@ OPERATORS: Queue = "reindex"
 
 @dataclass(frozen=True, slots=True)
 class FairQueues:
-    """`Queues` in which a tenant has at most `most` jobs in one queue at a time. Its other jobs wait in the table. When
-    a job is done, the oldest waiting job takes its place. A queue then holds few messages of each tenant, and a
-    tenant's backlog holds up nobody else.
+    """`Queues` in which a tenant has at most `most` jobs in one queue at a time. Its other jobs
+    wait in the table. When a job is done, the oldest waiting job takes its place. A queue then
+    holds few messages of each tenant, and a tenant's backlog holds up nobody else.
 
-    With `heals`, it also frees the places of jobs that have ended and never left, because their worker was killed just
-    then. The sweep sets it, because it looks at every job that waits for long.
+    With `heals`, it also frees the places of jobs that have ended and never left, because their
+    worker was killed just then. The sweep sets it, because it looks at every job that waits for
+    long.
     """
 
     queues: Queues
@@ -45,8 +48,8 @@ class FairQueues:
         self.queues.park(record)
 
     def done(self, notice: JobNotice) -> None:
-        """Free the job's place, and send the oldest waiting jobs for which there is room. Call this once the job's
-        message need not be delivered again. Safe to repeat. Raises `Unavailable`.
+        """Free the job's place, and send the oldest waiting jobs for which there is room. Call this
+        once the job's message need not be delivered again. Safe to repeat. Raises `Unavailable`.
         """
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
         if queue == OPERATORS:
@@ -63,8 +66,8 @@ class FairQueues:
     def _may_be_sent(self, notice: JobNotice) -> bool:
         """Whether the job has a place in the queue. If it has none and has not ended, it waits.
 
-        It tries a second time after it was put among the waiting jobs. Another job may have left between the two, and
-        would not have seen that this one waits.
+        It tries a second time after it was put among the waiting jobs. Another job may have left
+        between the two, and would not have seen that this one waits.
         """
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
         if queue == OPERATORS or self.shares.enter(scope, queue, notice.job_id, most=self.most):

@@ -1,4 +1,6 @@
-"""The steps of jobs: by a handler for each kind, page by page through a list, waited for, given up, and begun again."""
+"""The steps of jobs: by a handler for each kind, page by page through a list, waited for, given up,
+and begun again.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class GivesUp(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Handling:
-    """The handler of one kind of job: `step` does it, `give_up` is called after its last attempt has failed."""
+    """The handler of one kind of job: `step` does it, `give_up` is called after its last attempt
+    has failed.
+    """
 
     step: Step
     give_up: GivesUp
@@ -40,7 +44,9 @@ class Hide(Protocol):
 
 class Waits(Protocol):
     def __call__(self, notice: JobNotice, *, seconds: int) -> None:
-        """Keep the sweep from sending the job's message again: it is delivered again after that many seconds."""
+        """Keep the sweep from sending the job's message again: it is delivered again after that
+        many seconds.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,8 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a queue's function does with a message: the step, what happens when it fails, and what follows when the
-    message is done with.
+    """What a queue's function does with a message: the step, what happens when it fails, and what
+    follows when the message is done with.
     """
 
     step: Step
@@ -73,7 +79,9 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """Both calls raise `KeyError` for a kind without a handler; its message then reaches the dead-letter queue."""
+    """Both calls raise `KeyError` for a kind without a handler; its message then reaches the
+    dead-letter queue.
+    """
 
     handlings: Mapping[JobKind, Handling]
 
@@ -86,11 +94,15 @@ class Router:
 
 STEP = timedelta(seconds=50)
 """After this long a step starts the next one; the function may run for 90 s."""
-WAIT, LOOKS = 1, 3  # seconds, and how often a step looks whether the jobs that it started have ended
+WAIT, LOOKS = (
+    1,
+    3,
+)  # seconds, and how often a step looks whether the jobs that it started have ended
 MOST_STEPS = 1_000  # then the job fails, to be started again later
 Page = Callable[[Job, str | None], tuple[int, str | None] | None]
-"""Forgets one page of a list, which begins at a cursor. It returns the number of entries that it forgot and the cursor
-of the next page (None: this was the last one), or only None if the user was erased meanwhile.
+"""Forgets one page of a list, which begins at a cursor. It returns the number of entries that it
+forgot and the cursor of the next page (None: this was the last one), or only None if the user was
+erased meanwhile.
 """
 IsOver = Callable[[Job], bool]
 Counted = Callable[[Job], Mapping[str, int]]
@@ -98,8 +110,8 @@ Counted = Callable[[Job], Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class UserSteps:
-    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`. `queues` None: there is no index, or
-    it is brought up to date without queues.
+    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`. `queues` None:
+    there is no index, or it is brought up to date without queues.
     """
 
     jobs: Jobs
@@ -113,8 +125,8 @@ class UserSteps:
         return self.clock.now() + STEP
 
     def taken_up(self, notice: JobNotice) -> Job | None:
-        """Return the job if its step must be done now. Return None if the job is done, if its next step exists, or if
-        it had failed and was restarted.
+        """Return the job if its step must be done now. Return None if the job is done, if its next
+        step exists, or if it had failed and was restarted.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
@@ -129,12 +141,19 @@ class UserSteps:
         return job
 
     def forget(
-        self, notice: JobNotice, page: Page, *, is_over: IsOver = lambda _: True, at_end: Counted = lambda _: {}
+        self,
+        notice: JobNotice,
+        page: Page,
+        *,
+        is_over: IsOver = lambda _: True,
+        at_end: Counted = lambda _: {},
     ) -> None:
-        """Do one step: forget page after page until the deadline. The job's result counts the entries as `forgotten`.
+        """Do one step: forget page after page until the deadline. The job's result counts the
+        entries as `forgotten`.
 
-        After the last page the job ends if `is_over` says so; else the next step begins with the first page again. If
-        anything was forgotten, `at_end` adds to the result. Raises `Unavailable` after `MOST_STEPS` steps.
+        After the last page the job ends if `is_over` says so; else the next step begins with the
+        first page again. If anything was forgotten, `at_end` adds to the result. Raises
+        `Unavailable` after `MOST_STEPS` steps.
         """
         job = self.taken_up(notice)
         if job is None:
@@ -165,10 +184,15 @@ class UserSteps:
         return False
 
     def _is_handed_over(self, job: Job) -> bool:
-        return self.jobs.get(Scope(job.tenant), next_step(job, payload=job.payload, now=0).id) is not None
+        return (
+            self.jobs.get(Scope(job.tenant), next_step(job, payload=job.payload, now=0).id)
+            is not None
+        )
 
     def go_on(self, job: Job, place: Payload, *, result: Mapping[str, int] | None = None) -> None:
-        """Start the next step, which continues at `place`. `result` is what the first job of the chain shows so far."""
+        """Start the next step, which continues at `place`. `result` is what the first job of the
+        chain shows so far.
+        """
         with suppress(CommitLost):  # the other delivery of the same message was faster
             self.jobs.put(next_step(job, payload=place, now=seconds(self.clock.now())))
         if result is not None:
@@ -179,16 +203,21 @@ class UserSteps:
         root = None if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         if root is not None:
             with suppress(CommitLost):  # a later step has ended it
-                self.jobs.finish(replace(root, state="running", due_at=None, error=None, result=result))
+                self.jobs.finish(
+                    replace(root, state="running", due_at=None, error=None, result=result)
+                )
 
     def _rest(self, job: Job) -> None:
         """End this step. The first job of the chain stays `running` until the last step ends it."""
         with suppress(CommitLost):
-            self.jobs.finish(replace(job, state="running" if job.parent is None else "done", due_at=None))
+            self.jobs.finish(
+                replace(job, state="running" if job.parent is None else "done", due_at=None)
+            )
 
     def end_with_index(self, job: Job, result: Mapping[str, int]) -> None:
-        """Have what brings the index up to date end the job, once nothing is left there either of what the job removed
-        from the tables. Until then the job runs; if the message is lost, the sweep begins it again.
+        """Have what brings the index up to date end the job, once nothing is left there either of
+        what the job removed from the tables. Until then the job runs; if the message is lost, the
+        sweep begins it again.
         """
         if self.queues is None:
             self.end(job, result)
@@ -199,9 +228,17 @@ class UserSteps:
             self.jobs.finish(replace(begun, result=result))
         self.queues.send_changes([Removed(job.tenant, job.id)])
 
-    def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None, state: JobState = "done") -> None:
-        """End the first job of the chain, then this step. If the function fails in between, the step is delivered again
-        and ends itself. A job that ends `failed` so waits until somebody begins it again.
+    def end(
+        self,
+        job: Job,
+        result: Mapping[str, int],
+        *,
+        error: str | None = None,
+        state: JobState = "done",
+    ) -> None:
+        """End the first job of the chain, then this step. If the function fails in between, the
+        step is delivered again and ends itself. A job that ends `failed` so waits until somebody
+        begins it again.
         """
         root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         for one in (root, job):
@@ -232,7 +269,9 @@ class ReadJob:
     clock: Clock
 
     def __call__(self, scope: Scope, job_id: str, *, wait: float = 0) -> Job:
-        """The job once it has ended, or as it is after `wait` seconds. Raises `NotFound` (`job_not_found`)."""
+        """The job once it has ended, or as it is after `wait` seconds. Raises `NotFound`
+        (`job_not_found`).
+        """
         deadline = self.clock.now() + timedelta(seconds=wait)
         pause = FIRST_LOOK
         while True:
@@ -248,8 +287,8 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class RestartSteps:
-    """Starts a step of the family `steps` again. The new job is a step of the same chain; but if the chain's first job
-    has failed itself, the new job begins a chain of its own.
+    """Starts a step of the family `steps` again. The new job is a step of the same chain; but if
+    the chain's first job has failed itself, the new job begins a chain of its own.
     """
 
     jobs: Jobs
@@ -268,7 +307,9 @@ class RestartSteps:
         return new.id
 
     def _end(self, job: Job) -> None:
-        """Mark a stuck step as failed. The first job of a chain stays running, as the new job does its work."""
+        """Mark a stuck step as failed. The first job of a chain stays running, as the new job does
+        its work.
+        """
         ended = replace(job, due_at=None, state="running")
         if job.parent is not None:
             ended = replace(ended, state="failed", error=STUCK)
@@ -293,8 +334,8 @@ class GiveUpStep:
 
 
 Restart = Callable[[Job], str | None]
-"""Starts a failed or stuck job again and returns the new job's id; None, `NotFound` or `DamagedJob` if nothing is left
-to do.
+"""Starts a failed or stuck job again and returns the new job's id; None, `NotFound` or `DamagedJob`
+if nothing is left to do.
 """
 
 
@@ -307,7 +348,8 @@ class RetryJob:
     def __call__(self, scope: Scope, job_id: str) -> str:
         """Start a failed job again, and return the new job's id.
 
-        Raises `NotFound` (`job_not_found`), `Conflict` (`job_not_failed`, `nothing_to_retry`), `Unavailable`.
+        Raises `NotFound` (`job_not_found`), `Conflict` (`job_not_failed`, `nothing_to_retry`),
+        `Unavailable`.
         """
         job = self.jobs.get(scope, job_id)
         if job is None:

@@ -1,4 +1,6 @@
-"""Conditions on metadata, turned into tests of terms: the tables and every search engine decide them alike."""
+"""Conditions on metadata, turned into tests of terms: the tables and every search engine decide
+them alike.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ _OTHER, _NUMBER, _TIME = "\x01", "\x01n", "\x01t"
 
 @dataclass(frozen=True, slots=True)
 class TermTest:
-    """Passes if one of the terms is among `any_of`, or within one of `ranges`: from its first text up to before its
-    second, in the order of code points. With `negated` it passes if none is.
+    """Passes if one of the terms is among `any_of`, or within one of `ranges`: from its first text
+    up to before its second, in the order of code points. With `negated` it passes if none is.
     """
 
     any_of: frozenset[str] = frozenset()
@@ -33,7 +35,8 @@ class TermTest:
 
     def passes(self, terms: Iterable[str]) -> bool:
         return self.negated != any(
-            term in self.any_of or any(low <= term < high for low, high in self.ranges) for term in terms
+            term in self.any_of or any(low <= term < high for low, high in self.ranges)
+            for term in terms
         )
 
 
@@ -41,9 +44,9 @@ class TermTest:
 class Condition:
     """One condition on the values under a path: the names of nested objects, joined by dots.
 
-    A list stands for each of its values. `ne` also holds where there is no value. Ranges compare numbers with numbers,
-    and times (texts in ISO 8601; without a zone in UTC) with times. `value` is a list for `in`, a truth value for
-    `exists`.
+    A list stands for each of its values. `ne` also holds where there is no value. Ranges compare
+    numbers with numbers, and times (texts in ISO 8601; without a zone in UTC) with times. `value`
+    is a list for `in`, a truth value for `exists`.
     """
 
     path: str
@@ -53,12 +56,16 @@ class Condition:
     @property
     def test(self) -> TermTest:
         if self.operator == "exists":
-            return TermTest(ranges=((f"{self.path}=", f"{self.path}>"), (f"{self.path}.", f"{self.path}/")),
-                            negated=not self.value)  # fmt: skip
+            return TermTest(
+                ranges=((f"{self.path}=", f"{self.path}>"), (f"{self.path}.", f"{self.path}/")),
+                negated=not self.value,
+            )
         if self.operator in RANGES:
             return TermTest(ranges=(self.range,))
         values = self.value if self.operator == "in" else (self.value,)
-        return TermTest(frozenset(term(self.path, value) for value in values), negated=self.operator == "ne")
+        return TermTest(
+            frozenset(term(self.path, value) for value in values), negated=self.operator == "ne"
+        )
 
     @property
     def range(self) -> tuple[str, str]:
@@ -70,11 +77,16 @@ class Condition:
         after = f"{here}\x00"
         bounds = {"gt": (after, ""), "gte": (here, ""), "lt": ("", here), "lte": ("", after)}
         low, high = bounds[self.operator]
-        return low or f"{self.path}={kind}", high or f"{self.path}={kind}g"  # a place ends in hexadecimal digits
+        return (
+            low or f"{self.path}={kind}",
+            high or f"{self.path}={kind}g",
+        )  # a place ends in hexadecimal digits
 
 
 def conditions(metadata: Mapping[str, Any]) -> Iterator[Condition]:
-    """The conditions that a filter names by path: a plain value must be equal, an object names operators."""
+    """The conditions that a filter names by path: a plain value must be equal, an object names
+    operators.
+    """
     for path, wanted in metadata.items():
         named = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
         for operator in get_args(Operator):
@@ -82,8 +94,12 @@ def conditions(metadata: Mapping[str, Any]) -> Iterator[Condition]:
                 yield Condition(path, operator, named[operator])
 
 
-def metadata_terms(metadata: Mapping[str, Any], *, most: int | None = 2 * MAX_METADATA_TERMS) -> tuple[str, ...]:
-    """The terms by which metadata is found: `path=value` for each value, and its place among numbers or times."""
+def metadata_terms(
+    metadata: Mapping[str, Any], *, most: int | None = 2 * MAX_METADATA_TERMS
+) -> tuple[str, ...]:
+    """The terms by which metadata is found: `path=value` for each value, and its place among
+    numbers or times.
+    """
     return tuple(islice(_terms(metadata), most))
 
 
@@ -108,7 +124,9 @@ def term(path: str, value: Any) -> str:
 
 
 def place(value: Any) -> str | None:
-    """The place of a number among numbers, or of a time among times: texts that sort as they do; None for others."""
+    """The place of a number among numbers, or of a time among times: texts that sort as they do;
+    None for others.
+    """
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -140,6 +158,8 @@ def _sortable(number: float) -> str:
     try:
         (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))
     except OverflowError:
-        (bits,) = struct.unpack(">Q", struct.pack(">d", float("inf") if number > 0 else float("-inf")))
+        (bits,) = struct.unpack(
+            ">Q", struct.pack(">d", float("inf") if number > 0 else float("-inf"))
+        )
     sign = 1 << 63
     return format(bits ^ (2 * sign - 1) if bits & sign else bits | sign, "016x")

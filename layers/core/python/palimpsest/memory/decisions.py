@@ -1,4 +1,6 @@
-"""Decide whether each statement is new, known already (perhaps in other words), or supersedes its topic's record."""
+"""Decide whether each statement is new, known already (perhaps in other words), or supersedes its
+topic's record.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,25 @@ from operator import eq
 from typing import Literal
 
 from palimpsest.memory.record import KEYED, Order, Record, said_again
-from palimpsest.memory.statements import Statement, confirmed, drawing, kept_longer, said_also, updated
+from palimpsest.memory.statements import (
+    Statement,
+    confirmed,
+    drawing,
+    kept_longer,
+    said_also,
+    updated,
+)
 from palimpsest.text.analyser import accented_words, stems
 from palimpsest.text.folding import normalized
 
 Outcome = Literal["created", "updated", "unchanged"]
 Lifetime = Callable[[str], int | None]
-"""How many seconds a record of a type is kept after it was last written or confirmed; None: for ever."""
+"""How many seconds a record of a type is kept after it was last written or confirmed; None: for
+ever.
+"""
 
-# Words that may come or go without a change of meaning. Negations, past forms, directions and quantities are not here.
+# Words that may come or go without a change of meaning. Negations, past forms, directions and
+# quantities are not here.
 _EMPTY_WORDS = """
     a an the is are am be been being i my me we our us this that these those s m re ve user users person has have
     does do currently now really very also still already as in at and on of who which
@@ -28,7 +40,8 @@ _EMPTY_WORDS = """
     yo mi soy es el la los las un una y en ahora muy je mon ma mes suis est le les une et dans
 """
 _EMPTY = frozenset(_EMPTY_WORDS.split())
-# Endings of two forms of a word that mean the same: "lives, living", "city, cities". Past forms are not here.
+# Endings of two forms of a word that mean the same: "lives, living", "city, cities". Past forms are
+# not here.
 _ENDINGS = frozenset(map(frozenset, (
     ("", "s"), ("", "es"), ("", "ing"), ("s", "ing"), ("es", "ing"), ("e", "ing"), ("y", "ies"),
 )))  # fmt: skip
@@ -40,8 +53,9 @@ _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5
 class Topic:
     """What is known of a topic when a statement arrives.
 
-    `said` holds its statements, oldest first; only the newest is needed if every new statement is newer still. `order`
-    is that of the last statement, even if its record was deleted since; then `current` is None.
+    `said` holds its statements, oldest first; only the newest is needed if every new statement is
+    newer still. `order` is that of the last statement, even if its record was deleted since; then
+    `current` is None.
     """
 
     current: Record | None = None
@@ -49,16 +63,16 @@ class Topic:
     said: tuple[tuple[Order, Record], ...] = ()
 
     def is_behind(self, order: Order) -> bool:
-        """Whether a statement with this order is older than the topic's last one. If the last one was deleted, other
-        statements of the same message count as older too.
+        """Whether a statement with this order is older than the topic's last one. If the last one
+        was deleted, other statements of the same message count as older too.
         """
         if self.order is None:
             return False
         return order < self.order if self.current else order[:3] <= self.order[:3]
 
     def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
-        """The statements of the same message, the one just before and the one just after; none from before a
-        deletion.
+        """The statements of the same message, the one just before and the one just after; none from
+        before a deletion.
         """
         if self.current is None and not self.is_behind(order):
             return []
@@ -79,7 +93,8 @@ class Topic:
 class Remembered:
     """The outcome of one statement: the record that now holds it, and the record that it displaced.
 
-    `created`: a new record, or a new version of its topic. `updated`: it was stored already, and fields of it changed.
+    `created`: a new record, or a new version of its topic. `updated`: it was stored already, and
+    fields of it changed.
     """
 
     record: Record
@@ -89,9 +104,11 @@ class Remembered:
 
 @dataclass(slots=True)
 class MemoryState:
-    """The part of a user's memory that statements concern: records by id, topics by key. Each decision adds to it.
+    """The part of a user's memory that statements concern: records by id, topics by key. Each
+    decision adds to it.
 
-    `new` holds the records to create, `said` the known records that were said again, with the new time and source.
+    `new` holds the records to create, `said` the known records that were said again, with the new
+    time and source.
     """
 
     records: dict[str, Record]
@@ -110,12 +127,16 @@ def is_same(one: Record, other: Record) -> bool:
     return normalized(one.content) == normalized(other.content)
 
 
-def taken_in(records: Sequence[Record], known: MemoryState, *, near: Near = is_same) -> tuple[Remembered, ...]:
-    """Decide each record in turn, and add the decisions to `known`; later records see the earlier decisions.
+def taken_in(
+    records: Sequence[Record], known: MemoryState, *, near: Near = is_same
+) -> tuple[Remembered, ...]:
+    """Decide each record in turn, and add the decisions to `known`; later records see the earlier
+    decisions.
 
-    A statement with a topic is unchanged only if the statement just before or just after it says the same (`near`);
-    a return to an earlier value is a new version. A statement older than the current record is placed before it. So the
-    versions are the same in whatever order statements arrive.
+    A statement with a topic is unchanged only if the statement just before or just after it says
+    the same (`near`); a return to an earlier value is a new version. A statement older than the
+    current record is placed before it. So the versions are the same in whatever order statements
+    arrive.
     """
     made = []
     for record in records:
@@ -134,7 +155,9 @@ def is_of_one_message(one: Record, other: Record) -> bool:
 
 
 def _stored(record: Record, known: MemoryState) -> Record:
-    """Add the record to `known`, or note that the one with its id was said again; return the stored one."""
+    """Add the record to `known`, or note that the one with its id was said again; return the stored
+    one.
+    """
     there = known.records.get(record.id)
     if there is not None:
         known.said.append(said_again(there, record))
@@ -163,7 +186,9 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
 
 
 def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
-    """The topic that an edit gave to the stored record: a later statement without a topic may repeat its words."""
+    """The topic that an edit gave to the stored record: a later statement without a topic may
+    repeat its words.
+    """
     if there is None or record.topic_key is not None:
         return None
     return there.topic_key if is_said_now or record.valid_from > there.valid_from else None
@@ -172,12 +197,16 @@ def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> s
 def with_updates(
     made: Sequence[Remembered], statements: Sequence[Statement], known: MemoryState
 ) -> tuple[Remembered, ...]:
-    """The outcomes, where a statement that is stored already may set fields of its record, if that is current."""
+    """The outcomes, where a statement that is stored already may set fields of its record, if that
+    is current.
+    """
     results = []
     for one, statement in zip(made, statements, strict=True):
         record = known.records.get(one.record.id, one.record)
         after = (
-            updated(record, statement) if one.outcome == "unchanged" and _is_current(record, known.topics) else record
+            updated(record, statement)
+            if one.outcome == "unchanged" and _is_current(record, known.topics)
+            else record
         )
         if after != record:
             known.records[record.id] = after
@@ -195,8 +224,8 @@ def changed_records(
     now: int,
     lifetime: Lifetime,
 ) -> tuple[Record, ...]:
-    """The stored records that change: one that is said again expires later, and one that becomes current or stops being
-    current is indexed again.
+    """The stored records that change: one that is said again expires later, and one that becomes
+    current or stops being current is indexed again.
     """
     changed: dict[str, Record] = {}
     for one, draft in zip(made, drafts, strict=True):
@@ -228,12 +257,12 @@ def is_near(one: Record, other: Record) -> bool:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether two statements of one topic have the same words that carry content, in the same order, and the same
-    signs.
+    """Whether two statements of one topic have the same words that carry content, in the same
+    order, and the same signs.
 
-    A false no costs a new version with the same meaning; a false yes would lose a correction. So accents count, and two
-    forms of a word are the same only if they have one stem and differ by no more than a plural, a third person or an
-    "-ing".
+    A false no costs a new version with the same meaning; a false yes would lose a correction. So
+    accents count, and two forms of a word are the same only if they have one stem and differ by no
+    more than a plural, a third person or an "-ing".
     """
     if _signs(one) != _signs(other):
         return False
@@ -247,7 +276,9 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def _signs(text: str) -> list[str]:
-    """What means something and is in no word: symbols such as "+" or a currency's, and hyphens at one end of a word."""
+    """What means something and is in no word: symbols such as "+" or a currency's, and hyphens at
+    one end of a word.
+    """
     plain = unicodedata.normalize("NFKC", text)
     return _SIGNS.findall(plain) + [each for each in plain if unicodedata.category(each)[0] == "S"]
 

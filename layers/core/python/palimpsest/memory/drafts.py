@@ -12,19 +12,29 @@ from palimpsest.scope import UserScope
 
 
 def joining(scope: UserScope, statement: Statement, draft: Record, pointer: Pointer) -> Record:
-    """The draft as a version of a topic that its record has joined since: after all that the topic holds."""
+    """The draft as a version of a topic that its record has joined since: after all that the topic
+    holds.
+    """
     arrival = max(draft.valid_from, pointer.order[0] + 1)
     valid_from = arrival if statement.valid_from is None else draft.valid_from
-    return placed(draft, tenant=scope.tenant, user=scope.user, topic=pointer.topic_key, valid_from=valid_from)
+    return placed(
+        draft, tenant=scope.tenant, user=scope.user, topic=pointer.topic_key, valid_from=valid_from
+    )
 
 
 def drafts_of(
-    scope: UserScope, statements: Sequence[Statement], pointers: Mapping[str, Pointer], *, now: int, lifetime: Lifetime
+    scope: UserScope,
+    statements: Sequence[Statement],
+    pointers: Mapping[str, Pointer],
+    *,
+    now: int,
+    lifetime: Lifetime,
 ) -> list[Record]:
     """The records that the statements would become.
 
-    A statement without a time holds from its arrival. That counts as later than everything in its topic, even if the
-    newest version arrived in the same millisecond, or at a server whose clock is a little ahead.
+    A statement without a time holds from its arrival. That counts as later than everything in its
+    topic, even if the newest version arrived in the same millisecond, or at a server whose clock is
+    a little ahead.
     """
     latest = {key: pointer.order[0] for key, pointer in pointers.items()}
     drafts = []
@@ -32,7 +42,12 @@ def drafts_of(
         key = statement.topic_key or ""
         moment = now if statement.valid_from is not None else max(now, latest.get(key, 0) + 1)
         draft = drafted(
-            statement, tenant=scope.tenant, user=scope.user, now=moment, lifetime=lifetime(statement.type), rank=rank
+            statement,
+            tenant=scope.tenant,
+            user=scope.user,
+            now=moment,
+            lifetime=lifetime(statement.type),
+            rank=rank,
         )
         if draft.topic_key is not None:
             latest[key] = max(latest.get(key, 0), draft.valid_from)

@@ -19,7 +19,8 @@ RELATIONSHIP, ENTITY = "relationship:", "entity:"
 """What the topics of both begin with."""
 AT_ONCE = 100
 _DENIED = re.compile(
-    r"\b(?:not|\w+n['\u2019]t|cannot|never|no|former|formerly|ex|previous|previously|past|used|left|quit|ended|was|were|had"
+    r"\b(?:not|\w+n['\u2019]t|cannot|never|no|former|formerly|ex|previous|previously"
+    r"|past|used|left|quit|ended|was|were|had"
     r"|nicht|kein\w*|nie|niemals|früher\w*|ehemalig\w*|war|waren|hatte|hatten"
     r"|nunca|ya|antes|fue|era|ne|plus|pas|jamais|ancien\w*|était)\b",
     re.IGNORECASE,
@@ -29,8 +30,8 @@ _DENIED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """A record that stopped being current at `moment` (epoch milliseconds). `by` is the content in its place; an empty
-    text: the record was removed.
+    """A record that stopped being current at `moment` (epoch milliseconds). `by` is the content in
+    its place; an empty text: the record was removed.
     """
 
     record: Record
@@ -39,7 +40,9 @@ class Superseded:
 
 
 def superseded_by(made: Sequence[Remembered], topics: Mapping[str, Topic]) -> Iterator[Superseded]:
-    """The records that statements displaced, and those that a later statement of their topic had displaced already."""
+    """The records that statements displaced, and those that a later statement of their topic had
+    displaced already.
+    """
     for one in made:
         if one.displaced is not None:
             yield Superseded(one.displaced, one.record.valid_from, one.record.content)
@@ -53,12 +56,17 @@ def _later(record: Record, topics: Mapping[str, Topic]) -> Record | None:
     topic = topics.get(record.topic_key or "", Topic())
     if topic.current is None or topic.current.id == record.id:
         return None
-    return next((other for order, other in topic.said if order > record.order and other.id != record.id), None)
+    return next(
+        (other for order, other in topic.said if order > record.order and other.id != record.id),
+        None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """A relationship as it is stored, or as statements of the same commit store it; `said_at` is when last."""
+    """A relationship as it is stored, or as statements of the same commit store it; `said_at` is
+    when last.
+    """
 
     statement: Statement
     said_at: int
@@ -94,20 +102,38 @@ class Endings:
     memories: Memories
 
     def __call__(
-        self, scope: UserScope, superseded: Sequence[Superseded], *, beside: Sequence[Statement] = ()
+        self,
+        scope: UserScope,
+        superseded: Sequence[Superseded],
+        *,
+        beside: Sequence[Statement] = (),
     ) -> list[Statement]:
-        """The statements that end the relationships drawn from these records. `beside` are statements of the same
-        commit.
+        """The statements that end the relationships drawn from these records. `beside` are
+        statements of the same commit.
 
-        A relationship stays open if a conversation said it again at that moment or later. It also stays open if the
-        content in place of the record still names both ends and has no word of `_DENIED`.
+        A relationship stays open if a conversation said it again at that moment or later. It also
+        stays open if the content in place of the record still names both ends and has no word of
+        `_DENIED`.
         """
-        drawn = {topic: each for each in superseded for topic in each.record.draws if topic.startswith(RELATIONSHIP)}
+        drawn = {
+            topic: each
+            for each in superseded
+            for topic in each.record.draws
+            if topic.startswith(RELATIONSHIP)
+        }
         if not drawn:
             return []
         again = _last_said(beside)
-        edges = {topic: edge for topic, edge in self._edges(scope, sorted(drawn), again).items() if edge.data}
-        open_ = {topic: edge for topic, edge in edges.items() if _ends(edge, drawn[topic], again.get(topic))}
+        edges = {
+            topic: edge
+            for topic, edge in self._edges(scope, sorted(drawn), again).items()
+            if edge.data
+        }
+        open_ = {
+            topic: edge
+            for topic, edge in edges.items()
+            if _ends(edge, drawn[topic], again.get(topic))
+        }
         names = self._names(scope, list(open_.values()), beside)
         return [
             edge.ended(drawn[topic].moment)
@@ -115,7 +141,9 @@ class Endings:
             if not _still_says(drawn[topic].by, edge, names, user=scope.user)
         ]
 
-    def _edges(self, scope: UserScope, topics: Sequence[str], again: Mapping[str, Statement]) -> dict[str, _Edge]:
+    def _edges(
+        self, scope: UserScope, topics: Sequence[str], again: Mapping[str, Statement]
+    ) -> dict[str, _Edge]:
         pointers = self._pointers(scope, topics)
         there = {record.id: record for record in self._records(scope, [*pointers.values()])}
         edges = {}
@@ -129,17 +157,27 @@ class Endings:
                 edges[topic] = _Edge(_statement(stored), said_at)
         return edges
 
-    def _names(self, scope: UserScope, edges: Sequence[_Edge], beside: Sequence[Statement]) -> dict[str, str]:
+    def _names(
+        self, scope: UserScope, edges: Sequence[_Edge], beside: Sequence[Statement]
+    ) -> dict[str, str]:
         """The names of the ends, by topic."""
-        topics = sorted({ENTITY + str(edge.data.get(end)) for edge in edges for end in ("start", "end")})
+        topics = sorted(
+            {ENTITY + str(edge.data.get(end)) for edge in edges for end in ("start", "end")}
+        )
         data = {each.topic or "": each.data for each in beside if each.type == "entity"}
         there = self._records(scope, [*self._pointers(scope, topics).values()])
         data |= {each.topic_key or "": each.data for each in there}
-        return {topic: str(each.get("name", "")) for topic, each in data.items() if isinstance(each, Mapping)}
+        return {
+            topic: str(each.get("name", ""))
+            for topic, each in data.items()
+            if isinstance(each, Mapping)
+        }
 
     def _pointers(self, scope: UserScope, topics: Sequence[str]) -> dict[str, Pointer]:
         parts = [topics[start : start + AT_ONCE] for start in range(0, len(topics), AT_ONCE)]
-        return {key: each for part in parts for key, each in self.memories.pointers(scope, part).items()}
+        return {
+            key: each for part in parts for key, each in self.memories.pointers(scope, part).items()
+        }
 
     def _records(self, scope: UserScope, pointers: Sequence[Pointer]) -> list[Record]:
         ids = [pointer.record for pointer in pointers if pointer.record is not None]
@@ -169,7 +207,9 @@ def _statement(record: Record) -> Statement:
 
 
 def _ends(edge: _Edge, gone: Superseded, again: Statement | None) -> bool:
-    is_said_since = edge.said_at > gone.moment or (again is not None and (again.valid_from or 0) >= gone.moment)
+    is_said_since = edge.said_at > gone.moment or (
+        again is not None and (again.valid_from or 0) >= gone.moment
+    )
     return not is_said_since and not edge.has_ended_by(gone.moment)
 
 
@@ -197,9 +237,11 @@ def joined(commit: MemoryCommit, more: MemoryCommit) -> MemoryCommit:
     )
 
 
-def together(commits: Iterator[MemoryCommit], endings: MemoryCommit, room: Room) -> Iterator[MemoryCommit]:
-    """The commits of a removal, the first with the endings. If both are too large for one, the endings come before: so
-    an interrupted removal can be repeated.
+def together(
+    commits: Iterator[MemoryCommit], endings: MemoryCommit, room: Room
+) -> Iterator[MemoryCommit]:
+    """The commits of a removal, the first with the endings. If both are too large for one, the
+    endings come before: so an interrupted removal can be repeated.
     """
     if not endings.pointers:
         yield from commits

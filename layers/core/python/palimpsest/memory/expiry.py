@@ -12,8 +12,9 @@ from palimpsest.memory.record import Record
 class Walk:
     """The place that the sweep has reached among a user's records. Times are epoch seconds.
 
-    No record expires before `due_at`; from then on each round visits some of the records, in the order of their ids.
-    `noted` is the earliest expiry among the records written since the walk began: the sweep may have passed them.
+    No record expires before `due_at`; from then on each round visits some of the records, in the
+    order of their ids. `noted` is the earliest expiry among the records written since the walk
+    began: the sweep may have passed them.
     """
 
     epoch: int
@@ -24,12 +25,14 @@ class Walk:
     earliest: int | None = None  # of the visited records that stay
 
     def begun(self) -> Walk:
-        """Return a new walk from the first record on: it visits every record that was written before it."""
+        """Return a new walk from the first record on: it visits every record that was written
+        before it.
+        """
         return replace(self, noted=None, number=self.number + 1, after=None, earliest=None)
 
     def gone_on(self, *, after: str | None, earliest: int | None) -> Walk | None:
-        """Return the walk after a round that ended at the record `after`. At the end of the list (`after` is None) the
-        walk waits for the next expiry; return None if no record can expire.
+        """Return the walk after a round that ended at the record `after`. At the end of the list
+        (`after` is None) the walk waits for the next expiry; return None if no record can expire.
         """
         if after is not None:
             return replace(self, after=after, earliest=earliest)
@@ -40,7 +43,9 @@ class Walk:
 
 
 def noting(walk: Walk | None, *, epoch: int, expires_at: int) -> Walk:
-    """Return the walk after somebody wrote a record that expires at `expires_at`; a new walk if there was none."""
+    """Return the walk after somebody wrote a record that expires at `expires_at`; a new walk if
+    there was none.
+    """
     if walk is None:
         return Walk(epoch, due_at=expires_at, noted=expires_at)
     noted = expires_at if walk.noted is None else min(walk.noted, expires_at)

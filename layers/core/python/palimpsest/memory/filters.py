@@ -9,7 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast, get_args, overload
 
 from palimpsest.jobs.kinds import ForgetPayload
-from palimpsest.memory.conditions import RANGES, Condition, TermTest, conditions, leaves, metadata_terms, place
+from palimpsest.memory.conditions import (
+    RANGES,
+    Condition,
+    TermTest,
+    conditions,
+    leaves,
+    metadata_terms,
+    place,
+)
 from palimpsest.memory.record import ListedType, Record, RecordType
 from palimpsest.scope import UserScope
 
@@ -21,12 +29,12 @@ _APART = "\x02"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A record or message must meet every condition; an empty field is no condition. Values match exactly, but a
-    subject in upper or lower case. Limits are inclusive, times are epoch milliseconds. `metadata` names by path a
-    value, or operators (`conditions.Condition`).
+    """A record or message must meet every condition; an empty field is no condition. Values match
+    exactly, but a subject in upper or lower case. Limits are inclusive, times are epoch
+    milliseconds. `metadata` names by path a value, or operators (`conditions.Condition`).
 
-    The time of a message is the time at which it was spoken. A message has no subject, topic, importance or confidence,
-    so a filter with one of these matches no message.
+    The time of a message is the time at which it was spoken. A message has no subject, topic,
+    importance or confidence, so a filter with one of these matches no message.
     """
 
     types: frozenset[MemoryType] = frozenset()
@@ -44,26 +52,43 @@ class Filter:
 
     @property
     def record_types(self) -> frozenset[RecordType]:
-        """The types of records that can match: every type but those of the graph if the filter names none."""
+        """The types of records that can match: every type but those of the graph if the filter
+        names none.
+        """
         return frozenset(each for each in get_args(RecordType) if each in (self.types or LISTED))
 
     def with_graph(self) -> Filter:
-        """The filter by which memories are forgotten: if it names no types, entities and relationships match too."""
-        return self if self.types else replace(self, types=frozenset[MemoryType](get_args(RecordType)))
+        """The filter by which memories are forgotten: if it names no types, entities and
+        relationships match too.
+        """
+        return (
+            self if self.types else replace(self, types=frozenset[MemoryType](get_args(RecordType)))
+        )
 
     @property
     def includes_messages(self) -> bool:
         """Whether any message can match."""
-        limits = (self.min_importance, self.max_importance, self.min_confidence, self.max_confidence, self.topic)
+        limits = (
+            self.min_importance,
+            self.max_importance,
+            self.min_confidence,
+            self.max_confidence,
+            self.topic,
+        )
         is_of_records = self.subject is not None or any(limit is not None for limit in limits)
         return (not self.types or "message" in self.types) and not is_of_records
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What documents that match may hold as their subject; empty: anything. Documents of an earlier release hold
-        it as it was said, so they are found as it is asked for, and in any case once they were indexed anew.
+        """What documents that match may hold as their subject; empty: anything. Documents of an
+        earlier release hold it as it was said, so they are found as it is asked for, and in any
+        case once they were indexed anew.
         """
-        return () if self.subject is None else tuple(dict.fromkeys((folded(self.subject), self.subject)))
+        return (
+            ()
+            if self.subject is None
+            else tuple(dict.fromkeys((folded(self.subject), self.subject)))
+        )
 
     @property
     def tests(self) -> tuple[TermTest, ...]:
@@ -89,12 +114,16 @@ class Filter:
             and _within(record.confidence, self.min_confidence, self.max_confidence)
             and (self.subject is None or folded(self.subject) == folded(record.subject))
             and self.topic in (None, record.topic_key)
-            and self._matches_origin(record.source.session, record.agent, record.created_at, record.metadata)
+            and self._matches_origin(
+                record.source.session, record.agent, record.created_at, record.metadata
+            )
         )
 
-    def matches_message(self, *, session: str, agent: str | None, created_at: int, metadata: Mapping[str, Any]) -> bool:
-        """Whether a message of this session and agent meets every condition. It was spoken at `created_at` (epoch
-        milliseconds).
+    def matches_message(
+        self, *, session: str, agent: str | None, created_at: int, metadata: Mapping[str, Any]
+    ) -> bool:
+        """Whether a message of this session and agent meets every condition. It was spoken at
+        `created_at` (epoch milliseconds).
         """
         return self.includes_messages and self._matches_origin(session, agent, created_at, metadata)
 
@@ -126,7 +155,11 @@ def folded(subject: str | None) -> str | None:
 
 def record_terms(record: Record) -> tuple[str, ...]:
     """The terms of a record's document that filters test (`Filter.tests`)."""
-    own = {"topic": record.topic_key, "importance": record.importance, "confidence": record.confidence}
+    own = {
+        "topic": record.topic_key,
+        "importance": record.importance,
+        "confidence": record.confidence,
+    }
     fields = {f"{_APART}{name}": value for name, value in own.items() if value is not None}
     return (*metadata_terms(fields), *metadata_terms(record.metadata))
 
@@ -137,11 +170,13 @@ def _within(value: float, least: float | None, most: float | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
-    """A filter for records of one user in the form that a job stores: ids, numbers and digests, never text.
+    """A filter for records of one user in the form that a job stores: ids, numbers and digests,
+    never text.
 
-    `plain` holds the conditions on numbers, times and ids. Of the others the job stores digests: of `subject`, `topic`,
-    the entries that `metadata` must have, and in `conditions` those with another operator, as `operator:digests`. They
-    are compared with digests of the record's own values.
+    `plain` holds the conditions on numbers, times and ids. Of the others the job stores digests: of
+    `subject`, `topic`, the entries that `metadata` must have, and in `conditions` those with
+    another operator, as `operator:digests`. They are compared with digests of the record's own
+    values.
     """
 
     owner: UserScope
@@ -158,9 +193,13 @@ class StoredFilter:
         return cls(
             owner,
             replace(where, subject=None, topic=None, metadata={}),
-            subject=None if where.subject is None else _digest(owner, "subject", folded(where.subject)),
+            subject=None
+            if where.subject is None
+            else _digest(owner, "subject", folded(where.subject)),
             topic=None if where.topic is None else _digest(owner, "topic", where.topic),
-            metadata=frozenset(_digest(owner, each.path, each.value) for each in wanted if each.operator == "eq"),
+            metadata=frozenset(
+                _digest(owner, each.path, each.value) for each in wanted if each.operator == "eq"
+            ),
             conditions=frozenset(_stored(owner, each) for each in wanted if each.operator != "eq"),
         )
 
@@ -194,7 +233,9 @@ class StoredFilter:
 
     def _matches_subject(self, subject: str | None) -> bool:
         """Jobs of an earlier release hold the digest of a subject as it was asked for."""
-        return self._is(self.subject, "subject", folded(subject)) or self._is(self.subject, "subject", subject)
+        return self._is(self.subject, "subject", folded(subject)) or self._is(
+            self.subject, "subject", subject
+        )
 
     def _is(self, wanted: str | None, name: str, value: str | None) -> bool:
         return wanted is None or (value is not None and _digest(self.owner, name, value) == wanted)
@@ -208,7 +249,9 @@ class StoredFilter:
 
 @dataclass(frozen=True, slots=True)
 class _Digests:
-    """Digests of a record's metadata: of its entries, of the paths that exist, and each place with its path's."""
+    """Digests of a record's metadata: of its entries, of the paths that exist, and each place with
+    its path's.
+    """
 
     entries: frozenset[str]
     paths: frozenset[str]
@@ -217,19 +260,29 @@ class _Digests:
     @classmethod
     def of(cls, owner: UserScope, metadata: Mapping[str, Any]) -> Self:
         found = list(leaves(metadata))
-        paths = {".".join(names[:end]) for path, _ in found for names in [path.split(".")] for end in _ends(names)}
+        paths = {
+            ".".join(names[:end])
+            for path, _ in found
+            for names in [path.split(".")]
+            for end in _ends(names)
+        }
         placed = ((path, here) for path, value in found if (here := place(value)) is not None)
         return cls(
             frozenset(_digest(owner, path, value) for path, value in found),
             frozenset(_digest(owner, "exists", path) for path in paths),
-            frozenset((_digest(owner, f"range {here[:2]}", path), here[2:]) for path, here in placed),
+            frozenset(
+                (_digest(owner, f"range {here[:2]}", path), here[2:]) for path, here in placed
+            ),
         )
 
     def meet(self, condition: str) -> bool:
         operator, _, wanted = condition.partition(":")
         digests = wanted.split(":")
         if operator in RANGES:
-            return any(path == digests[0] and _compares(here, operator, digests[1]) for path, here in self.places)
+            return any(
+                path == digests[0] and _compares(here, operator, digests[1])
+                for path, here in self.places
+            )
         having = self.paths if operator in ("exists", "absent") else self.entries
         return having.isdisjoint(digests) == (operator in ("ne", "absent"))
 
@@ -257,14 +310,20 @@ def _stored(owner: UserScope, condition: Condition) -> str:
 
 
 _PLAIN = (
-    "min_importance", "max_importance", "min_confidence", "max_confidence", "created_after", "created_before",
-    "session", "agent",
-)  # fmt: skip
+    "min_importance",
+    "max_importance",
+    "min_confidence",
+    "max_confidence",
+    "created_after",
+    "created_before",
+    "session",
+    "agent",
+)
 
 
 def _digest(owner: UserScope, name: str, value: Any) -> str:
-    """Return a digest that differs between users: nobody can see that two users have the same value. 1 and 1.0 have
-    the same digest.
+    """Return a digest that differs between users: nobody can see that two users have the same
+    value. 1 and 1.0 have the same digest.
     """
     text = json.dumps([owner.tenant, owner.user, name, _comparable(value)], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

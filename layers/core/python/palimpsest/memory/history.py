@@ -31,16 +31,19 @@ class ShowMemories:
         newest_first: bool,
         superseded: bool = False,
     ) -> tuple[tuple[Version, ...], str | None]:
-        """Return a page of current memories, or of superseded ones, and the cursor of the next page (None: this is the
-        last one). It reads at most 5 pages of the store, so a page may be short although more follow.
+        """Return a page of current memories, or of superseded ones, and the cursor of the next page
+        (None: this is the last one). It reads at most 5 pages of the store, so a page may be short
+        although more follow.
         """
-        page = partial(self.manage.listed, scope, where=where, newest_first=newest_first, superseded=superseded)
+        page = partial(
+            self.manage.listed, scope, where=where, newest_first=newest_first, superseded=superseded
+        )
         found, following = filled(page, limit=limit, after=after)
         return self(scope, found), following
 
     def __call__(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
-        """Return the version of each record, with its uses, in the order of the records (at most 100). It reads each
-        topic once, several topics at the same time.
+        """Return the version of each record, with its uses, in the order of the records (at most
+        100). It reads each topic once, several topics at the same time.
         """
         return self.used(scope, self._versions(scope, records))
 
@@ -48,7 +51,9 @@ class ShowMemories:
         """The versions (at most 100) with how often, and when last, recall returned them."""
         uses = self.memories.uses(scope, [version.record.id for version in found])
         return tuple(
-            replace(version, uses=used[0], used_at=used[1]) if (used := uses.get(version.record.id)) else version
+            replace(version, uses=used[0], used_at=used[1])
+            if (used := uses.get(version.record.id))
+            else version
             for version in found
         )
 
@@ -68,12 +73,16 @@ class ShowMemories:
 def _chain(pointer: Pointer | None, said: Sequence[Record]) -> tuple[Version, ...]:
     if pointer is None:
         return ()
-    return versions(said, current=pointer.record, retracted=None if pointer.record else pointer.order[0])
+    return versions(
+        said, current=pointer.record, retracted=None if pointer.record else pointer.order[0]
+    )
 
 
 def _place(record: Record, chains: Mapping[str, Sequence[Version]]) -> Version:
-    """Return the record's version: its last one if it was current more than once, or version 1 if somebody removed it
-    meanwhile.
+    """Return the record's version: its last one if it was current more than once, or version 1 if
+    somebody removed it meanwhile.
     """
     chain = chains.get(record.topic_key or "", ())
-    return next((version for version in reversed(chain) if version.record.id == record.id), Version(record))
+    return next(
+        (version for version in reversed(chain) if version.record.id == record.id), Version(record)
+    )

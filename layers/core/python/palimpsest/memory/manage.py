@@ -44,7 +44,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class _InTopic:
-    """A stored record with all statements of its topic; `chain` holds the versions, oldest first."""
+    """A stored record with all statements of its topic; `chain` holds the versions, oldest
+    first.
+    """
 
     record: Record
     chain: tuple[Version, ...]
@@ -53,7 +55,9 @@ class _InTopic:
 
     @property
     def version(self) -> Version:
-        """The record's version in the chain: the last one if the record was current more than once."""
+        """The record's version in the chain: the last one if the record was current more than
+        once.
+        """
         return [version for version in self.chain if version.record.id == self.record.id][-1]
 
     @property
@@ -77,11 +81,15 @@ class ManageMemories:
     exports: RemovesExports = no_exports
 
     def read(self, scope: UserScope, record_id: str) -> Version:
-        """The record with its place in the chain of its topic. Raises `NotFound` (`memory_not_found`)."""
+        """The record with its place in the chain of its topic. Raises `NotFound`
+        (`memory_not_found`).
+        """
         return self._found(scope, record_id).version
 
     def history(self, scope: UserScope, record_id: str) -> tuple[Version, ...]:
-        """Every version of the record's topic, newest first; a record without a topic is its only version."""
+        """Every version of the record's topic, newest first; a record without a topic is its only
+        version.
+        """
         return tuple(reversed(self._found(scope, record_id).chain))
 
     def _found(self, scope: UserScope, record_id: str) -> _InTopic:
@@ -101,7 +109,9 @@ class ManageMemories:
         if pointer is None or record.id not in {one.id for one in said}:
             raise _no_memory()  # it was removed between the reads
         retracted = None if pointer.record else pointer.order[0]
-        return _InTopic(record, versions(said, current=pointer.record, retracted=retracted), pointer, said)
+        return _InTopic(
+            record, versions(said, current=pointer.record, retracted=retracted), pointer, said
+        )
 
     def listed(
         self,
@@ -113,8 +123,8 @@ class ManageMemories:
         newest_first: bool = True,
         superseded: bool = False,
     ) -> tuple[tuple[Record, ...], str | None]:
-        """At most `limit` current records by creation, or superseded ones, and the cursor of the next page (None: this
-        is the last one).
+        """At most `limit` current records by creation, or superseded ones, and the cursor of the
+        next page (None: this is the last one).
 
         A page may be short, or empty, although more follow: the filter is applied after reading.
         """
@@ -127,19 +137,24 @@ class ManageMemories:
         return self._of_status(scope, matching, superseded=superseded), page.after
 
     def _current_of(self, scope: UserScope, topic: str, where: Filter) -> tuple[Record, ...]:
-        """The current record of a topic, if it matches: the pointer names it, so that no other is read."""
+        """The current record of a topic, if it matches: the pointer names it, so that no other is
+        read.
+        """
         pointer = self.memories.pointers(scope, [topic]).get(topic)
         found = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
         return tuple(record for record in found if where.matches(record) and self._is_alive(record))
 
-    def _of_status(self, scope: UserScope, records: Sequence[Record], *, superseded: bool) -> tuple[Record, ...]:
+    def _of_status(
+        self, scope: UserScope, records: Sequence[Record], *, superseded: bool
+    ) -> tuple[Record, ...]:
         topics = sorted({record.topic_key for record in records if record.topic_key})
         pointers = self.memories.pointers(scope, topics) if topics else {}
         current = {pointer.record for pointer in pointers.values()}
         return tuple(
             record
             for record in records
-            if self._is_alive(record) and superseded != (record.topic_key is None or record.id in current)
+            if self._is_alive(record)
+            and superseded != (record.topic_key is None or record.id in current)
         )
 
     def _is_alive(self, record: Record) -> bool:
@@ -160,10 +175,12 @@ class ManageMemories:
                 return
 
     def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
-        """Change a current record, and return the result. New content creates a new version, with another id. The same
-        change again returns that version, as long as it is current and holds all that the change says.
+        """Change a current record, and return the result. New content creates a new version, with
+        another id. The same change again returns that version, as long as it is current and holds
+        all that the change says.
 
-        Raises `NotFound`, `Conflict` (`not_current`; `is_preference`, `is_in_graph`: those change by other routes).
+        Raises `NotFound`, `Conflict` (`not_current`; `is_preference`, `is_in_graph`: those change
+        by other routes).
         """
         return until_committed(lambda: self._patch(scope, record_id, change), clock=self.clock)
 
@@ -171,7 +188,9 @@ class ManageMemories:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
         fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
-        said = {name: value for name, value in fields.items() if value is not None and value is not KEPT}
+        said = {
+            name: value for name, value in fields.items() if value is not None and value is not KEPT
+        }
         if change.data is None:
             said["data"] = None
         if not found.version.is_current:
@@ -190,10 +209,11 @@ class ManageMemories:
         return replace(record, version=record.version + 1)
 
     def revert(self, scope: UserScope, record_id: str, *, once: Once | None = None) -> Record:
-        """Make the content of this version current again, as a new version, which is returned. The same call `once`
-        again returns the version that the first one made.
+        """Make the content of this version current again, as a new version, which is returned. The
+        same call `once` again returns the version that the first one made.
 
-        Raises `NotFound`, `Conflict` (`is_current`, `too_many_preferences`), `LimitReached` (`memory_limit`).
+        Raises `NotFound`, `Conflict` (`is_current`, `too_many_preferences`), `LimitReached`
+        (`memory_limit`).
         """
         return until_committed(lambda: self._revert(scope, record_id, once), clock=self.clock)
 
@@ -217,19 +237,24 @@ class ManageMemories:
         *,
         call: KeyedCall | None = None,
     ) -> Record:
-        """Store a new current version of the record's topic, and return it. A record without a topic gets one of its
-        own.
+        """Store a new current version of the record's topic, and return it. A record without a
+        topic gets one of its own.
 
-        The new version is valid from now, or from just after the newest one if another server's clock was ahead.
+        The new version is valid from now, or from just after the newest one if another server's
+        clock was ahead.
         """
         topic = topic_of_edits(found.record)
         pointer = found.pointer or self.memories.pointers(scope, [topic]).get(topic)
         order = max(pointer.order, found.record.order) if pointer else found.record.order
         arrival = max(milliseconds(self.clock.now()), order[0] + 1)
-        older, newer = edited(found.record, tenant=scope.tenant, user=scope.user, content=content, now=arrival)
+        older, newer = edited(
+            found.record, tenant=scope.tenant, user=scope.user, content=content, now=arrival
+        )
         newer = self._written(scope, replace(newer, **said))
         moved = replace(pointer or Pointer(topic, None, order), record=newer.id, order=newer.order)
-        displaced = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
+        displaced = (
+            self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
+        )
         for record in displaced:
             newer = drawing(newer, record)
         changed = {record.id: replace(record, index_state="pending") for record in displaced}
@@ -248,8 +273,12 @@ class ManageMemories:
         if commit.gained > 0:
             Room.of(self.memories, scope, most=most).check(commit.gained)
         gone = displaced if found.pointer is not None else (found.record,)
-        ends = self._ending(scope, [Superseded(record, newer.valid_from, newer.content) for record in gone])
-        for each in together(iter([limited(self.memories, scope, commit)]), ends, self.memories.room):
+        ends = self._ending(
+            scope, [Superseded(record, newer.valid_from, newer.content) for record in gone]
+        )
+        for each in together(
+            iter([limited(self.memories, scope, commit)]), ends, self.memories.room
+        ):
             self.memories.commit(scope, each)
         return newer
 
@@ -259,12 +288,14 @@ class ManageMemories:
     def _written(self, scope: UserScope, record: Record) -> Record:
         """The record with its lifetime counted from now."""
         now = milliseconds(self.clock.now())
-        return confirmed(record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type))
+        return confirmed(
+            record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type)
+        )
 
     def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
-        """Remove a record for good, and every export that may hold it. If it is current, its topic then has no current
-        record: no older version becomes current again. With `whole` all versions of its topic go with it.
-        Relationships that were drawn from it end.
+        """Remove a record for good, and every export that may hold it. If it is current, its topic
+        then has no current record: no older version becomes current again. With `whole` all
+        versions of its topic go with it. Relationships that were drawn from it end.
 
         Raises `NotFound`, and `Unavailable`: the same call again then removes the exports.
         """
@@ -283,13 +314,19 @@ class ManageMemories:
         ended = found.newest if whole else found.record
         is_current = found.version.is_current or whole
         gone = [Superseded(ended, milliseconds(self.clock.now()))] if is_current else []
-        commits = transactions([Removal(places, found.pointer)], epoch=epoch, room=self.memories.room)
+        commits = transactions(
+            [Removal(places, found.pointer)], epoch=epoch, room=self.memories.room
+        )
         for commit in together(commits, self._ending(scope, gone), self.memories.room):
             self.memories.commit(scope, commit)
 
     def matching(self, scope: UserScope, where: Filter) -> tuple[str, ...]:
-        """The ids of all current records that match, as a job that forgets them would remove them."""
-        wheres = [where] if where.types else [where, replace(where, types=frozenset[MemoryType](GRAPH))]
+        """The ids of all current records that match, as a job that forgets them would remove
+        them.
+        """
+        wheres = (
+            [where] if where.types else [where, replace(where, types=frozenset[MemoryType](GRAPH))]
+        )
         return tuple(record.id for each in wheres for record in self.every(scope, each))
 
 

@@ -1,4 +1,6 @@
-"""The long-term store: one partition per user with records, topics, progress of extraction, and the user's epoch."""
+"""The long-term store: one partition per user with records, topics, progress of extraction, and the
+user's epoch.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from palimpsest.scope import SessionScope, UserScope
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """A user's state. `epoch` counts erasures and is never reset. `version` grows with every commit, so that a cached
-    result of another version is known to be stale.
+    """A user's state. `epoch` counts erasures and is never reset. `version` grows with every
+    commit, so that a cached result of another version is known to be stale.
     """
 
     epoch: int = 0
@@ -25,7 +27,8 @@ class UserState:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Which record of a topic is current (None: that one was deleted), and the order of the topic's last statement.
+    """Which record of a topic is current (None: that one was deleted), and the order of the topic's
+    last statement.
     `was` is the current one as read, `version` the version as read; 0: there is none yet.
     """
 
@@ -38,10 +41,11 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class ChunkLine:
-    """A line of the extraction ledger: the result for one chunk, the messages `first` through `last` of a session.
+    """A line of the extraction ledger: the result for one chunk, the messages `first` through
+    `last` of a session.
 
-    received = extracted + skipped + parked. `skipped` counts messages by reason, `dropped` counts, by reason, items
-    that the model returned and that the transcript does not support.
+    received = extracted + skipped + parked. `skipped` counts messages by reason, `dropped` counts,
+    by reason, items that the model returned and that the transcript does not support.
     """
 
     session: str
@@ -57,9 +61,11 @@ class ChunkLine:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a session has been extracted: through which message, and which ranges were parked on the way.
+    """How far a session has been extracted: through which message, and which ranges were parked on
+    the way.
 
-    `waiting` names jobs that arrived before their turn; the job that extracts the messages before theirs starts them.
+    `waiting` names jobs that arrived before their turn; the job that extracts the messages before
+    theirs starts them.
     """
 
     session: str
@@ -71,7 +77,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """The trace of a removed record: its sources (without quotes), and the last version of its search document."""
+    """The trace of a removed record: its sources (without quotes), and the last version of its
+    search document.
+    """
 
     sources: tuple[Source, ...]
     version: int
@@ -79,18 +87,20 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommit:
-    """One transaction on a user's memory, no larger than `Memories.room` allows. It raises the user's version by one.
+    """One transaction on a user's memory, no larger than `Memories.room` allows. It raises the
+    user's version by one.
 
-    It is lost if the user's epoch is not `epoch`, if a new record's id exists, if a changed or removed record, a
-    pointer or the progress was changed since it was read, if `job` exists, or if `finished` has ended. Changed records,
-    pointers and progress hold their new values and the version at which they were read; the store raises that version
-    by one.
+    It is lost if the user's epoch is not `epoch`, if a new record's id exists, if a changed or
+    removed record, a pointer or the progress was changed since it was read, if `job` exists, or if
+    `finished` has ended. Changed records, pointers and progress hold their new values and the
+    version at which they were read; the store raises that version by one.
 
-    `said` holds records that were said again, with the new time and source (`records.said_again`), and records that
-    join a topic now. `removed` holds records as read; a record with a topic is listed once for each time it was said.
-    Each leaves a tombstone, until a record with its id is stored again. `removed_places` holds places that are removed
-    from a topic while their record stays: one record may have more places than one transaction can remove. `line`
-    replaces a stored line that begins at the same message. `call` is stored as `KeyedCalls.put` does. `joined` is how
+    `said` holds records that were said again, with the new time and source (`records.said_again`),
+    and records that join a topic now. `removed` holds records as read; a record with a topic is
+    listed once for each time it was said. Each leaves a tombstone, until a record with its id is
+    stored again. `removed_places` holds places that are removed from a topic while their record
+    stays: one record may have more places than one transaction can remove. `line` replaces a stored
+    line that begins at the same message. `call` is stored as `KeyedCalls.put` does. `joined` is how
     many records had no topic and join one.
     """
 
@@ -113,12 +123,16 @@ class MemoryCommit:
         """How many current memories the user has more after it: a topic has one, or none."""
         new = sum(record.topic_key is None for record in self.new)
         removed = len({record.id for record in self.removed if record.topic_key is None})
-        topics = sum((pointer.record is not None) - (pointer.was is not None) for pointer in self.pointers)
+        topics = sum(
+            (pointer.record is not None) - (pointer.was is not None) for pointer in self.pointers
+        )
         return new - removed + topics - self.joined
 
     @property
     def expires_at(self) -> int | None:
-        """The earliest expiry among new and changed records, in epoch seconds; None if none expires."""
+        """The earliest expiry among new and changed records, in epoch seconds; None if none
+        expires.
+        """
         return first_expiry((*self.new, *self.changed))
 
 
@@ -133,9 +147,9 @@ class Page:
 class Memories(Protocol):
     """The store of long-term memory.
 
-    Reads are strongly consistent, except `listed` and `users`. They return only data of the user's present epoch: data
-    that was erased before the call began is never in its answer. Every call raises `Unavailable` if the store can't
-    answer.
+    Reads are strongly consistent, except `listed` and `users`. They return only data of the user's
+    present epoch: data that was erased before the call began is never in its answer. Every call
+    raises `Unavailable` if the store can't answer.
     """
 
     def user(self, scope: UserScope) -> UserState:
@@ -145,35 +159,45 @@ class Memories(Protocol):
         """How many current memories the user has: the sum of what commits `gained`."""
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
-        """Raise the user's epoch from `epoch` by one and store the job, in one transaction. From then on no call reads
-        or changes the older data. Raises `CommitLost` if the epoch is another one, or if the job exists.
+        """Raise the user's epoch from `epoch` by one and store the job, in one transaction. From
+        then on no call reads or changes the older data. Raises `CommitLost` if the epoch is another
+        one, or if the job exists.
         """
 
     def room(self, commit: MemoryCommit) -> int:
-        """How many more items fit one transaction with this commit; negative if the commit itself is too large.
+        """How many more items fit one transaction with this commit; negative if the commit itself
+        is too large.
 
-        Each of these is one item: a record, each time that it was said, the tombstone of a removed record, a pointer, a
-        line, progress, a job, a keyed call.
+        Each of these is one item: a record, each time that it was said, the tombstone of a removed
+        record, a pointer, a line, progress, a job, a keyed call.
         """
 
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
-        """Write all of it or nothing. Raises `CommitLost`, `TooLarge`, and `ValueError` if `room` is negative."""
+        """Write all of it or nothing. Raises `CommitLost`, `TooLarge`, and `ValueError` if `room`
+        is negative.
+        """
 
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         """The records with these ids (at most 100) that exist, in the order of the ids."""
 
     def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
-        """The tombstones of those ids (at most 100) whose record was removed and does not exist again."""
+        """The tombstones of those ids (at most 100) whose record was removed and does not exist
+        again.
+        """
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
-        """The pointers of these topics (at most 100) that exist, each with its record in `was` too."""
+        """The pointers of these topics (at most 100) that exist, each with its record in `was`
+        too.
+        """
 
     def topics(self, scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
-        """The pointers that name a current record, of all topics whose keys begin with `prefix`, by key."""
+        """The pointers that name a current record, of all topics whose keys begin with `prefix`, by
+        key.
+        """
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
-        """The statements of a topic, oldest first: each record once for every time it was said, with that time and
-        source.
+        """The statements of a topic, oldest first: each record once for every time it was said,
+        with that time and source.
         """
 
     def listed(
@@ -185,36 +209,44 @@ class Memories(Protocol):
         after: str | None = None,
         newest_first: bool = True,
     ) -> Page:
-        """Records by creation; `types` empty = all but entities and relationships, which have a list of their own:
-        `types` names types of one of the two lists. Eventually consistent.
+        """Records by creation; `types` empty = all but entities and relationships, which have a
+        list of their own: `types` names types of one of the two lists. Eventually consistent.
 
-        A page may be short, or empty, although there are more: a call looks at a thousand records at most. Raises
-        `BadRequest` (`invalid_cursor`) for an `after` that was not handed out for this user.
+        A page may be short, or empty, although there are more: a call looks at a thousand records
+        at most. Raises `BadRequest` (`invalid_cursor`) for an `after` that was not handed out for
+        this user.
         """
 
     def progress(self, scope: UserScope, session: str) -> Progress:
         """Where the extraction of a session stands."""
 
-    def lines(self, scope: UserScope, session: str, *, first: int, last: int) -> tuple[ChunkLine, ...]:
+    def lines(
+        self, scope: UserScope, session: str, *, first: int, last: int
+    ) -> tuple[ChunkLine, ...]:
         """Ledger lines of chunks that begin within first..last, in order."""
 
     def indexed(self, scope: UserScope, record: Record) -> None:
         """Mark the record as indexed if it is still at this version; does nothing otherwise."""
 
     def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
-        """Count a use of each record (at most 100), apart from the record itself. `now` in epoch seconds."""
+        """Count a use of each record (at most 100), apart from the record itself. `now` in epoch
+        seconds.
+        """
 
     def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         """How often each record (at most 100) was used, and when last (epoch seconds)."""
 
-    def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
-        """The users of a tenant with any commit, or a session that began, since they were last erased, by id, and the
-        cursor of the next page. Eventually consistent. Raises `BadRequest` (`invalid_cursor`).
+    def users(
+        self, tenant: str, *, limit: int, after: str | None = None
+    ) -> tuple[tuple[str, ...], str | None]:
+        """The users of a tenant with any commit, or a session that began, since they were last
+        erased, by id, and the cursor of the next page. Eventually consistent. Raises `BadRequest`
+        (`invalid_cursor`).
         """
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
-        """Delete all data of epochs below `below_epoch`, page by page; return how many items were deleted. The user's
-        epoch itself stays.
+        """Delete all data of epochs below `below_epoch`, page by page; return how many items were
+        deleted. The user's epoch itself stays.
 
         With a `limit` it stops soon after that many items; once it returns 0, nothing is left.
         """
@@ -222,8 +254,8 @@ class Memories(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """When the sweep looks at a record that the index has not confirmed, and since when it does (epoch seconds; None:
-    it has not looked yet).
+    """When the sweep looks at a record that the index has not confirmed, and since when it does
+    (epoch seconds; None: it has not looked yet).
     """
 
     due_at: int = 0
@@ -231,39 +263,47 @@ class Reminder:
 
 
 class Expiries(Protocol):
-    """Beside `Memories`, over the same store: a commit of records that expire also updates the user's walk, in the
-    same transaction, and gives each record whose index state is pending a new `Reminder`, which goes when `indexed`
-    confirms it. Reads are strongly consistent, except `due`. Every call raises `Unavailable` if the store can't answer.
+    """Beside `Memories`, over the same store: a commit of records that expire also updates the
+    user's walk, in the same transaction, and gives each record whose index state is pending a new
+    `Reminder`, which goes when `indexed` confirms it. Reads are strongly consistent, except `due`.
+    Every call raises `Unavailable` if the store can't answer.
     """
 
     def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
-        """Users whose walk has come due at `now`, and records (by user and id) whose reminder has: up to `limit` of
-        each shard, oldest first; eventually consistent.
+        """Users whose walk has come due at `now`, and records (by user and id) whose reminder has:
+        up to `limit` of each shard, oldest first; eventually consistent.
         """
 
     def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
         """The record's; None if its index state is done, or the record is gone."""
 
-    def remind(self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None) -> None:
-        """Replace a record's reminder; None: no look any more. Raises `CommitLost` unless it is as it was `before`."""
+    def remind(
+        self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None
+    ) -> None:
+        """Replace a record's reminder; None: no look any more. Raises `CommitLost` unless it is as
+        it was `before`.
+        """
 
     def walk(self, scope: UserScope) -> Walk | None:
         """The user's walk; None if nothing of the user can expire, and right after an erasure."""
 
     def move(self, scope: UserScope, *, before: Walk, to: Walk | None) -> None:
-        """Replace the user's walk. Raises `CommitLost` unless it is still as it was `before`, and of the present
-        epoch.
+        """Replace the user's walk. Raises `CommitLost` unless it is still as it was `before`, and
+        of the present epoch.
         """
 
     def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
-        """Records by id, current or not, expired or not. A page may be short although there are more."""
+        """Records by id, current or not, expired or not. A page may be short although there are
+        more.
+        """
 
 
 class Owners(Protocol):
-    """Lists all sessions and all users of all tenants. Each list has an order of its own, which never changes, and
-    is read page by page while the caller iterates. Every entry comes with a cursor after which a later call continues,
-    even if that entry was removed; a job can hold it (`jobs.kinds.Place`). An entry that exists throughout is listed
-    exactly once; a change of the last moments may be missing. Every call raises `Unavailable`.
+    """Lists all sessions and all users of all tenants. Each list has an order of its own, which
+    never changes, and is read page by page while the caller iterates. Every entry comes with a
+    cursor after which a later call continues, even if that entry was removed; a job can hold it
+    (`jobs.kinds.Place`). An entry that exists throughout is listed exactly once; a change of the
+    last moments may be missing. Every call raises `Unavailable`.
     """
 
     def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:

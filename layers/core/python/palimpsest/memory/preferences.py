@@ -1,5 +1,6 @@
-"""Preferences of a user: values under keys, each stored as a record whose topic is the key, and kept for ever
-unless the tenant's settings say otherwise. And the exact limit on topics of one kind, which entities share.
+"""Preferences of a user: values under keys, each stored as a record whose topic is the key, and
+kept for ever unless the tenant's settings say otherwise. And the exact limit on topics of one kind,
+which entities share.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ NEVER_SAID = (0, "", 0, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """A user has at most `most` topics whose keys begin with `prefix`; `what` names them in the error."""
+    """A user has at most `most` topics whose keys begin with `prefix`; `what` names them in the
+    error.
+    """
 
     memories: Memories
     prefix: str
@@ -36,19 +39,23 @@ class AtMost:
     what: str
 
     def new(self, scope: UserScope, topics: Sequence[str]) -> frozenset[str]:
-        """Those of the topics (up to 100) that are of this kind and not there. Raises `Conflict` (`too_many_` and what)
-        if there would be too many with them, and `Unavailable`.
+        """Those of the topics (up to 100) that are of this kind and not there. Raises `Conflict`
+        (`too_many_` and what) if there would be too many with them, and `Unavailable`.
         """
         mine = sorted({topic for topic in topics if topic.startswith(self.prefix)})
         there = self.memories.pointers(scope, mine) if mine else {}
-        new = frozenset(topic for topic in mine if topic not in there or there[topic].record is None)
+        new = frozenset(
+            topic for topic in mine if topic not in there or there[topic].record is None
+        )
         if new and len(self.memories.topics(scope, prefix=self.prefix)) + len(new) > self.most:
-            raise Conflict(f"A user has at most {self.most:,} {self.what}.", code=f"too_many_{self.what}")
+            raise Conflict(
+                f"A user has at most {self.most:,} {self.what}.", code=f"too_many_{self.what}"
+            )
         return new
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-        """The commit with a pointer of no topic, which every writer of a new topic moves: one at a time counts. Raises
-        as `new`.
+        """The commit with a pointer of no topic, which every writer of a new topic moves: one at a
+        time counts. Raises as `new`.
         """
         topics = [pointer.topic_key for pointer in commit.pointers if pointer.record is not None]
         if not any(topic.startswith(self.prefix) for topic in topics):
@@ -75,16 +82,18 @@ class ManagePreferences:
     exports: RemovesExports = no_exports
 
     def set(self, scope: UserScope, values: Mapping[str, Any]) -> tuple[Remembered, ...]:
-        """Store 1 to 30 values (JSON) by key; return the outcome of each, in order. Other preferences stay.
+        """Store 1 to 30 values (JSON) by key; return the outcome of each, in order. Other
+        preferences stay.
 
-        Raises `BadRequest` (`invalid_id`) for a key that is no id, `Conflict` (`too_many_preferences`), `Unavailable`.
+        Raises `BadRequest` (`invalid_id`) for a key that is no id, `Conflict`
+        (`too_many_preferences`), `Unavailable`.
         """
         statements = [_statement(key, value) for key, value in values.items()]
         return self.remember(scope, statements, guard=partial(_limit(self.memories).guarded, scope))
 
     def read(self, scope: UserScope, key: str) -> Record:
-        """The preference as a record, its value in `data`. Raises `BadRequest` (`invalid_id`), `NotFound`
-        (`preference_not_found`), `Unavailable`.
+        """The preference as a record, its value in `data`. Raises `BadRequest` (`invalid_id`),
+        `NotFound` (`preference_not_found`), `Unavailable`.
         """
         topic = _topic(key)
         pointer = self.memories.pointers(scope, [topic]).get(topic)
@@ -96,11 +105,13 @@ class ManagePreferences:
     def listed(
         self, scope: UserScope, *, limit: int = PAGE, after: str | None = None
     ) -> tuple[tuple[Record, ...], str | None]:
-        """At most `limit` (up to 100) preferences by key, and the key after which the next page begins (None: this is
-        the last one).
+        """At most `limit` (up to 100) preferences by key, and the key after which the next page
+        begins (None: this is the last one).
         """
         pointers = self.memories.topics(scope, prefix=TOPICS)
-        rest = [pointer for pointer in pointers if after is None or key_of(pointer.topic_key) > after]
+        rest = [
+            pointer for pointer in pointers if after is None or key_of(pointer.topic_key) > after
+        ]
         page = rest[:limit]
         return self._records(scope, page), key_of(page[-1].topic_key) if len(rest) > limit else None
 
@@ -114,9 +125,9 @@ class ManagePreferences:
                 return
 
     def delete(self, scope: UserScope, key: str) -> None:
-        """Remove a preference with all its versions, and every export that may hold them. Raises `BadRequest`
-        (`invalid_id`), `NotFound` (`preference_not_found`), and `Unavailable`: the same call again then removes the
-        exports.
+        """Remove a preference with all its versions, and every export that may hold them. Raises
+        `BadRequest` (`invalid_id`), `NotFound` (`preference_not_found`), and `Unavailable`: the
+        same call again then removes the exports.
         """
         topic = _topic(key)
         try:
@@ -143,7 +154,9 @@ class ManagePreferences:
 
 
 def limited(memories: Memories, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-    """The commit, which is lost if it would pass the limit. Raises `Conflict` (`too_many_preferences`)."""
+    """The commit, which is lost if it would pass the limit. Raises `Conflict`
+    (`too_many_preferences`).
+    """
     return _limit(memories).guarded(scope, commit)
 
 
@@ -153,8 +166,12 @@ def _limit(memories: Memories) -> AtMost:
 
 def newest(memories: Memories, scope: UserScope, *, limit: int) -> tuple[Record, ...]:
     """The preferences that were set last, at most `limit` (up to 100). Raises `Unavailable`."""
-    pointers = sorted(memories.topics(scope, prefix=TOPICS), key=lambda pointer: pointer.order, reverse=True)
-    return memories.records(scope, [pointer.record for pointer in pointers[:limit] if pointer.record is not None])
+    pointers = sorted(
+        memories.topics(scope, prefix=TOPICS), key=lambda pointer: pointer.order, reverse=True
+    )
+    return memories.records(
+        scope, [pointer.record for pointer in pointers[:limit] if pointer.record is not None]
+    )
 
 
 def key_of(topic_key: str) -> str:
@@ -166,8 +183,12 @@ def _topic(key: str) -> str:
 
 
 def _statement(key: str, value: Any) -> Statement:
-    """A line of its own in contexts: `Preference language: German`. A text stands as it is, any other value as JSON."""
-    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    """A line of its own in contexts: `Preference language: German`. A text stands as it is, any
+    other value as JSON.
+    """
+    said = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    )
     return Statement(
         type="preference",
         content=f"Preference {key}: {said}"[:MAX_CONTENT],

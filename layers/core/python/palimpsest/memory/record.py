@@ -24,15 +24,18 @@ RecordType = Literal[ListedType, GraphType]
 GRAPH: frozenset[RecordType] = frozenset(get_args(GraphType))
 
 KEYED: frozenset[RecordType] = GRAPH | {"preference"}
-"""Types whose topic is a key of their own, exactly as it stands, and whose value is their `data`."""
+"""Types whose topic is a key of their own, exactly as it stands, and whose value is their
+`data`.
+"""
 
 IndexState = Literal["pending", "done"]
 
 Method = Literal["model", "pattern", "given"]
 
 Order = tuple[int, str, int, int, str]
-"""What orders the statements of a topic: the time at which the user made one (epoch milliseconds), its session, its
-message, its place among the statements of that message, and the record's id. So no two statements are equal.
+"""What orders the statements of a topic: the time at which the user made one (epoch milliseconds),
+its session, its message, its place among the statements of that message, and the record's id. So no
+two statements are equal.
 """
 
 MAX_CONTENT = 4_000  # characters of one record
@@ -50,8 +53,8 @@ _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The messages that a record was made from, by id and sequence number, and the words of theirs that support it. A
-    caller who stores a record may say in a `text` where it comes from.
+    """The messages that a record was made from, by id and sequence number, and the words of theirs
+    that support it. A caller who stores a record may say in a `text` where it comes from.
     """
 
     session: str | None = None
@@ -70,8 +73,9 @@ class Source:
 class Record:
     """One thing that the service remembers about a user. Times are epoch milliseconds.
 
-    The statement holds from `valid_from` on: the time at which it was made, or an earlier one that it names, never
-    later than the server's time. A record with a `topic_key` is one version of that topic.
+    The statement holds from `valid_from` on: the time at which it was made, or an earlier one that
+    it names, never later than the server's time. A record with a `topic_key` is one version of that
+    topic.
     """
 
     id: str
@@ -90,25 +94,43 @@ class Record:
     expires_at: int | None = None  # epoch seconds
     expiry_given: bool = False  # by the caller, and so not by the retention of its type
     confirmed_at: int | None = None  # when it was last written or confirmed, in epoch seconds
-    retention: int | None = None  # days by the session it was extracted from, 0 = for ever; None: by the tenant
+    retention: int | None = (
+        None  # days by the session it was extracted from, 0 = for ever; None: by the tenant
+    )
     metadata: Mapping[str, Any] = field(default_factory=dict)
     data: Any = None  # JSON of the caller; of a preference, entity or relationship its value
-    embedding: str | None = None  # the caller's own vector (`models.packed`), in place of the model's
+    embedding: str | None = (
+        None  # the caller's own vector (`models.packed`), in place of the model's
+    )
     method: Method = "given"
     prompt_hash: str | None = None
     rank: int = 0  # place among the statements of the same message or call
-    also: tuple[str, ...] = ()  # up to MAX_ALSO other sessions with the same statement, if the record has no topic
-    draws: tuple[str, ...] = ()  # topics of relationships that were drawn from it, or from its topic before
+    also: tuple[
+        str, ...
+    ] = ()  # up to MAX_ALSO other sessions with the same statement, if the record has no topic
+    draws: tuple[
+        str, ...
+    ] = ()  # topics of relationships that were drawn from it, or from its topic before
     index_state: IndexState = "pending"
-    version: int = 1  # of the stored item and its search document: starts at the time, grows with every change
+    version: int = (
+        1  # of the stored item and its search document: starts at the time, grows with every change
+    )
 
     @property
     def order(self) -> Order:
-        return (self.valid_from, self.source.session or "", max(self.source.seqs, default=0), self.rank, self.id)
+        return (
+            self.valid_from,
+            self.source.session or "",
+            max(self.source.seqs, default=0),
+            self.rank,
+            self.id,
+        )
 
 
 def quoted_in(record: Record, *, user: str) -> str | None:
-    """The name of the user if the record is in the user's own words; None if it speaks of the user."""
+    """The name of the user if the record is in the user's own words; None if it speaks of the
+    user.
+    """
     return name_of("user", user=user) if is_quoted(record) else None
 
 
@@ -119,10 +141,17 @@ def is_quoted(record: Record) -> bool:
 
 
 def record_id(
-    *, tenant: str, user: str, kind: RecordType, content: str, topic: str | None = None, valid_from: int | None = None
+    *,
+    tenant: str,
+    user: str,
+    kind: RecordType,
+    content: str,
+    topic: str | None = None,
+    valid_from: int | None = None,
 ) -> str:
-    """Return the id of a record: a digest of its owner, type, content and topic. The id of an event, and of a record
-    with a topic, also depends on `valid_from`: a user who returns to an earlier value makes a new version.
+    """Return the id of a record: a digest of its owner, type, content and topic. The id of an
+    event, and of a record with a topic, also depends on `valid_from`: a user who returns to an
+    earlier value makes a new version.
     """
     dated = valid_from if kind == "event" or topic is not None else None
     text = "\x1f".join((tenant, user, kind, normalized(content), topic or "", str(dated or "")))
@@ -130,5 +159,9 @@ def record_id(
 
 
 def said_again(record: Record, by: Record) -> Record:
-    """Return the record with the time and the source of `by`, a later or earlier statement of the same content."""
-    return replace(record, valid_from=by.valid_from, source=by.source, rank=by.rank, created_at=by.created_at)
+    """Return the record with the time and the source of `by`, a later or earlier statement of the
+    same content.
+    """
+    return replace(
+        record, valid_from=by.valid_from, source=by.source, rank=by.rank, created_at=by.created_at
+    )

@@ -1,4 +1,6 @@
-"""Remember statements: read the records they concern, decide, commit; start over if another writer was faster."""
+"""Remember statements: read the records they concern, decide, commit; start over if another writer
+was faster.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +58,12 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A decision that is not yet written: the outcome of each statement, and the commit that stores them.
+    """A decision that is not yet written: the outcome of each statement, and the commit that stores
+    them.
 
-    Each statement adds at most four items to the commit: its record, its place in the topic, the topic's pointer, and
-    the record that it displaces; and four more for each relationship that ends with that record.
+    Each statement adds at most four items to the commit: its record, its place in the topic, the
+    topic's pointer, and the record that it displaces; and four more for each relationship that ends
+    with that record.
     """
 
     made: tuple[Remembered, ...]
@@ -90,14 +94,19 @@ class Remember:
     near: Near = is_same
 
     def __call__(
-        self, scope: UserScope, statements: Sequence[Statement], *, once: Once | None = None, guard: Guard | None = None
+        self,
+        scope: UserScope,
+        statements: Sequence[Statement],
+        *,
+        once: Once | None = None,
+        guard: Guard | None = None,
     ) -> tuple[Remembered, ...]:
-        """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`, `LimitReached`
-        (`memory_limit`), and `Unprocessable` for an expiry that has passed.
+        """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`,
+        `LimitReached` (`memory_limit`), and `Unprocessable` for an expiry that has passed.
 
-        Statements that do not fit one transaction are stored in several, one after the other. The same call `once`
-        again goes on where the first one stopped, and returns what both remembered, without what was removed since.
-        Each commit is what `guard` makes of it.
+        Statements that do not fit one transaction are stored in several, one after the other. The
+        same call `once` again goes on where the first one stopped, and returns what both
+        remembered, without what was removed since. Each commit is what `guard` makes of it.
         """
         self._check_expiries(statements)
         if once is not None:
@@ -105,12 +114,18 @@ class Remember:
         made: list[Remembered] = []
         while len(made) < len(statements):
             rest = statements[len(made) :]
-            made += until_committed(partial(self._attempt, scope, rest, guard=guard), clock=self.clock)
+            made += until_committed(
+                partial(self._attempt, scope, rest, guard=guard), clock=self.clock
+            )
         return tuple(made)
 
     def _check_expiries(self, statements: Sequence[Statement]) -> None:
         now = seconds(self.clock.now())
-        passed = [n for n, each in enumerate(statements) if each.expires_at is not None and each.expires_at <= now]
+        passed = [
+            n
+            for n, each in enumerate(statements)
+            if each.expires_at is not None and each.expires_at <= now
+        ]
         if passed:
             error = FieldError(f"memories.{passed[0]}.expires_at", "must be later than now")
             raise Unprocessable("A memory expires after it is saved.", errors=(error,))
@@ -123,15 +138,22 @@ class Remember:
             call = once.stored()
             made = [*(call.made or ())]
             if len(made) < len(statements):
-                more = self._attempt(scope, statements[len(made) :], call=replace(call, made=made), guard=guard)
+                more = self._attempt(
+                    scope, statements[len(made) :], call=replace(call, made=made), guard=guard
+                )
                 made += [(one.record.id, one.outcome) for one in more]
             return made
 
         made: list[tuple[str, Outcome]] = []
         while len(made) < len(statements):
             made = until_committed(attempt, clock=self.clock)
-        records = {record.id: record for record in self.memories.records(scope, [record_id for record_id, _ in made])}
-        return tuple(Remembered(records[name], outcome) for name, outcome in made if name in records)
+        records = {
+            record.id: record
+            for record in self.memories.records(scope, [record_id for record_id, _ in made])
+        }
+        return tuple(
+            Remembered(records[name], outcome) for name, outcome in made if name in records
+        )
 
     def _attempt(
         self,
@@ -141,7 +163,9 @@ class Remember:
         call: KeyedCall | None = None,
         guard: Guard | None = None,
     ) -> tuple[Remembered, ...]:
-        """Remember the statements, or as many of the first as one transaction holds. It adds them to `call`."""
+        """Remember the statements, or as many of the first as one transaction holds. It adds them
+        to `call`.
+        """
         prepared = self.prepared(scope, statements)
         commit = guard(prepared.commit) if guard else prepared.commit
         prepared.room.check(commit.gained)
@@ -155,10 +179,11 @@ class Remember:
         return prepared.made
 
     def prepared(self, scope: UserScope, statements: Sequence[Statement]) -> Prepared:
-        """Read the records that the statements concern and decide; nothing is written. Raises `Unavailable`.
+        """Read the records that the statements concern and decide; nothing is written. Raises
+        `Unavailable`.
 
-        What was drawn from records that the statements displace ends with them. The returned commit is lost if any of
-        these records changes in between.
+        What was drawn from records that the statements displace ends with them. The returned commit
+        is lost if any of these records changes in between.
         """
         decided = self._decided(scope, statements)
         gone = list(superseded_by(decided.made, decided.topics))
@@ -170,11 +195,15 @@ class Remember:
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
 
     def ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
-        """What ends the relationships that were drawn from these records; it stores nothing if there are none. Raises
-        `Unavailable`.
+        """What ends the relationships that were drawn from these records; it stores nothing if
+        there are none. Raises `Unavailable`.
         """
         ended = Endings(self.memories)(scope, superseded)
-        return self._decided(scope, ended).commit if ended else MemoryCommit(epoch=self.memories.user(scope).epoch)
+        return (
+            self._decided(scope, ended).commit
+            if ended
+            else MemoryCommit(epoch=self.memories.user(scope).epoch)
+        )
 
     def _decided(self, scope: UserScope, statements: Sequence[Statement]) -> _Decided:
         user, settings = self.memories.user(scope), self.tenants.settings(scope.owner)
@@ -182,7 +211,9 @@ class Remember:
         now = milliseconds(self.clock.now())
         topics = sorted({key for statement in statements if (key := statement.topic_key)})
         pointers = self._pointers(scope, topics)
-        drafts: Sequence[Record] = drafts_of(scope, statements, pointers, now=now, lifetime=lifetime)
+        drafts: Sequence[Record] = drafts_of(
+            scope, statements, pointers, now=now, lifetime=lifetime
+        )
         known, drafts, pointers = self._known(scope, statements, drafts, pointers)
         there = dict(known.records)
         before = dict(known.topics)
@@ -198,7 +229,9 @@ class Remember:
 
     def check_room(self, scope: UserScope) -> None:
         """Raise `LimitReached` (`memory_limit`) if nothing more may be remembered of the user."""
-        Room.of(self.memories, scope, most=self.tenants.settings(scope.owner).limits.memories).check(1)
+        Room.of(
+            self.memories, scope, most=self.tenants.settings(scope.owner).limits.memories
+        ).check(1)
 
     def _pointers(self, scope: UserScope, topics: Sequence[str]) -> Mapping[str, Pointer]:
         return self.memories.pointers(scope, topics) if topics else {}
@@ -210,8 +243,8 @@ class Remember:
         drafts: Sequence[Record],
         pointers: Mapping[str, Pointer],
     ) -> tuple[MemoryState, Sequence[Record], Mapping[str, Pointer]]:
-        """The stored records and topics that the drafts concern, with the final drafts and pointers: a draft without a
-        topic may join one that an edit has created.
+        """The stored records and topics that the drafts concern, with the final drafts and
+        pointers: a draft without a topic may join one that an edit has created.
         """
         drafts = self._sent_again(scope, statements, drafts)
         found = self._records(scope, drafts, pointers)
@@ -226,24 +259,30 @@ class Remember:
                 for statement, draft, topic in zip(statements, drafts, joined, strict=True)
             ]
             found = self._records(scope, drafts, pointers)
-        topics = {key: self._topic(scope, pointer, drafts, found) for key, pointer in pointers.items()}
+        topics = {
+            key: self._topic(scope, pointer, drafts, found) for key, pointer in pointers.items()
+        }
         return MemoryState(records=found, topics=topics), drafts, pointers
 
     def _sent_again(
         self, scope: UserScope, statements: Sequence[Statement], drafts: Sequence[Record]
     ) -> Sequence[Record]:
-        """The drafts; an event that was stored up to a minute ago, before this minute began, has that one's id."""
+        """The drafts; an event that was stored up to a minute ago, before this minute began, has
+        that one's id.
+        """
         names = {
             name: draft
             for statement, draft in zip(statements, drafts, strict=True)
-            if (name := event_before(statement, draft, tenant=scope.tenant, user=scope.user)) is not None
+            if (name := event_before(statement, draft, tenant=scope.tenant, user=scope.user))
+            is not None
         }
         if not names:
             return drafts
         there = {names[r.id].id: r for r in self.memories.records(scope, sorted(names))}
         return [
             replace(draft, id=other.id)
-            if (other := there.get(draft.id)) is not None and draft.valid_from - other.valid_from < AT_ONCE
+            if (other := there.get(draft.id)) is not None
+            and draft.valid_from - other.valid_from < AT_ONCE
             else draft
             for draft in drafts
         ]
@@ -256,9 +295,15 @@ class Remember:
         return {record.id: record for record in self.memories.records(scope, sorted(ids | current))}
 
     def _topic(
-        self, scope: UserScope, pointer: Pointer, drafts: Sequence[Record], found: Mapping[str, Record]
+        self,
+        scope: UserScope,
+        pointer: Pointer,
+        drafts: Sequence[Record],
+        found: Mapping[str, Record],
     ) -> Topic:
-        """The topic of the pointer. All its versions are read only if a statement is older than the newest one."""
+        """The topic of the pointer. All its versions are read only if a statement is older than the
+        newest one.
+        """
         current = found.get(pointer.record or "")
         topic = Topic(current, pointer.order, ((pointer.order, current),) if current else ())
         mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
@@ -269,13 +314,20 @@ class Remember:
         return replace(topic, said=tuple((record.order, record) for record in chain))
 
 
-def _moved(before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]) -> list[Pointer]:
-    """The pointers of all changed topics, with the versions at which they were read. So of two writers at the same time
-    one loses its commit and decides again, even if the current record stays the same.
+def _moved(
+    before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]
+) -> list[Pointer]:
+    """The pointers of all changed topics, with the versions at which they were read. So of two
+    writers at the same time one loses its commit and decides again, even if the current record
+    stays the same.
     """
     moved = []
     for key, topic in after.items():
         if topic != before.get(key) and topic.order is not None:
             pointer = pointers.get(key) or Pointer(key, None, topic.order)
-            moved.append(replace(pointer, record=topic.current.id if topic.current else None, order=topic.order))
+            moved.append(
+                replace(
+                    pointer, record=topic.current.id if topic.current else None, order=topic.order
+                )
+            )
     return moved

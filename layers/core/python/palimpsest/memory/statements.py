@@ -1,4 +1,6 @@
-"""A statement to remember, the record that it becomes, and what an edit or a repetition changes in a record."""
+"""A statement to remember, the record that it becomes, and what an edit or a repetition changes in
+a record.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +8,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.memory.record import KEYED, MAX_ALSO, MOST_DRAWN, Method, Record, RecordType, Source, record_id
+from palimpsest.memory.record import (
+    KEYED,
+    MAX_ALSO,
+    MOST_DRAWN,
+    Method,
+    Record,
+    RecordType,
+    Source,
+    record_id,
+)
 from palimpsest.text.analyser import topic_key
 from palimpsest.text.folding import normalized
 
 DAY = 24 * 3600
 AT_ONCE = 60_000
-"""Milliseconds. An event without a time of its own that comes again within a minute was sent more than once."""
+"""Milliseconds. An event without a time of its own that comes again within a minute was sent more
+than once.
+"""
 
 TOPICAL = frozenset({"fact", "instruction"})
-"""Types that callers give topics, so that they can be superseded; an event happened, and a task is done or not."""
+"""Types that callers give topics, so that they can be superseded; an event happened, and a task is
+done or not.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds, None = now;
-    `expires_at` is in epoch seconds, None = after its retention: days of its session (0 = for ever), or None for the
-    tenant's.
+    """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds,
+    None = now; `expires_at` is in epoch seconds, None = after its retention: days of its session (0
+    = for ever), or None for the tenant's.
 
-    `sets` names the fields that replace those of a stored record with the same text: those that a caller gave. `draws`
-    are the topics of the relationships that were drawn from it.
+    `sets` names the fields that replace those of a stored record with the same text: those that a
+    caller gave. `draws` are the topics of the relationships that were drawn from it.
     """
 
     type: RecordType
@@ -51,24 +66,37 @@ class Statement:
 
     @property
     def topic_key(self) -> str | None:
-        """The key of its topic as it is stored: that of a `KEYED` type is exact; None if it has none."""
+        """The key of its topic as it is stored: that of a `KEYED` type is exact; None if it has
+        none.
+        """
         if self.type in KEYED:
             return self.topic
         return topic_key(self.topic) if self.topic and self.type in TOPICAL else None
 
 
-def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime: int | None, rank: int = 0) -> Record:
+def drafted(
+    statement: Statement, *, tenant: str, user: str, now: int, lifetime: int | None, rank: int = 0
+) -> Record:
     """The record for a statement. Its `valid_from` is never later than `now` (epoch milliseconds).
 
-    `lifetime` is the tenant's, in seconds (None: it never expires); `rank` is its place among the statements of one
-    message.
+    `lifetime` is the tenant's, in seconds (None: it never expires); `rank` is its place among the
+    statements of one message.
     """
     topic = statement.topic_key
     valid_from = now if statement.valid_from is None else min(max(statement.valid_from, 0), now)
-    at = now - now % AT_ONCE if statement.valid_from is None and statement.type == "event" else valid_from
+    at = (
+        now - now % AT_ONCE
+        if statement.valid_from is None and statement.type == "event"
+        else valid_from
+    )
     return Record(
         id=record_id(
-            tenant=tenant, user=user, kind=statement.type, content=statement.content, topic=topic, valid_from=at
+            tenant=tenant,
+            user=user,
+            kind=statement.type,
+            content=statement.content,
+            topic=topic,
+            valid_from=at,
         ),
         type=statement.type,
         content=statement.content,
@@ -82,7 +110,8 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         confidence=statement.confidence,
         source=statement.source,
         agent=statement.agent,
-        expires_at=statement.expires_at or _expiry(statement.type, now // 1000, lasting(statement.retention, lifetime)),
+        expires_at=statement.expires_at
+        or _expiry(statement.type, now // 1000, lasting(statement.retention, lifetime)),
         retention=statement.retention,
         expiry_given=statement.expires_at is not None,
         confirmed_at=now // 1000,
@@ -98,14 +127,18 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
 
 
 def lasting(retention: int | None, lifetime: int | None) -> int | None:
-    """How many seconds something is kept (None: for ever): the days of its session, or else the tenant's lifetime."""
+    """How many seconds something is kept (None: for ever): the days of its session, or else the
+    tenant's lifetime.
+    """
     if retention is None:
         return lifetime
     return retention * DAY or None
 
 
 def kept_longer(record: Record, by: Record, *, lifetime: int | None) -> Record:
-    """The record with the retention of another statement that says the same, if that keeps it longer."""
+    """The record with the retention of another statement that says the same, if that keeps it
+    longer.
+    """
     ours, theirs = lasting(record.retention, lifetime), lasting(by.retention, lifetime)
     is_longer = ours is not None and (theirs is None or theirs > ours)
     return replace(record, retention=by.retention) if is_longer else record
@@ -116,7 +149,9 @@ def _expiry(kind: RecordType, since: int, lifetime: int | None) -> int | None:
 
 
 def event_before(statement: Statement, draft: Record, *, tenant: str, user: str) -> str | None:
-    """The id that the draft would have had a minute earlier, if it is an event without a time of its own."""
+    """The id that the draft would have had a minute earlier, if it is an event without a time of
+    its own.
+    """
     if draft.type != "event" or statement.valid_from is not None:
         return None
     at = draft.valid_from - draft.valid_from % AT_ONCE - AT_ONCE
@@ -126,7 +161,12 @@ def event_before(statement: Statement, draft: Record, *, tenant: str, user: str)
 def placed(record: Record, *, tenant: str, user: str, topic: str, valid_from: int) -> Record:
     """The record as a version of the topic."""
     new_id = record_id(
-        tenant=tenant, user=user, kind=record.type, content=record.content, topic=topic, valid_from=valid_from
+        tenant=tenant,
+        user=user,
+        kind=record.type,
+        content=record.content,
+        topic=topic,
+        valid_from=valid_from,
     )
     return replace(record, id=new_id, topic_key=topic, valid_from=valid_from)
 
@@ -136,24 +176,35 @@ def topic_of_edits(record: Record) -> str:
     return record.topic_key or f"edited_{record.id}"
 
 
-def edited(record: Record, *, tenant: str, user: str, content: str, now: int) -> tuple[Record, Record]:
-    """The record, and the version with new content that replaces it from `now` on (epoch milliseconds).
+def edited(
+    record: Record, *, tenant: str, user: str, content: str, now: int
+) -> tuple[Record, Record]:
+    """The record, and the version with new content that replaces it from `now` on (epoch
+    milliseconds).
 
-    Both belong to one topic; a record without a topic gets one of its own. Keywords, likely queries, quote and
-    embedding are not copied to changed content.
+    Both belong to one topic; a record without a topic gets one of its own. Keywords, likely
+    queries, quote and embedding are not copied to changed content.
     """
     topic = topic_of_edits(record)
-    newer = replace(record, content=content, created_at=now, version=now, method="given", index_state="pending")
+    newer = replace(
+        record, content=content, created_at=now, version=now, method="given", index_state="pending"
+    )
     newer = placed(newer, tenant=tenant, user=user, topic=topic, valid_from=now)
     if normalized(content) != normalized(record.content):
-        newer = replace(newer, keywords=(), queries=(), source=replace(record.source, quote=None), prompt_hash=None)
+        newer = replace(
+            newer,
+            keywords=(),
+            queries=(),
+            source=replace(record.source, quote=None),
+            prompt_hash=None,
+        )
         newer = replace(newer, embedding=None)
     return replace(record, topic_key=topic), newer
 
 
 def said_also(record: Record, by: Record) -> Record:
-    """The record with the session of another statement as one more source, if that says the same, and with what was
-    drawn from it. Places in a topic name their sessions themselves.
+    """The record with the session of another statement as one more source, if that says the same,
+    and with what was drawn from it. Places in a topic name their sessions themselves.
     """
     record = drawing(record, by)
     session = by.source.session
@@ -165,8 +216,8 @@ def said_also(record: Record, by: Record) -> Record:
 
 
 def drawing(record: Record, other: Record) -> Record:
-    """The record, which also remembers the relationships drawn from the other record: that one says the same, or had
-    the topic before.
+    """The record, which also remembers the relationships drawn from the other record: that one says
+    the same, or had the topic before.
     """
     if not other.draws:
         return record
@@ -174,7 +225,9 @@ def drawing(record: Record, other: Record) -> Record:
 
 
 def updated(record: Record, statement: Statement) -> Record:
-    """The record with what the statement, which says the same, sets: its fields, and its spelling."""
+    """The record with what the statement, which says the same, sets: its fields, and its
+    spelling.
+    """
     if statement.method != "given":
         return record
     fields: dict[str, Any] = {name: getattr(statement, name) for name in statement.sets}
@@ -186,11 +239,12 @@ def updated(record: Record, statement: Statement) -> Record:
 
 
 def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
-    """The record with its lifetime (the tenant's, in seconds, unless it has a retention of its own) counted from `now`
-    (epoch milliseconds), as it was said again.
+    """The record with its lifetime (the tenant's, in seconds, unless it has a retention of its own)
+    counted from `now` (epoch milliseconds), as it was said again.
 
-    It is returned unchanged if it would gain less than a day, or less than a hundredth of its lifetime: that is not
-    worth a write. What is permanent, or expires when its caller said, is always unchanged.
+    It is returned unchanged if it would gain less than a day, or less than a hundredth of its
+    lifetime: that is not worth a write. What is permanent, or expires when its caller said, is
+    always unchanged.
     """
     lifetime = lasting(record.retention, lifetime)
     is_permanent = lifetime is None and record.expires_at is None and record.type == "preference"
@@ -208,9 +262,9 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
 
 
 def kept_for(record: Record, lifetime: int | None) -> Record:
-    """The record with this lifetime of the tenant's (seconds; None: it never expires), or its own retention, counted
-    from when it was last written or confirmed. A task, which ends with its session, and what expires when its caller
-    said are unchanged.
+    """The record with this lifetime of the tenant's (seconds; None: it never expires), or its own
+    retention, counted from when it was last written or confirmed. A task, which ends with its
+    session, and what expires when its caller said are unchanged.
     """
     if record.type == "task" or record.expiry_given:
         return record

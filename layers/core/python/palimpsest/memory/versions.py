@@ -11,8 +11,8 @@ from palimpsest.memory.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One value in the history of its topic. `number` counts from 1; at `valid_to` (epoch milliseconds) the next
-    version begins.
+    """One value in the history of its topic. `number` counts from 1; at `valid_to` (epoch
+    milliseconds) the next version begins.
     """
 
     record: Record
@@ -25,14 +25,16 @@ class Version:
     used_at: int | None = None  # when it last did, in epoch seconds
 
 
-def versions(said: Sequence[Record], *, current: str | None, retracted: int | None = None) -> tuple[Version, ...]:
-    """Return the versions of one topic, oldest first. The times of the statements decide their numbers and validity,
-    not the order in which the statements arrived.
+def versions(
+    said: Sequence[Record], *, current: str | None, retracted: int | None = None
+) -> tuple[Version, ...]:
+    """Return the versions of one topic, oldest first. The times of the statements decide their
+    numbers and validity, not the order in which the statements arrived.
 
-    `said` holds a record once for each statement of it; statements of the same record in a row are one version.
-    `current` is the id of the record that the topic's pointer names. If the pointer names none, the user deleted the
-    newest version: `retracted` is the time of its last statement (epoch milliseconds), and the newest version that is
-    left ended then.
+    `said` holds a record once for each statement of it; statements of the same record in a row are
+    one version. `current` is the id of the record that the topic's pointer names. If the pointer
+    names none, the user deleted the newest version: `retracted` is the time of its last statement
+    (epoch milliseconds), and the newest version that is left ended then.
     """
     chain = _runs(said)
     newer = [*chain[1:], None]
@@ -51,10 +53,14 @@ def versions(said: Sequence[Record], *, current: str | None, retracted: int | No
 
 
 def as_of(
-    said: Sequence[Record], *, moment: int, known_at: int | None = None, retracted: int | None = None
+    said: Sequence[Record],
+    *,
+    moment: int,
+    known_at: int | None = None,
+    retracted: int | None = None,
 ) -> Record | None:
-    """Return the record that held at `moment`, judged by the statements that the service knew at `known_at` (default:
-    all); None if none held. Times are epoch milliseconds.
+    """Return the record that held at `moment`, judged by the statements that the service knew at
+    `known_at` (default: all); None if none held. Times are epoch milliseconds.
     """
     if retracted is not None and retracted <= moment:
         return None
@@ -64,9 +70,12 @@ def as_of(
 
 
 def _runs(said: Sequence[Record]) -> list[Record]:
-    """Return one record for each series of equal statements: the copy that was written first, valid from the first
-    statement of the series.
+    """Return one record for each series of equal statements: the copy that was written first, valid
+    from the first statement of the series.
     """
     in_order = sorted(said, key=lambda record: record.order)
     runs = [list(run) for _, run in groupby(in_order, key=lambda record: record.id)]
-    return [replace(min(run, key=lambda record: record.created_at), valid_from=run[0].valid_from) for run in runs]
+    return [
+        replace(min(run, key=lambda record: record.created_at), valid_from=run[0].valid_from)
+        for run in runs
+    ]

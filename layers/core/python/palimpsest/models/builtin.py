@@ -1,4 +1,6 @@
-"""Models that ship with the functions and need no key: an embedder and a reranker, which run here, on onnxruntime."""
+"""Models that ship with the functions and need no key: an embedder and a reranker, which run here,
+on onnxruntime.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,24 @@ from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import unit
 
-SPACE = Space("bge-small-en-v1.5-int8", 384)  # no server's model of that name makes the same vectors
+SPACE = Space(
+    "bge-small-en-v1.5-int8", 384
+)  # no server's model of that name makes the same vectors
 EMBEDDER = "bge-small-en-v1.5"
 QUESTION = "Represent this sentence for searching relevant passages: "
 MOST_EMBEDDED = 256  # tokens; it reads 512, which takes three times as long and finds no more
 RERANKER = "ms-marco-MiniLM-L-12-v2"
 MOST_RERANKED = 160  # tokens of question and text together: time grows with them
-AT_ONCE = 160  # tokens that it reads in one batch: below, each batch costs half of its time whatever is in it
+# tokens that it reads in one batch: below, each batch costs half of its time whatever is in it
+AT_ONCE = 160
 AHEAD = 10  # texts among which those for a batch are chosen
 ALIKE = 1.25  # so many times as long or as short are texts that share a batch
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 LONGEST_TOKEN = 16  # characters; more than any text has on average
 _IMPORTS = threading.Lock()
-"""Two models load side by side; where two threads import numpy at once, one of them may find a part of it only."""
+"""Two models load side by side; where two threads import numpy at once, one of them may find a part
+of it only.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +44,11 @@ class _Loaded:
 
 
 class Transformer:
-    """A small transformer with its tokenizer, loaded when they are first needed. `folder` holds the two files above; of
-    what it is given it reads the first `max_tokens`. Safe for many threads.
+    """A small transformer with its tokenizer, loaded when they are first needed. `folder` holds the
+    two files above; of what it is given it reads the first `max_tokens`. Safe for many threads.
 
-    Texts in one batch change each other's results a little: it computes in 8-bit numbers, whose scale follows the whole
-    batch.
+    Texts in one batch change each other's results a little: it computes in 8-bit numbers, whose
+    scale follows the whole batch.
     """
 
     def __init__(self, folder: Path, *, max_tokens: int) -> None:
@@ -51,7 +58,8 @@ class Transformer:
         self._lock = threading.Lock()
 
     def __call__(self, *texts: str) -> Any:
-        """The model's first output for one text or pair of texts: a numpy array without the batch's dimension.
+        """The model's first output for one text or pair of texts: a numpy array without the batch's
+        dimension.
 
         Raises `ModelUnavailable` if the model can't be loaded.
         """
@@ -59,12 +67,18 @@ class Transformer:
 
     def tokens(self, *texts: str) -> Any:
         """What the model reads of one text or pair of texts. Raises `ModelUnavailable`."""
-        most = self._max_tokens * LONGEST_TOKEN  # the tokenizer's time grows with the square of what it cuts off
-        read = (text[:most].encode("utf-8", "replace").decode() for text in texts)  # no halves of surrogate pairs
+        most = (
+            self._max_tokens * LONGEST_TOKEN
+        )  # the tokenizer's time grows with the square of what it cuts off
+        read = (
+            text[:most].encode("utf-8", "replace").decode() for text in texts
+        )  # no halves of surrogate pairs
         return self.load().tokenizer.encode(*read)
 
     def run(self, batch: Sequence[Any]) -> Any:
-        """The model's first output for what `tokens` made of several texts, in their order: a numpy array."""
+        """The model's first output for what `tokens` made of several texts, in their order: a numpy
+        array.
+        """
         import numpy as np
 
         longest = max(len(each) for each in batch)
@@ -81,13 +95,17 @@ class Transformer:
         return self.load().session.run(None, given)[0]
 
     def load_soon(self) -> None:
-        """Begin to load it beside what this process does, so that its first text waits less for it."""
+        """Begin to load it beside what this process does, so that its first text waits less for
+        it.
+        """
         parallel.begin(self.load)
 
     def load(self) -> _Loaded:
         """Load it unless it is loaded. Raises `ModelUnavailable`."""
         with self._lock:
-            self._loaded = loaded = self._loaded or _loaded_from(self._folder, max_tokens=self._max_tokens)
+            self._loaded = loaded = self._loaded or _loaded_from(
+                self._folder, max_tokens=self._max_tokens
+            )
         return loaded
 
 
@@ -100,8 +118,12 @@ def _loaded_from(folder: Path, *, max_tokens: int) -> _Loaded:
             import onnxruntime
             from tokenizers import Tokenizer
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # functions have about one processor
-        session = onnxruntime.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])
+        options.intra_op_num_threads = options.inter_op_num_threads = (
+            1  # functions have about one processor
+        )
+        session = onnxruntime.InferenceSession(
+            str(folder / MODEL), options, providers=["CPUExecutionProvider"]
+        )
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     except Exception as error:  # neither library has an error of its own
         raise ModelUnavailable("The built-in model can't be loaded.") from error
@@ -111,8 +133,8 @@ def _loaded_from(folder: Path, *, max_tokens: int) -> _Loaded:
 
 
 class BuiltinEmbedder:
-    """Implements `Embedder`: bge-small-en-v1.5, in 8-bit numbers. `models` is the folder that layers/builtin makes; its
-    model is read at the first call.
+    """Implements `Embedder`: bge-small-en-v1.5, in 8-bit numbers. `models` is the folder that
+    layers/builtin makes; its model is read at the first call.
     """
 
     def __init__(self, models: Path) -> None:
@@ -128,12 +150,14 @@ class BuiltinEmbedder:
 
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         prefix = QUESTION if as_questions else ""
-        return [unit(self._model(prefix + text)[0].tolist()) for text in texts]  # the first token stands for all
+        return [
+            unit(self._model(prefix + text)[0].tolist()) for text in texts
+        ]  # the first token stands for all
 
 
 class BuiltinReranker:
-    """Implements `Reranker`: ms-marco-MiniLM-L-12-v2, a cross-encoder that reads question and text together, in 8-bit
-    numbers. `models` is as for the embedder.
+    """Implements `Reranker`: ms-marco-MiniLM-L-12-v2, a cross-encoder that reads question and text
+    together, in 8-bit numbers. `models` is as for the embedder.
 
     Its order alone is worse than that of all retrievers together: blend the two.
     """
@@ -146,7 +170,8 @@ class BuiltinReranker:
         self._model.load_soon()
 
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
-        self._model.load()  # takes longer than any text, and says nothing about how long the next one will take
+        # takes longer than any text, and says nothing about how long the next one will take
+        self._model.load()
         coming = ((place, self._model.tokens(question, text)) for place, text in enumerate(texts))
         ahead: dict[int, Any] = {}
         scores: dict[int, float] = {}
@@ -163,7 +188,9 @@ class BuiltinReranker:
 
 
 def _read_together(lengths: Mapping[int, int]) -> list[int]:
-    """The places of the first text and of those about as long: what is filled up costs as much as what is read."""
+    """The places of the first text and of those about as long: what is filled up costs as much as
+    what is read.
+    """
     first = next(iter(lengths.values()))
     alike = [place for place, length in lengths.items() if first / ALIKE <= length <= first * ALIKE]
     return alike[: max(1, AT_ONCE // first)]

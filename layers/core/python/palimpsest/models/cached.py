@@ -14,7 +14,8 @@ MAX_VECTORS = 512
 
 
 class CachingEmbedder:
-    """Implements `Embedder` over another one: as long as the process lives, the same text is embedded once.
+    """Implements `Embedder` over another one: as long as the process lives, the same text is
+    embedded once.
 
     `kept` is how many vectors are cached: those that were used last.
 
@@ -31,7 +32,10 @@ class CachingEmbedder:
         return self._embedder.space
 
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
-        keys = [(as_questions, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()) for text in texts]
+        keys = [
+            (as_questions, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+            for text in texts
+        ]
         with self._lock:
             found = {key: self._cache[key] for key in keys if key in self._cache}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}

@@ -1,6 +1,8 @@
-"""What is known of the usual models by name: context windows, prices, and which vectors are near. And AWS's prices.
+"""What is known of the usual models by name: context windows, prices, and which vectors are near.
+And AWS's prices.
 
-Windows and prices stand in catalogue.json, which `make catalogue` writes from the table that LiteLLM maintains.
+Windows and prices stand in catalogue.json, which `make catalogue` writes from the table that
+LiteLLM maintains.
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ from types import MappingProxyType
 
 from palimpsest.errors import FieldError, Unprocessable
 
-# Models that were withdrawn, so that no maintained table lists them, with the last window that was published.
+# Models that were withdrawn, so that no maintained table lists them, with the last window that was
+# published.
 WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-flash": 1_048_576}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCatalogue:
-    """What is known of models: `windows` in tokens, input and output together, by the beginnings of models' names;
-    `prices` in US dollars for a million tokens, in and out, by name. Both were taken from `source` on the day `as_of`.
+    """What is known of models: `windows` in tokens, input and output together, by the beginnings of
+    models' names; `prices` in US dollars for a million tokens, in and out, by name. Both were taken
+    from `source` on the day `as_of`.
     """
 
     source: str
@@ -35,41 +39,49 @@ class ModelCatalogue:
 def model_catalogue() -> ModelCatalogue:
     """The table as it was last written."""
     table = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-    prices = {name: (price_in, price_out) for name, (price_in, price_out) in table["prices"].items()}
+    prices = {
+        name: (price_in, price_out) for name, (price_in, price_out) in table["prices"].items()
+    }
     return ModelCatalogue(table["source"], table["as_of"], WITHDRAWN | table["windows"], prices)
 
 
 def window_of(model: str) -> int | None:
     """The model's context window in tokens; None if the name is not known.
 
-    The longest known beginning of the name decides; a provider's prefix ("openai/", "us.anthropic.") is ignored.
+    The longest known beginning of the name decides; a provider's prefix ("openai/",
+    "us.anthropic.") is ignored.
     """
     windows = model_catalogue().windows
     name = model.lower().rsplit("/", 1)[-1]
     candidates = [name] + [name.split(".", cut)[-1] for cut in range(1, name.count(".") + 1)]
     for candidate in candidates:
-        found = max((prefix for prefix in windows if candidate.startswith(prefix)), key=len, default=None)
+        found = max(
+            (prefix for prefix in windows if candidate.startswith(prefix)), key=len, default=None
+        )
         if found:
             return windows[found]
     return None
 
 
 def budget_of(model: str | None, *, reserve: int) -> int | None:
-    """The model's window less `reserve` tokens for its answer; None for None. Raises `Unprocessable`
-    (`unknown_model`).
+    """The model's window less `reserve` tokens for its answer; None for None. Raises
+    `Unprocessable` (`unknown_model`).
     """
     if model is None:
         return None
     window = window_of(model)
     if window is None:
         error = FieldError("model", "not known: give max_tokens")
-        raise Unprocessable("The context size of this model is not known.", code="unknown_model", errors=(error,))
+        raise Unprocessable(
+            "The context size of this model is not known.", code="unknown_model", errors=(error,)
+        )
     return max(1, window - reserve)
 
 
 AWS_AS_OF = "2026-04-02"
 
-# US dollars in us-east-1, for a million of each: without free tiers, at the first step of every scale.
+# US dollars in us-east-1, for a million of each: without free tiers, at the first step of every
+# scale.
 AWS_PRICES: dict[str, float] = {
     "http_api_requests": 1.00,  # of up to 512 KB
     "lambda_requests": 0.20,
@@ -82,8 +94,12 @@ NANO_USD = 1_000_000_000
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
-def priced(model: str | None, *, model_calls: int, tokens_in: int, tokens_out: int) -> dict[str, int]:
-    """What calls used, as jobs and ledgers store it: with their cost, or with how many of them have no known price."""
+def priced(
+    model: str | None, *, model_calls: int, tokens_in: int, tokens_out: int
+) -> dict[str, int]:
+    """What calls used, as jobs and ledgers store it: with their cost, or with how many of them have
+    no known price.
+    """
     if not model_calls:
         return {}
     price = cost(model, tokens_in=tokens_in, tokens_out=tokens_out)
@@ -106,14 +122,16 @@ def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How near is near enough for an embedding model: models differ in their cosines of what is unrelated.
+    """How near is near enough for an embedding model: models differ in their cosines of what is
+    unrelated.
 
-    A candidate's strength is its cosine, where `unrelated` counts as 0 and 1 as 1, and `words` times the share of
-    the question's words that it has.
+    A candidate's strength is its cosine, where `unrelated` counts as 0 and 1 as 1, and `words`
+    times the share of the question's words that it has.
 
-    Nothing is shown unless the strongest candidate reaches `least`; a message that says nothing must reach it itself.
-    Every other candidate must reach `own`: with its own strength, or with `beside` times that of a message next to it.
-    A past message whose cosine is at least `resembles` has to do with a new one.
+    Nothing is shown unless the strongest candidate reaches `least`; a message that says nothing
+    must reach it itself. Every other candidate must reach `own`: with its own strength, or with
+    `beside` times that of a message next to it. A past message whose cosine is at least `resembles`
+    has to do with a new one.
     """
 
     unrelated: float = 0.0
@@ -125,10 +143,16 @@ class Thresholds:
 
 
 OTHER = Thresholds()
-"""Of models that nobody has fitted: cosines of about 0 for what is unrelated, as OpenAI's have them."""
+"""Of models that nobody has fitted: cosines of about 0 for what is unrelated, as OpenAI's have
+them.
+"""
 THRESHOLDS: Mapping[str, Thresholds] = MappingProxyType(
-    {"bge-small-en-v1.5-int8": Thresholds(unrelated=0.46, words=0.1, least=0.1, own=0.05, resembles=0.5)}
+    {
+        "bge-small-en-v1.5-int8": Thresholds(
+            unrelated=0.46, words=0.1, least=0.1, own=0.05, resembles=0.5
+        )
+    }
 )
-"""By the name of the model's space. Chosen with `make bench ARGS=retrieval` on one half of each of three labelled sets,
-and confirmed on the others (docs/adr/0048-what-other-sets-showed.md).
+"""By the name of the model's space. Chosen with `make bench ARGS=retrieval` on one half of each of
+three labelled sets, and confirmed on the others (docs/adr/0048-what-other-sets-showed.md).
 """

@@ -1,4 +1,6 @@
-"""A time limit for the model calls of one piece of work, which the calls find without being given it."""
+"""A time limit for the model calls of one piece of work, which the calls find without being given
+it.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,16 @@ def limited(seconds: float | None) -> Iterator[None]:
 
 
 def until(seconds: float) -> float:
-    """When a call must end that begins now (monotonic seconds): at the limit of the work, or without one after its own
-    `seconds`.
+    """When a call must end that begins now (monotonic seconds): at the limit of the work, or
+    without one after its own `seconds`.
     """
     limit = _UNTIL.get()
     return monotonic() + seconds if limit is None else limit
 
 
 def kept(ask: Callable[[], Made]) -> Made:
-    """The result of a model call, which has ended by the limit, whether or not the model knows of limits. Raises
-    `ModelUnavailable`.
+    """The result of a model call, which has ended by the limit, whether or not the model knows of
+    limits. Raises `ModelUnavailable`.
     """
     limit = _UNTIL.get()
     if limit is None:

@@ -1,4 +1,6 @@
-"""Counts calls of models for whoever pays for them; a language model is refused once a tenant's month is paid up."""
+"""Counts calls of models for whoever pays for them; a language model is refused once a tenant's
+month is paid up.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Counts what a call of a model used, for whoever pays for it now; nobody's calls are not counted. A count that
-    fails takes no answer away: `report` says so, and it may be added by hand.
+    """Counts what a call of a model used, for whoever pays for it now; nobody's calls are not
+    counted. A count that fails takes no answer away: `report` says so, and it may be added by hand.
     """
 
     usages: Usages
@@ -48,9 +50,9 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class MeteredModel:
-    """Each call is counted right after it, whatever becomes of its answer; so work that is repeated without a call
-    counts nothing, and a second call counts as one more. `most` is what a tenant's model calls may cost in a month, in
-    billionths of a dollar; None: any amount.
+    """Each call is counted right after it, whatever becomes of its answer; so work that is repeated
+    without a call counts nothing, and a second call counts as one more. `most` is what a tenant's
+    model calls may cost in a month, in billionths of a dollar; None: any amount.
     """
 
     model: LanguageModel
@@ -60,13 +62,27 @@ class MeteredModel:
     def capacity(self, model: str | None = None) -> int:
         return self.model.capacity(model)
 
-    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+    def complete(
+        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
+    ) -> Completion:
         """As `ChatModel.complete`. Raises `CostLimitReached` too: nothing was called then."""
-        ask = partial(self.model.complete, instructions=instructions, text=text, max_tokens=max_tokens, model=model)
+        ask = partial(
+            self.model.complete,
+            instructions=instructions,
+            text=text,
+            max_tokens=max_tokens,
+            model=model,
+        )
         return self._counted(ask)
 
     def complete_json(
-        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+        self,
+        *,
+        instructions: str,
+        text: str,
+        schema: Schema,
+        max_tokens: int,
+        model: str | None = None,
     ) -> Completion:
         """As `JsonModel.complete_json`. Raises `CostLimitReached` too: nothing was called then."""
         ask = partial(self.model.complete_json, instructions=instructions, text=text, schema=schema)

@@ -22,12 +22,16 @@ class Completion:
 
 
 class ChatModel(Protocol):
-    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
-        """One call, no retries, at most 30 s. `instructions` go into the system role, `text` (data) into the user role.
+    def complete(
+        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
+    ) -> Completion:
+        """One call, no retries, at most 30 s. `instructions` go into the system role, `text` (data)
+        into the user role.
 
-        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx; with Retry-After in seconds if the server
-        sent it), `ModelOutputInvalid` (no JSON, no choices, refusal, empty, content filter, cut off before any text),
-        and `ModelFailed` (`code` `model_refused_request`) for a 4xx that a retry does not cure.
+        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx; with Retry-After in
+        seconds if the server sent it), `ModelOutputInvalid` (no JSON, no choices, refusal, empty,
+        content filter, cut off before any text), and `ModelFailed` (`code` `model_refused_request`)
+        for a 4xx that a retry does not cure.
         """
 
     def capacity(self, model: str | None = None) -> int:
@@ -36,17 +40,20 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A JSON Schema that an answer is to follow. `name` is what servers call it by (letters, digits, `_`)."""
+    """A JSON Schema that an answer is to follow. `name` is what servers call it by (letters,
+    digits, `_`).
+    """
 
     name: str
     body: Mapping[str, Any]
 
     @classmethod
     def of(cls, model: type[BaseModel], *, name: str) -> Schema:
-        """The schema of a pydantic model, without titles and references, which cost tokens and not every server reads.
+        """The schema of a pydantic model, without titles and references, which cost tokens and not
+        every server reads.
 
-        Strict servers want every object to require all its fields and to forbid others: the model has no defaults, and
-        `extra="forbid"`.
+        Strict servers want every object to require all its fields and to forbid others: the model
+        has no defaults, and `extra="forbid"`.
         """
         body = model.model_json_schema()
         return cls(name, _plain(body, definitions=body.get("$defs", {})))
@@ -68,10 +75,17 @@ def _plain(node: Any, *, definitions: Mapping[str, Any]) -> Any:
 
 class JsonModel(Protocol):
     def complete_json(
-        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+        self,
+        *,
+        instructions: str,
+        text: str,
+        schema: Schema,
+        max_tokens: int,
+        model: str | None = None,
     ) -> Completion:
-        """As `ChatModel.complete`, for an answer in JSON. A server that can do so enforces the schema, another one
-        JSON; for the rest the `instructions` must say what the answer looks like.
+        """As `ChatModel.complete`, for an answer in JSON. A server that can do so enforces the
+        schema, another one JSON; for the rest the `instructions` must say what the answer looks
+        like.
 
         The text is not checked: it may be no JSON, or cut off.
         """
@@ -89,7 +103,9 @@ Vector = Sequence[float]
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The model that makes vectors, and how many numbers each has. Only vectors of one space compare."""
+    """The model that makes vectors, and how many numbers each has. Only vectors of one space
+    compare.
+    """
 
     model: str
     dimension: int
@@ -101,36 +117,45 @@ class Embedder(Protocol):
         """The space of the vectors it makes; known before the first call."""
 
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
-        """A vector of length 1 for each text, in their order; one call, no retries. Any text is taken, also an empty
-        one; what is too long for the model is cut at its end. `as_questions` is for what is searched with: some models
-        read it in another way than what is found.
+        """A vector of length 1 for each text, in their order; one call, no retries. Any text is
+        taken, also an empty one; what is too long for the model is cut at its end. `as_questions`
+        is for what is searched with: some models read it in another way than what is found.
 
-        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx, a model that can't be loaded),
-        `ModelOutputInvalid` (an answer that is not one finite vector of the space's dimension a text), and
-        `ModelFailed` (`code` `model_refused_request`) for a 4xx that a retry does not cure.
+        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx, a model that can't be
+        loaded), `ModelOutputInvalid` (an answer that is not one finite vector of the space's
+        dimension a text), and `ModelFailed` (`code` `model_refused_request`) for a 4xx that a retry
+        does not cure.
         """
 
 
 class Reranker(Protocol):
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
-        """How well each text answers the question, in their order, the more the better. The numbers compare within one
-        question alone. It stops in time for `until` (of `time.monotonic()`): then the last texts have no score.
+        """How well each text answers the question, in their order, the more the better. The numbers
+        compare within one question alone. It stops in time for `until` (of `time.monotonic()`):
+        then the last texts have no score.
 
-        The texts are data; what is too long for the model is cut at its end. No retries. Raises `ModelFailed`.
+        The texts are data; what is too long for the model is cut at its end. No retries. Raises
+        `ModelFailed`.
         """
 
 
 class TokenCounter(Protocol):
     def encoding_for(self, model: str | None) -> str:
-        """The encoding of a model; `o200k_base` for None and for a model it does not know. Never fails."""
+        """The encoding of a model; `o200k_base` for None and for a model it does not know. Never
+        fails.
+        """
 
     def count(self, text: str, encoding: str) -> int:
-        """Tokens of `text`; special-token texts such as `<|endoftext|>` are counted as the plain text they are.
+        """Tokens of `text`; special-token texts such as `<|endoftext|>` are counted as the plain
+        text they are.
 
-        Takes time in proportion to the text, whatever it repeats. Raises `ValueError` for an unknown encoding.
+        Takes time in proportion to the text, whatever it repeats. Raises `ValueError` for an
+        unknown encoding.
         """
 
 
 class Secret(Protocol):
     def value(self) -> str | None:
-        """The secret, which may be some minutes old; None if there is none. Raises `Unavailable`."""
+        """The secret, which may be some minutes old; None if there is none. Raises
+        `Unavailable`.
+        """

@@ -1,4 +1,6 @@
-"""Counts tokens with tiktoken, from rank tables that ship beside the packages: nothing is ever downloaded."""
+"""Counts tokens with tiktoken, from rank tables that ship beside the packages: nothing is ever
+downloaded.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ _ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The file of an encoding's ranks, the digest that tiktoken pins for it, that of the same table sorted, and the
-    pattern that cuts a text into what is encoded by itself.
+    """The file of an encoding's ranks, the digest that tiktoken pins for it, that of the same table
+    sorted, and the pattern that cuts a text into what is encoded by itself.
     """
 
     file: str
@@ -36,7 +38,8 @@ class Table:
     pattern: str
 
 
-# As tiktoken has them in tiktoken_ext.openai_public. Its own loader takes twice as long, and downloads what is missing.
+# As tiktoken has them in tiktoken_ext.openai_public. Its own loader takes twice as long, and
+# downloads what is missing.
 TABLES = {
     "cl100k_base": Table(
         "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
@@ -62,15 +65,19 @@ IN_ASCII = {
     r"\p{L}\p{N}": "A-Za-z0-9",
 }
 """Parts of the patterns, and what matches the same in a text of ASCII alone."""
-SAME_RANKS = {"o200k_harmony": "o200k_base"}  # they differ in special tokens, and those are never counted as such
+SAME_RANKS = {
+    "o200k_harmony": "o200k_base"
+}  # they differ in special tokens, and those are never counted as such
 
-# tiktoken's regex engine fails on one run of some 500,000 blanks, and is slower than linear on long runs.
+# tiktoken's regex engine fails on one run of some 500,000 blanks, and is slower than linear on long
+# runs.
 PIECE = 50_000
 SEAM = 1_000
 _WORD_END = re.compile(r"\S(?= )")
 
 
-# Up to here ranks are looked up one by one: of a text, of a part of it that is encoded by itself, and by a process.
+# Up to here ranks are looked up one by one: of a text, of a part of it that is encoded by itself,
+# and by a process.
 SHORT = 4_000  # characters
 SHORT_PART = 128  # characters
 MOST_LOOKED_UP = 60_000
@@ -82,8 +89,9 @@ class RanksMissing(RuntimeError):
 
 
 class TiktokenCounter:
-    """Implements `TokenCounter`. An encoding is loaded by the first long text and stays loaded; a short one before that
-    is counted without it, as no function should start with what most of its processes need not (docs/adr/0049).
+    """Implements `TokenCounter`. An encoding is loaded by the first long text and stays loaded; a
+    short one before that is counted without it, as no function should start with what most of its
+    processes need not (docs/adr/0049).
     """
 
     def __init__(self, ranks: Path | None = None) -> None:
@@ -132,12 +140,15 @@ class TiktokenCounter:
         ranks, table = self._ranks or _installed_ranks(), TABLES[name]
         if not (ranks / f"{table.file}.sorted").is_file():
             return None
-        return SortedRanks(_checked(ranks / f"{table.file}.sorted", table.sorted_digest, name), table.pattern)
+        return SortedRanks(
+            _checked(ranks / f"{table.file}.sorted", table.sorted_digest, name), table.pattern
+        )
 
 
 class SortedRanks:
-    """Counts short texts in an encoding without loading it: does the merges of byte pairs that tiktoken does, by ranks
-    that are looked up in the sorted table, which layers/runtime/ranks.py describes.
+    """Counts short texts in an encoding without loading it: does the merges of byte pairs that
+    tiktoken does, by ranks that are looked up in the sorted table, which layers/runtime/ranks.py
+    describes.
     """
 
     def __init__(self, content: bytes, pattern: str) -> None:
@@ -151,11 +162,15 @@ class SortedRanks:
         self._count = lru_cache(20_000)(self._merged)
 
     def count(self, text: str) -> int | None:
-        """The tokens of a text; None if it has a part that would take long, or halves of characters, and once so much
-        has been looked up that it took as long as to load the encoding.
+        """The tokens of a text; None if it has a part that would take long, or halves of
+        characters, and once so much has been looked up that it took as long as to load the
+        encoding.
         """
         parts = self._ascii_parts(text) if text.isascii() else self._parts(text)
-        if self._rank.cache_info().misses > MOST_LOOKED_UP or max(map(len, parts), default=0) > SHORT_PART:
+        if (
+            self._rank.cache_info().misses > MOST_LOOKED_UP
+            or max(map(len, parts), default=0) > SHORT_PART
+        ):
             return None
         try:
             return sum(map(self._count, parts))
@@ -188,7 +203,11 @@ class SortedRanks:
 
     def _looked_up(self, token: bytes) -> int:
         place = bisect_left(range(self._size), token, key=self._token)
-        return self._numbers[self._size + place] if place < self._size and self._token(place) == token else NO_RANK
+        return (
+            self._numbers[self._size + place]
+            if place < self._size and self._token(place) == token
+            else NO_RANK
+        )
 
     def _token(self, place: int) -> bytes:
         return self._tokens[self._numbers[place - 1] if place else 0 : self._numbers[place]]
@@ -202,13 +221,16 @@ def _in_ascii(pattern: str) -> str:
 def pieces(text: str) -> Iterator[str]:
     """The text in parts that tiktoken can encode.
 
-    A part ends before a space that follows a word: no token crosses that place, so the sum is exact. Only if there is
-    no such place within 1,000 characters, the sum may be a token or two too high.
+    A part ends before a space that follows a word: no token crosses that place, so the sum is
+    exact. Only if there is no such place within 1,000 characters, the sum may be a token or two too
+    high.
     """
     start = 0
     while len(text) - start > PIECE:
         end = start + PIECE
-        seam = max((match.end() for match in _WORD_END.finditer(text, end - SEAM, end)), default=end)
+        seam = max(
+            (match.end() for match in _WORD_END.finditer(text, end - SEAM, end)), default=end
+        )
         yield text[start:seam]
         start = seam
     yield text[start:]
@@ -217,7 +239,10 @@ def pieces(text: str) -> Iterator[str]:
 def _installed_ranks() -> Path:
     found = importlib.util.find_spec(RANKS_PACKAGE)
     if found is None or found.origin is None:
-        raise RanksMissing(f"the package {RANKS_PACKAGE} is not installed: tokens can't be counted without its tables")
+        raise RanksMissing(
+            f"the package {RANKS_PACKAGE} is not installed: tokens can't be counted without its "
+            f"tables"
+        )
     return Path(found.origin).parent
 
 
@@ -236,7 +261,9 @@ def _load(name: str, ranks: Path) -> Encoding:
     content = _checked(ranks / table.file, table.digest, name)
     from tiktoken import Encoding
 
-    tokens = map(a2b_base64, content.split()[::2])  # a line is a token and its rank, and stands in the rank's place
+    tokens = map(
+        a2b_base64, content.split()[::2]
+    )  # a line is a token and its rank, and stands in the rank's place
     return Encoding(
         name,
         pat_str=table.pattern,

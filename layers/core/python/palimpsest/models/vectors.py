@@ -13,13 +13,15 @@ from typing import Any
 from palimpsest.models.ports import Space, Vector
 
 MOST_NUMBERS = 400_000
-"""Of one product: OpenBLAS computes it on one thread. On a busy machine several wait for each other, twenty times as
-long as the product takes.
+"""Of one product: OpenBLAS computes it on one thread. On a busy machine several wait for each
+other, twenty times as long as the product takes.
 """
 
 
 def unit(vector: Vector) -> list[float]:
-    """The vector at length 1. Raises `ValueError` if it has no direction: all zero, or not finite."""
+    """The vector at length 1. Raises `ValueError` if it has no direction: all zero, or not
+    finite.
+    """
     length = math.hypot(*vector)
     if not math.isfinite(length) or length == 0:
         raise ValueError("A vector must be finite and not zero.")
@@ -38,7 +40,9 @@ def unpacked(text: str) -> Vector:
 
 
 def check_vector(vector: Vector, space: Space | None) -> None:
-    """Raise `ValueError` if the vector is not one of the space; `None` is the space of an index without vectors."""
+    """Raise `ValueError` if the vector is not one of the space; `None` is the space of an index
+    without vectors.
+    """
     if space is None:
         raise ValueError("This index holds no vectors.")
     if len(vector) != space.dimension:
@@ -47,21 +51,30 @@ def check_vector(vector: Vector, space: Space | None) -> None:
 
 
 class Matrix:
-    """Vectors of length 1, one after another as `numbers` in single precision; some hundred times slower where numpy is
-    not installed.
+    """Vectors of length 1, one after another as `numbers` in single precision; some hundred times
+    slower where numpy is not installed.
     """
 
     def __init__(self, numbers: bytes, *, dimension: int) -> None:
         numpy = self._numpy = _numpy()
-        self._numbers: Any = numpy.frombuffer(numbers, numpy.float32) if numpy else array("f", numbers)
+        self._numbers: Any = (
+            numpy.frombuffer(numbers, numpy.float32) if numpy else array("f", numbers)
+        )
         self._dimension = dimension
 
-    def nearest(self, query: Sequence[float], *, among: Sequence[int] | None, k: int) -> Iterable[tuple[float, int]]:
-        """The cosine and place of the k nearest at least: also of all that are as near as the last of them."""
+    def nearest(
+        self, query: Sequence[float], *, among: Sequence[int] | None, k: int
+    ) -> Iterable[tuple[float, int]]:
+        """The cosine and place of the k nearest at least: also of all that are as near as the last
+        of them.
+        """
         numpy, dimension = self._numpy, self._dimension
         if numpy is None:
             places = range(len(self._numbers) // dimension) if among is None else among
-            return ((sum(map(mul, self._numbers[at * dimension : (at + 1) * dimension], query)), at) for at in places)
+            return (
+                (sum(map(mul, self._numbers[at * dimension : (at + 1) * dimension], query)), at)
+                for at in places
+            )
         rows, step = self._numbers.reshape(-1, dimension), MOST_NUMBERS // dimension
         wanted, scores = numpy.asarray(query, numpy.float32), numpy.empty(len(rows), numpy.float32)
         for at in range(0, len(rows), step):

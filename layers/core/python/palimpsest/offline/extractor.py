@@ -1,4 +1,6 @@
-"""Extraction without a model: statements of users are stored in their own words, and phrases tell their kind."""
+"""Extraction without a model: statements of users are stored in their own words, and phrases tell
+their kind.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ from palimpsest.text.sentences import (
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
 MOST_READ = 16_000  # characters of one message; of a longer one the middle is not read
-WORTH_REMEMBERING = 2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
+WORTH_REMEMBERING = (
+    2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
+)
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
@@ -57,7 +61,8 @@ Stated = partial[Finding]
 
 
 class PatternExtractor:
-    """Implements `Extractor` without a model, in linear time: the same messages always give the same findings.
+    """Implements `Extractor` without a model, in linear time: the same messages always give the
+    same findings.
 
     What messages repeat is analysed once.
     """
@@ -75,17 +80,27 @@ class PatternExtractor:
             found = list(_findings(message, stated)) if message.role == "user" else []
             findings += found
             if not found:
-                skipped[message.seq] = "nothing_stated" if message.role == "user" else "not_the_user"
+                skipped[message.seq] = (
+                    "nothing_stated" if message.role == "user" else "not_the_user"
+                )
         return Extraction(tuple(findings), chunk.last, METHOD, skipped=skipped)
 
 
-def _findings(message: Message, stated: Callable[[str, date], Sequence[Stated]]) -> Iterator[Finding]:
+def _findings(
+    message: Message, stated: Callable[[str, date], Sequence[Stated]]
+) -> Iterator[Finding]:
     day, before = said_at(message).date(), list[str]()
-    for sentence in with_greeting(list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))):
+    for sentence in with_greeting(
+        list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
+    ):
         text = with_names(sentence, before)
         before.append(text or sentence)
         for finding in stated(text, day) if text else ():
-            yield finding(seqs=(message.seq,)) if text is sentence else finding(seqs=(message.seq,), quote=sentence)
+            yield (
+                finding(seqs=(message.seq,))
+                if text is sentence
+                else finding(seqs=(message.seq,), quote=sentence)
+            )
 
 
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
@@ -99,19 +114,25 @@ def _stated(sentence: str, day: date) -> Sequence[Stated]:
 
 
 def _each(text: str) -> Sequence[str]:
-    """The text, or one statement for each thing that it says is liked, or must not be eaten; or one of whom the user
-    names, and one of the age, which changes.
+    """The text, or one statement for each thing that it says is liked, or must not be eaten; or one
+    of whom the user names, and one of the age, which changes.
     """
     kind, found = kind_of(text)
     if kind is None or found is None or "what" not in found.groupdict():
         return [text]
     if kind.topic == "age" and found["what"] and salience.is_own(text[: found.start("what")]):
         return [text[: found.end("what")], text[found.start("what") :]]
-    return objects(text, start=found.start("what")) if kind.topic in ("preference", "allergy") else [text]
+    return (
+        objects(text, start=found.start("what"))
+        if kind.topic in ("preference", "allergy")
+        else [text]
+    )
 
 
 def _statement(text: str, day: date, *, quote: str) -> Stated | None:
-    """What the text states; None for questions, requests, small talk, jokes and what is not worth remembering."""
+    """What the text states; None for questions, requests, small talk, jokes and what is not worth
+    remembering.
+    """
     kind, matched = kind_of(text)
     if is_in_jest(text) or (is_question(text) and not (kind and kind.type == "task")):
         return None
@@ -120,9 +141,13 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     topic = _topic(kind, matched)
     if topic is None and kind.topic is not None:
         return None
-    who = matched.groupdict().get("who") or (matched["what"] if kind.topic == "age" and topic != "age" else None)
+    who = matched.groupdict().get("who") or (
+        matched["what"] if kind.topic == "age" and topic != "age" else None
+    )
     about = {"subject": who.casefold()} if who else {}
-    found = partial(_finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic)
+    found = partial(
+        _finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic
+    )
     return partial(found, relations=tuple(_relations(kind, matched, text)))
 
 
@@ -131,7 +156,9 @@ def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
     is_enough = is_own and not salience.is_noisy(text)  # it needs neither names nor numbers then
     if not is_enough:
-        worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset(), who=is_who, asks=False)
+        worth = salience.worth(
+            text, speaker=salience.USER, bag=bag, topic=frozenset(), who=is_who, asks=False
+        )
         if worth < WORTH_REMEMBERING:
             return None
     if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
@@ -139,7 +166,9 @@ def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
     if not is_own and leans_on_a_question(text):
         return None
     type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
-    importance = OF_WHO_ONE_IS if is_who else EVENT if type_ == "event" else OF_ONESELF if is_own else PLAIN
+    importance = (
+        OF_WHO_ONE_IS if is_who else EVENT if type_ == "event" else OF_ONESELF if is_own else PLAIN
+    )
     return partial(_finding(text, quote), type=type_, importance=importance)
 
 
@@ -165,7 +194,13 @@ def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
 def _finding(text: str, quote: str) -> Stated:
     about = RELATION.match(text)
     subject = next(group for group in about.groups() if group).casefold() if about else "user"
-    return partial(Finding, content=to_the_point(text), quote=quote, subject=subject, keywords=tuple(_keywords(text)))
+    return partial(
+        Finding,
+        content=to_the_point(text),
+        quote=quote,
+        subject=subject,
+        keywords=tuple(_keywords(text)),
+    )
 
 
 def _keywords(text: str) -> Sequence[str]:

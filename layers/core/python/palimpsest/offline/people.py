@@ -1,4 +1,6 @@
-"""Whom a statement is about: relatives, names, and somebody named before whom "she", "his" or "their" means."""
+"""Whom a statement is about: relatives, names, and somebody named before whom "she", "his" or
+"their" means.
+"""
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
 from __future__ import annotations
@@ -15,7 +17,9 @@ _NO_ONE = (
     "|Wer|Was|Niemand|Jemand|Alle)\\b"
 )
 SOMEBODY = rf"(?-i:(?!{_NO_ONE})[A-ZÀ-Þ][\w’-]+)(?: {NAME})?"
-"""Matches the name of a person or animal at the beginning of a sentence, where every word has a capital letter."""
+"""Matches the name of a person or animal at the beginning of a sentence, where every word has a
+capital letter.
+"""
 
 _GIVEN_NAMES = """
     Alexander Alexandra Alina Amelie Andrea Andreas Angelika Anja Anke Anna Anne Annika Antje Antonia Anton Astrid
@@ -37,19 +41,17 @@ _GIVEN_NAMES = """
     Walter Werner Wiebke Wolfgang Xaver Yannick Yvonne
 """
 GIVEN_NAMES = f"(?-i:{'|'.join(_GIVEN_NAMES.split())})"
-"""Common in German, where every noun is capitalised: "ich bin Lena" says a name, "ich bin Lehrerin" does not."""
+"""Common in German, where every noun is capitalised: "ich bin Lena" says a name, "ich bin Lehrerin"
+does not.
+"""
 
-_FEMALE = (
-    "wife|girlfriend|daughter|mother|mom|mum|sister|aunt|grandmother|grandma|frau|tochter|mutter|schwester|oma|tante"
-)
+_FEMALE = "wife|girlfriend|daughter|mother|mom|mum|sister|aunt|grandmother|grandma|frau|tochter|mutter|schwester|oma|tante"
 _MALE = "husband|boyfriend|son|father|dad|brother|uncle|grandfather|grandpa|mann|sohn|vater|bruder|opa|onkel"
 _EITHER = (
     "partner|dog|cat|boss|manager|friend|colleague|neighbou?r|cousin|roommate|child|baby|kid|partner(?:in)?|hund|katze"
     "|chef(?:in)?|freund(?:in)?|kolleg(?:e|in)|nachbar(?:in)?"
 )
-_SEVERAL = (
-    "kids|children|parents|grandparents|sons|daughters|brothers|sisters|friends|dogs|cats|kinder|eltern|geschwister"
-)
+_SEVERAL = "kids|children|parents|grandparents|sons|daughters|brothers|sisters|friends|dogs|cats|kinder|eltern|geschwister"
 _NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]*\w)"
 _PERSON = re.compile(
     r"\b(?:my|our|meine?|unsere?) (?:\w+ )?"
@@ -60,18 +62,23 @@ _PERSON = re.compile(
 )
 _PRONOUN = re.compile(
     r"^(?P<opening>\W*(?:(?:and|but|also|und|aber)\b,? )?)"
-    r"(?:(?P<she>she|sie|her)|(?P<he>he|er|his)|(?P<they>they|their))(?P<verb>['’](?:s|re|ve|ll|d))?(?= )",
+    r"(?:(?P<she>she|sie|her)|(?P<he>he|er|his)|(?P<they>they|their))(?P<verb>['’](?:s|re|ve"
+    r"|ll|d))?(?= )",
     re.IGNORECASE,
 )
 _POSSESSIVE = ("her", "his", "their")
 _WRITTEN_OUT = {"s": " is", "re": " are", "ve": " have", "ll": " will", "d": " would"}
 RELATION = re.compile(
-    r"^\W*(?:and |but )?my (?P<en>wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|dog|cat|mother"
+    r"^\W*(?:and |but )?my (?P<en>wife|husband|partner|girlfriend"
+    r"|boyfriend|son|daughter|kids?|children|dog|cat|mother"
     r"|father|mom|mum|dad|brother|sister|boss|manager|team|company)\b"
-    r"|^\W*meine? (?P<de>frau|mann|partner(?:in)?|sohn|tochter|kinder|hund|katze|mutter|vater|bruder|schwester"
+    r"|^\W*meine? (?P<de>frau|mann|partner(?:in)?|sohn|tochter|kinder|hund|katze"
+    r"|mutter|vater|bruder|schwester"
     r"|chef(?:in)?)\b"
-    r"|^\W*mi (?P<es>esposa|mujer|marido|esposo|pareja|hij[oa]s?|perr[oa]|gat[oa]|madre|padre|herman[oa]|jef[ea])\b"
-    r"|^\W*m(?:a|on) (?P<fr>femme|mari|compagne|compagnon|fils|fille|chien|chat|mère|père|frère|sœur|chef)\b"
+    r"|^\W*mi (?P<es>esposa|mujer|marido|esposo|pareja|hij[oa]s?|perr[oa]|gat[oa]"
+    r"|madre|padre|herman[oa]|jef[ea])\b"
+    r"|^\W*m(?:a|on) (?P<fr>femme|mari|compagne|compagnon|fils|fille|chien|chat|mère|père"
+    r"|frère|sœur|chef)\b"
     r"|^我(?:的)?(?P<zh>妻子|老婆|丈夫|老公|儿子|女儿|狗|猫|妈妈|爸爸|哥哥|姐姐|弟弟|妹妹|老板)",
     re.IGNORECASE,
 )
@@ -82,14 +89,16 @@ MOST_LOOKED_AT = 8  # sentences before
 
 
 def with_names(sentence: str, before: Sequence[str]) -> str | None:
-    """The sentence with somebody whom the sentences before name, the last one first, in place of the pronoun that it
-    begins with; None if they name nobody whom the pronoun could mean.
+    """The sentence with somebody whom the sentences before name, the last one first, in place of
+    the pronoun that it begins with; None if they name nobody whom the pronoun could mean.
     """
     found = _PRONOUN.match(sentence)
     if found is None:
         return sentence
     pronoun = next(name for name in ("she", "he", "they") if found[name])
-    who = next(filter(None, (_named(each, pronoun) for each in before[: -MOST_LOOKED_AT - 1 : -1])), None)
+    who = next(
+        filter(None, (_named(each, pronoun) for each in before[: -MOST_LOOKED_AT - 1 : -1])), None
+    )
     if who is None:
         return sentence if found[pronoun].casefold() == YOU else None
     if found[pronoun].casefold() in _POSSESSIVE:

@@ -1,4 +1,6 @@
-"""Summaries without a model: sentences of the conversation itself, chosen by rules and never rewritten."""
+"""Summaries without a model: sentences of the conversation itself, chosen by rules and never
+rewritten.
+"""
 
 from __future__ import annotations
 
@@ -48,15 +50,16 @@ COVERED = 0.8  # share of a sentence's words that chosen sentences hold: it woul
 LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
 MOST_LINES, LINE_BYTES = 5_000, 32
-"""Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes, the shortest are not
-rated. Conversations have no such sentences; without the bound a megabyte of them would take several seconds.
+"""Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
+the shortest are not rated. Conversations have no such sentences; without the bound a megabyte of
+them would take several seconds.
 """
 
 
 @dataclass(slots=True)
 class _Line:
-    """One sentence: its place, its message (`part`), who said it, its tokens and its worth, which are set one after the
-    other: to make a new one for each takes a fifth of the whole time.
+    """One sentence: its place, its message (`part`), who said it, its tokens and its worth, which
+    are set one after the other: to make a new one for each takes a fifth of the whole time.
     """
 
     place: int
@@ -76,7 +79,9 @@ class _Line:
 
 
 class ExtractiveSummarizer:
-    """Implements `Summarizer` without a model, in linear time: the same input always gives the same summary."""
+    """Implements `Summarizer` without a model, in linear time: the same input always gives the same
+    summary.
+    """
 
     def __init__(self, tokens: TokenCounter) -> None:
         self._tokens = tokens
@@ -85,7 +90,9 @@ class ExtractiveSummarizer:
         del wanted
         return CAPACITY
 
-    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+    def summarize(
+        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+    ) -> Summary:
         encoding = messages[-1].encoding if messages else self._tokens.encoding_for(wanted.model)
         count = partial(self._tokens.count, encoding=encoding)
         lines = _rated(list(_lines(previous or "", messages)), room=wanted.max_tokens, count=count)
@@ -120,8 +127,12 @@ def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, st
 
 
 def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
-    """The lines with tokens and worth. Of repeated lines the last one stays; the longest are divided."""
-    lines = [part for line in _longest(_distinct(lines)) for part in _apart(line, room=room, count=count)]
+    """The lines with tokens and worth. Of repeated lines the last one stays; the longest are
+    divided.
+    """
+    lines = [
+        part for line in _longest(_distinct(lines)) for part in _apart(line, room=room, count=count)
+    ]
     topic = salience.topic_words(line.bag for line in lines)
     for place, line in enumerate(lines):
         line.place = place
@@ -135,7 +146,9 @@ def _distinct(lines: list[_Line]) -> list[_Line]:
 
 
 def _longest(lines: list[_Line]) -> list[_Line]:
-    """The lines, without the shortest if there are far too many; those of the earlier summary stay in any case."""
+    """The lines, without the shortest if there are far too many; those of the earlier summary stay
+    in any case.
+    """
     if len(lines) <= MOST_LINES:
         return lines
     sizes = [len(line.text.encode(errors="replace")) for line in lines]
@@ -147,7 +160,9 @@ def _longest(lines: list[_Line]) -> list[_Line]:
 
 
 def _key(line: _Line) -> tuple[str, str, int]:
-    """Lines with equal keys are repetitions. A short line ("Yes.") has another key in every message."""
+    """Lines with equal keys are repetitions. A short line ("Yes.") has another key in every
+    message.
+    """
     letters = "".join(_LETTERS.findall(line.text.casefold()))
     return line.label, letters, line.part if len(line.text) < LEAST_KEY else 0
 
@@ -159,7 +174,11 @@ def _apart(line: _Line, *, room: int, count: Count) -> Sequence[_Line]:
     if line.tokens > most:
         longest = max(20, len(line.text) * most // line.tokens)
         texts = list(clauses(line.text, longest=longest))
-        parts = [replace(line, text=text, tokens=_weight(text, count)) for text in texts] if len(texts) > 1 else parts
+        parts = (
+            [replace(line, text=text, tokens=_weight(text, count)) for text in texts]
+            if len(texts) > 1
+            else parts
+        )
     for part in parts:
         part.bag, part.facts = words(part.text), salience.facts(part.text)
     return parts
@@ -172,8 +191,14 @@ def _weight(text: str, count: Count) -> int:
 def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
     line.asks = is_question(line.text)
     line.who = not line.asks and salience.tells_who(line.text, speaker=line.speaker)
-    worth = salience.worth(line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who, asks=line.asks)
-    line.score = worth + RECENT_PRIORITY * line.place / len(lines) + (WHO_PRIORITY if line.old and line.who else 0.0)
+    worth = salience.worth(
+        line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who, asks=line.asks
+    )
+    line.score = (
+        worth
+        + RECENT_PRIORITY * line.place / len(lines)
+        + (WHO_PRIORITY if line.old and line.who else 0.0)
+    )
     tokens = line.tokens
     question = _question_before(lines, line.place)
     if question and is_filler(question.text, question.bag):
@@ -188,14 +213,18 @@ def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
 
 
 def _question_before(lines: Sequence[_Line], at: int) -> _Line | None:
-    """The question that another asked just before this part, if the line is one of the part's first. The lines before
-    have been rated.
+    """The question that another asked just before this part, if the line is one of the part's
+    first. The lines before have been rated.
     """
     if at >= ANSWER_SENTENCES and lines[at - ANSWER_SENTENCES].part == lines[at].part:
         return None
     for before in range(at - 1, max(-1, at - 1 - ANSWER_SENTENCES), -1):
         if lines[before].part != lines[at].part:
-            return lines[before] if lines[before].asks and lines[before].label != lines[at].label else None
+            return (
+                lines[before]
+                if lines[before].asks and lines[before].label != lines[at].label
+                else None
+            )
     return None
 
 
@@ -211,7 +240,9 @@ class _Choice:
         self.tokens = 0
 
     def take(self, ranked: Sequence[_Line], *, room: float, also_covered: bool = False) -> None:
-        """Choose lines in the given order while they fit the room, each with the question that it needs."""
+        """Choose lines in the given order while they fit the room, each with the question that it
+        needs.
+        """
         for line in ranked:
             if self.tokens + line.tokens > room or line.place in self.places:
                 continue
@@ -223,7 +254,9 @@ class _Choice:
                 self._add(wanted, cost)
 
     def written(self) -> str:
-        """The text of the chosen lines in order, a speaker's in one row; an ellipsis stands for lines left out."""
+        """The text of the chosen lines in order, a speaker's in one row; an ellipsis stands for
+        lines left out.
+        """
         rows: list[str] = []
         label = ""
         for line in (self._lines[place] for place in sorted(self.places)):
@@ -268,8 +301,12 @@ def _starts(before: str | None, label: str | None) -> bool:
 
 
 def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
-    """A summary within the limit: first who the user is, then the earlier summary, then the lines worth most."""
-    ranked = sorted(lines, key=attrgetter("density"), reverse=True)  # of equal ones the first stays first
+    """A summary within the limit: first who the user is, then the earlier summary, then the lines
+    worth most.
+    """
+    ranked = sorted(
+        lines, key=attrgetter("density"), reverse=True
+    )  # of equal ones the first stays first
     good = [line for line in ranked if line.score > 0] or ranked[:1]
     choice = _Choice(lines)
     choice.take([line for line in good if line.who], room=limit * WHO_SHARE)

@@ -15,10 +15,18 @@ def load(name: str) -> str:
 
 
 def with_own(task: str, own: str | None) -> str:
-    """The task, and within it what an application adds in its own words: these can't close their element."""
-    return task if own is None else f"{task}\n\n{load('own').replace('{own}', escape(own, quote=False))}"
+    """The task, and within it what an application adds in its own words: these can't close their
+    element.
+    """
+    return (
+        task
+        if own is None
+        else f"{task}\n\n{load('own').replace('{own}', escape(own, quote=False))}"
+    )
 
 
 def hash_of(*texts: str) -> str:
-    """What names a prompt: the first twelve digits of its SHA-256; of several parts, joined by an empty line."""
+    """What names a prompt: the first twelve digits of its SHA-256; of several parts, joined by an
+    empty line.
+    """
     return hashlib.sha256("\n\n".join(texts).encode()).hexdigest()[:12]

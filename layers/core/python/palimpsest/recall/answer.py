@@ -1,4 +1,6 @@
-"""Answer a question from memories alone: how a model is asked, and which of its answers are accepted."""
+"""Answer a question from memories alone: how a model is asked, and which of its answers are
+accepted.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ class _GroundedAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` is the name of whoever said it in these
-    words, None if the memory speaks of the user in the third person. `similarity` is shown where it is not None.
+    """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` is the name of
+    whoever said it in these words, None if the memory speaks of the user in the third person.
+    `similarity` is shown where it is not None.
     """
 
     id: str
@@ -54,18 +57,22 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """An answer with the ids of the memories that it rests on; "" without citations if they hold no answer."""
+    """An answer with the ids of the memories that it rests on; "" without citations if they hold no
+    answer.
+    """
 
     answer: str
     citations: tuple[str, ...] = ()
 
 
 def as_data(question: str, passages: Sequence[Passage]) -> str:
-    """Write question and memories for a prompt, in elements that no text in them can close. Their ids are m1, m2 and so
-    on.
+    """Write question and memories for a prompt, in elements that no text in them can close. Their
+    ids are m1, m2 and so on.
     """
     elements = "\n".join(_element(number, passage) for number, passage in enumerate(passages, 1))
-    return f"<memories>\n{elements}\n</memories>\n<question>{escape(question, quote=False)}</question>"
+    return (
+        f"<memories>\n{elements}\n</memories>\n<question>{escape(question, quote=False)}</question>"
+    )
 
 
 def _element(number: int, passage: Passage) -> str:
@@ -76,7 +83,8 @@ def _element(number: int, passage: Passage) -> str:
 
 
 def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
-    """Read a model's answer, with those of its citations that name memories it was given; None if it can't be used.
+    """Read a model's answer, with those of its citations that name memories it was given; None if
+    it can't be used.
 
     An answer that cites none of these memories rests on nothing and can't be used.
     """
@@ -107,18 +115,23 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def quoted(passages: Sequence[Passage]) -> Grounded:
-    """Answer without a model: the words of the best memories, one a line. Outdated memories are left out."""
+    """Answer without a model: the words of the best memories, one a line. Outdated memories are
+    left out.
+    """
     holding = [passage for passage in passages if not passage.is_outdated][:MAX_QUOTED]
     return Grounded(
-        "\n".join(line_of_passage(passage) for passage in holding), tuple(passage.id for passage in holding)
+        "\n".join(line_of_passage(passage) for passage in holding),
+        tuple(passage.id for passage in holding),
     )
 
 
 def user_memory(passages: Sequence[Passage]) -> str:
-    """Render memories as plain text, one line each: no memory can end its line, and characters that people can't see
-    are removed.
+    """Render memories as plain text, one line each: no memory can end its line, and characters that
+    people can't see are removed.
     """
-    lines = [f"- {line_of_passage(passage)}{_similarity(passage)}" for passage in passages] or [f"- {NOTHING}"]
+    lines = [f"- {line_of_passage(passage)}{_similarity(passage)}" for passage in passages] or [
+        f"- {NOTHING}"
+    ]
     return "\n".join((USER_MEMORY, *lines))
 
 
@@ -138,7 +151,8 @@ ANSWER_SCHEMA = Schema.of(_GroundedAnswer, name="grounded_answer")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """`method` is `model` or `quoted`; `failed` is true if a model was asked and gave no usable answer in time.
+    """`method` is `model` or `quoted`; `failed` is true if a model was asked and gave no usable
+    answer in time.
     `cost_usd` is what its calls cost; None if the price or the tokens of one are not known.
     """
 
@@ -165,19 +179,23 @@ class _Spent:
         used = Usage(model_calls=1) if completion is None else completion.usage
         price = None if completion is None else _cost(completion.model, used)
         self.usage += used
-        self.cost_usd = None if price is None or self.cost_usd is None else self.cost_usd + price / NANO_USD
+        self.cost_usd = (
+            None if price is None or self.cost_usd is None else self.cost_usd + price / NANO_USD
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """`model` None: the answer quotes the memories. `seconds` is what all calls of the model may take together."""
+    """`model` None: the answer quotes the memories. `seconds` is what all calls of the model may
+    take together.
+    """
 
     model: JsonModel | None
     seconds: float = MODEL_SECONDS
 
     def __call__(self, question: str, passages: Sequence[Passage]) -> Answered:
-        """Answer the question from these memories, the best first. A model that fails or takes too long raises nothing:
-        the answer quotes the memories then.
+        """Answer the question from these memories, the best first. A model that fails or takes too
+        long raises nothing: the answer quotes the memories then.
         """
         if not passages:
             return Answered(Grounded(""), method="quoted" if self.model is None else "model")
@@ -192,19 +210,26 @@ class AnswerQuestion:
                 spent.add(completion)
                 found = completion and read(completion.text, passages)
                 if found:
-                    return Answered(found, method="model", usage=spent.usage, cost_usd=spent.cost_usd)
+                    return Answered(
+                        found, method="model", usage=spent.usage, cost_usd=spent.cost_usd
+                    )
         except CostLimitReached:
             pass
         except (ModelFailed, TimeoutError):
             spent.add(None)
         answer = quoted(passages)
-        return Answered(answer, method="quoted", failed=True, usage=spent.usage, cost_usd=spent.cost_usd)
+        return Answered(
+            answer, method="quoted", failed=True, usage=spent.usage, cost_usd=spent.cost_usd
+        )
 
     def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:
         """The model's completion; None if an answer came that can't be used: a repair may help."""
         try:
             return model.complete_json(
-                instructions=instructions, text=text, schema=ANSWER_SCHEMA, max_tokens=MAX_ANSWER_TOKENS
+                instructions=instructions,
+                text=text,
+                schema=ANSWER_SCHEMA,
+                max_tokens=MAX_ANSWER_TOKENS,
             )
         except ModelOutputInvalid:
             return None

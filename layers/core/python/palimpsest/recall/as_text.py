@@ -18,25 +18,36 @@ MAX_LINE = 600  # characters of one memory
 def passage_of(one: FoundMemory | Record, *, user: str) -> Passage:
     """The memory as an answer quotes it, with the name of whoever speaks in it."""
     if isinstance(one, Record):
-        return Passage(id=one.id, content=one.content, said_at=one.valid_from, who=quoted_in(one, user=user))
+        return Passage(
+            id=one.id, content=one.content, said_at=one.valid_from, who=quoted_in(one, user=user)
+        )
     who = quoted_in(one.record, user=user) if one.record else name_of(one.speaker or "", user=user)
     is_outdated = one.outdated_by is not None
-    return Passage(id=one.id, content=one.content, said_at=one.valid_from, who=who, is_outdated=is_outdated)
+    return Passage(
+        id=one.id, content=one.content, said_at=one.valid_from, who=who, is_outdated=is_outdated
+    )
 
 
 def format_as_context(
-    memories: Iterable[FoundMemory | Record], *, user: str = "user", query: str = "", similarity: bool = False
+    memories: Iterable[FoundMemory | Record],
+    *,
+    user: str = "user",
+    query: str = "",
+    similarity: bool = False,
 ) -> str:
-    """Memories as text for a model: under `[User Memory]` one line each, with what a recall or a list of memories
-    returns, in its order. No memory can end its line; of a long one the part that fits the `query` best is shown.
+    """Memories as text for a model: under `[User Memory]` one line each, with what a recall or a
+    list of memories returns, in its order. No memory can end its line; of a long one the part that
+    fits the `query` best is shown.
 
-    `user` is the id of the user, who is named where the user is quoted. With `similarity` each line that a recall found
-    ends in its score (0..1).
+    `user` is the id of the user, who is named where the user is quoted. With `similarity` each line
+    that a recall found ends in its score (0..1).
     """
     asked = content_terms(query)
     passages = []
     for one in memories:
         passage = passage_of(one, user=user)
         score = one.score if similarity and isinstance(one, FoundMemory) else None
-        passages.append(replace(passage, content=excerpt(one.content, asked, limit=MAX_LINE), similarity=score))
+        passages.append(
+            replace(passage, content=excerpt(one.content, asked, limit=MAX_LINE), similarity=score)
+        )
     return user_memory(passages)

@@ -1,4 +1,6 @@
-"""Find candidates for a recall: in the index by words and by meaning, by the keys of topics, and among the newest."""
+"""Find candidates for a recall: in the index by words and by meaning, by the keys of topics, and
+among the newest.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ from palimpsest.text.analyser import term_set, terms
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together
 NEWEST_RECORDS = 25
-JUST_CHANGED = 30_000  # milliseconds: the index may have confirmed it between its search and the look at the tables
+# milliseconds: the index may have confirmed it between its search and the look at the tables
+JUST_CHANGED = 30_000
 NEWEST_MESSAGES = 20
 FALLBACK_RECORDS = 500
 FALLBACK_MESSAGES = 50
@@ -38,7 +41,9 @@ Hits = parallel.Task[tuple[Hit, ...]]
 
 @dataclass(slots=True)
 class Findings:
-    """The raw scores of every key that was found, by retriever, and in `degraded` what could not be searched."""
+    """The raw scores of every key that was found, by retriever, and in `degraded` what could not be
+    searched.
+    """
 
     scores: dict[str, dict[Retriever, float]] = field(default_factory=lambda: defaultdict(dict))
     degraded: set[str] = field(default_factory=set)
@@ -50,7 +55,9 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class FindCandidates:
-    """Raises `Unavailable` if a table can't be read. Where the index or the embedder fails, the others search alone."""
+    """Raises `Unavailable` if a table can't be read. Where the index or the embedder fails, the
+    others search alone.
+    """
 
     memories: Memories
     sessions: Sessions
@@ -58,13 +65,18 @@ class FindCandidates:
     vectors: Vectors
     embedder: Embedder | None
 
-    def __call__(self, scope: UserScope, query: Query, request: RecallRequest, *, now: int) -> Findings:
+    def __call__(
+        self, scope: UserScope, query: Query, request: RecallRequest, *, now: int
+    ) -> Findings:
         """`now` is in epoch milliseconds."""
         deadline = monotonic() + SEARCH_SECONDS
         wheres = list(filters(query, request))
         vector = parallel.begin(partial(self._embedded, scope, query), until=deadline)
         words = [
-            parallel.begin(partial(self.words.by_words, scope, query.searched, where=where, k=HITS), until=deadline)
+            parallel.begin(
+                partial(self.words.by_words, scope, query.searched, where=where, k=HITS),
+                until=deadline,
+            )
             for where in wheres
         ]
         topics = parallel.begin(partial(self._by_topic, scope, query))
@@ -78,16 +90,22 @@ class FindCandidates:
             findings.add("keyword", self._without_index(scope, query, request.filter))
         in_index = frozenset(findings.scores)
         findings.add("topic_key", topics.result())
-        findings.add("newest", [(key, share) for key, share in newest.result() if key not in in_index])
+        findings.add(
+            "newest", [(key, share) for key, share in newest.result() if key not in in_index]
+        )
         return findings
 
     def _embedded(self, scope: UserScope, query: Query) -> Vector | None:
         with paid_by(scope):
-            return None if self.embedder is None else self.embedder.embed([query.searched], as_questions=True)[0]
+            return (
+                None
+                if self.embedder is None
+                else self.embedder.embed([query.searched], as_questions=True)[0]
+            )
 
     def _by_topic(self, scope: UserScope, query: Query) -> list[tuple[str, float]]:
-        """The current records of topics that the question may name, each with the share of the words that name its
-        topic.
+        """The current records of topics that the question may name, each with the share of the
+        words that name its topic.
         """
         if not query.topic_keys:
             return []
@@ -99,15 +117,20 @@ class FindCandidates:
             if pointer.record is not None
         ]
 
-    def _newest(self, scope: UserScope, query: Query, request: RecallRequest, *, now: int) -> list[tuple[str, float]]:
-        """What the index may not have had yet, or, if the recall looks back, no longer has: each with the share of the
-        question's words that its text holds.
+    def _newest(
+        self, scope: UserScope, query: Query, request: RecallRequest, *, now: int
+    ) -> list[tuple[str, float]]:
+        """What the index may not have had yet, or, if the recall looks back, no longer has: each
+        with the share of the question's words that its text holds.
         """
         records, messages = parallel.both(
             partial(self._new_records, scope, request, now=now),
             partial(self._messages, scope, request.filter, sessions=1, most=NEWEST_MESSAGES),
         )
-        covered = ((key, coverage(query.terms, term_set(text))) for key, text in (records | messages).items())
+        covered = (
+            (key, coverage(query.terms, term_set(text)))
+            for key, text in (records | messages).items()
+        )
         return [(key, share) for key, share in covered if share > 0]
 
     def _new_records(self, scope: UserScope, request: RecallRequest, *, now: int) -> dict[str, str]:
@@ -117,12 +140,18 @@ class FindCandidates:
             return {record.id: words_of(record) for record in self._records(scope, types)}
         page = self.memories.listed(scope, limit=NEWEST_RECORDS).records if types else ()
         since = now - JUST_CHANGED
-        new = [record for record in page if record.index_state == "pending" or record.version > since]
+        new = [
+            record for record in page if record.index_state == "pending" or record.version > since
+        ]
         return {record.id: words_of(record) for record in new}
 
-    def _without_index(self, scope: UserScope, query: Query, wanted: Filter) -> list[tuple[str, float]]:
+    def _without_index(
+        self, scope: UserScope, query: Query, wanted: Filter
+    ) -> list[tuple[str, float]]:
         """The newest records and messages, scored by their words, where the index can't answer."""
-        texts = {record.id: words_of(record) for record in self._records(scope, wanted.record_types)}
+        texts = {
+            record.id: words_of(record) for record in self._records(scope, wanted.record_types)
+        }
         texts |= self._messages(scope, wanted, sessions=FALLBACK_SESSIONS, most=FALLBACK_MESSAGES)
         rated = scores(query.terms, [terms(text) for text in texts.values()])
         return [(key, score) for key, score in zip(texts, rated, strict=True) if score > 0]
@@ -137,9 +166,11 @@ class FindCandidates:
             if (after := page.after) is None:
                 return
 
-    def _messages(self, scope: UserScope, wanted: Filter, *, sessions: int, most: int) -> dict[str, str]:
-        """Texts of the newest messages, by key, if messages are wanted: at most `most`, of the sessions that began last
-        or of the one in the filter.
+    def _messages(
+        self, scope: UserScope, wanted: Filter, *, sessions: int, most: int
+    ) -> dict[str, str]:
+        """Texts of the newest messages, by key, if messages are wanted: at most `most`, of the
+        sessions that began last or of the one in the filter.
         """
         if not wanted.includes_messages:
             return {}
@@ -153,7 +184,11 @@ class FindCandidates:
             if head is None or head.user != scope.user or left <= 0:
                 continue
             first = max(head.base, head.seq - left) + 1
-            found = list(self.sessions.messages(session, first=first, last=head.seq, newest_first=True, page=left))
+            found = list(
+                self.sessions.messages(
+                    session, first=first, last=head.seq, newest_first=True, page=left
+                )
+            )
             texts |= {
                 message_key(name, message.seq): spoken_text(message)
                 for place, message in enumerate(found)
@@ -163,9 +198,12 @@ class FindCandidates:
 
 
 def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
-    """One filter for records, one for messages, and one for both of the period that the question names, if any."""
+    """One filter for records, one for messages, and one for both of the period that the question
+    names, if any.
+    """
     wanted = request.filter
-    # What held at an earlier moment may match where the current version, which is the one in the index, does not.
+    # What held at an earlier moment may match where the current version, which is the one in the
+    # index, does not.
     where = Filter() if request.looks_back else wanted
     types = frozenset[MemoryType](wanted.record_types)
     if types:
@@ -174,7 +212,9 @@ def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
         yield replace(where, types=frozenset[MemoryType]({"message"}))
     if query.period is not None and where.created_after is None and where.created_before is None:
         both = types | frozenset[MemoryType]({"message"} if wanted.includes_messages else ())
-        yield replace(where, types=both, created_after=query.period.start, created_before=query.period.end - 1)
+        yield replace(
+            where, types=both, created_after=query.period.start, created_before=query.period.end - 1
+        )
 
 
 def _nearest(
@@ -184,18 +224,25 @@ def _nearest(
     *,
     deadline: float,
 ) -> list[Hits] | None:
-    """Begin the searches by meaning as soon as the question has its vector; None if it gets none."""
+    """Begin the searches by meaning as soon as the question has its vector; None if it gets
+    none.
+    """
     try:
         vector = embedded.result()
     except (ModelFailed, TimeoutError):
         return None
     if vector is None:
         return None
-    return [parallel.begin(partial(by_vector, vector, where=where, k=HITS), until=deadline) for where in wheres]
+    return [
+        parallel.begin(partial(by_vector, vector, where=where, k=HITS), until=deadline)
+        for where in wheres
+    ]
 
 
 def _add_hits(findings: Findings, retriever: Retriever, searches: Sequence[Hits] | None) -> bool:
-    """Add what the searches found. If one of them failed or took too long, add nothing and return False."""
+    """Add what the searches found. If one of them failed or took too long, add nothing and return
+    False.
+    """
     found: list[tuple[str, float]] = []
     try:
         for each in [] if searches is None else searches:

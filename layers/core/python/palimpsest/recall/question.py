@@ -1,4 +1,6 @@
-"""What a recall is asked, the analysis of its question (words, topics, period), and how well a text matches it."""
+"""What a recall is asked, the analysis of its question (words, topics, period), and how well a text
+matches it.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,11 @@ _HAPPENED = {
 }
 # A question with one of these words asks for earlier values too.
 _PAST = re.compile(
-    r"\b(?:before|previous(?:ly)?|earlier|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used to|at first|back then"
+    r"\b(?:before|previous(?:ly)?|earlier|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used to|at "
+    r"first|back then"
     r"|no longer|any ?more|in the past|history|changed?|switch(?:ed)?|replaced?"
-    r"|früher|vorher|zuvor|ursprünglich|anfangs|ehemals?|avant|auparavant|autrefois|initialement|ancien(?:ne)?"
+    r"|früher|vorher|zuvor|ursprünglich|anfangs|ehemals?|avant|auparavant"
+    r"|autrefois|initialement|ancien(?:ne)?"
     r"|antes|anterior(?:mente)?|previamente|al principio|سابقا|قبل)\b"
     r"|以前|之前|原来|原先|当初|最初|もともと|이전|예전|전에|처음",
     re.IGNORECASE,
@@ -55,10 +59,11 @@ _PAST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch milliseconds). `k`
-    is how many memories may be returned, `max_tokens` how much they may weigh together. `session` is the one that asks:
-    what its window holds is not returned. `rerank` has a model read the first of what was found. A memory whose score
-    (0..1) is below `min_score` is not returned; None: the threshold alone decides.
+    """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch
+    milliseconds). `k` is how many memories may be returned, `max_tokens` how much they may weigh
+    together. `session` is the one that asks: what its window holds is not returned. `rerank` has a
+    model read the first of what was found. A memory whose score (0..1) is below `min_score` is not
+    returned; None: the threshold alone decides.
     """
 
     query: str
@@ -80,9 +85,10 @@ class RecallRequest:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`searched` is the text that the index is searched with, `first_person` the question as the user would ask it;
-    `terms` are the words in the form in which texts are compared; `topic_keys` are keys that a topic it names may have,
-    the longest first. `asks_for_days` is whether it asks for nothing but what was in its period.
+    """`searched` is the text that the index is searched with, `first_person` the question as the
+    user would ask it; `terms` are the words in the form in which texts are compared; `topic_keys`
+    are keys that a topic it names may have, the longest first. `asks_for_days` is whether it asks
+    for nothing but what was in its period.
     """
 
     text: str
@@ -96,10 +102,12 @@ class Query:
 
 
 def analysed(text: str, *, user: str, now: datetime) -> Query:
-    """Analyse a question about a user, in any language, of which the first 4,000 characters are read.
+    """Analyse a question about a user, in any language, of which the first 4,000 characters are
+    read.
 
-    The user's own name is taken out: it only says whose memories are searched, and would favour the few that contain
-    it. It is recognised by the user's id. What a reranker reads has "I" or "my" in its place, as statements have it.
+    The user's own name is taken out: it only says whose memories are searched, and would favour the
+    few that contain it. It is recognised by the user's id. What a reranker reads has "I" or "my" in
+    its place, as statements have it.
     """
     asked = " ".join(text[:MAX_QUESTION].split())
     searched = _without(asked, user)
@@ -112,15 +120,20 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
         topic_keys=topic_keys(searched),
         period=when,
         asks_of_the_past=_PAST.search(asked) is not None,
-        asks_for_days=when is not None and _HAPPENED.issuperset({*asked_for}.difference(content_terms(when.words))),
+        asks_for_days=when is not None
+        and _HAPPENED.issuperset({*asked_for}.difference(content_terms(when.words))),
     )
 
 
 def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
-    """The text with `by` in place of the user's name: what it has for True stands for "Ada's", for False for "Ada". The
-    text itself if there is nothing else in it.
+    """The text with `by` in place of the user's name: what it has for True stands for "Ada's", for
+    False for "Ada". The text itself if there is nothing else in it.
     """
-    names = {name for name in (*re.split(r"[^a-z]+", user.casefold()), user.casefold()) if len(name) >= LEAST_NAME}
+    names = {
+        name
+        for name in (*re.split(r"[^a-z]+", user.casefold()), user.casefold())
+        if len(name) >= LEAST_NAME
+    }
 
     def without_name(match: re.Match[str]) -> str:
         owned = _OWNED.search(match[0])
@@ -135,11 +148,14 @@ def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
 MAX_KEYS = 90  # one read takes a hundred
 LONGEST = 3  # words of a key
 
-# Words that stand for topics that nearly every user has; in scripts without blanks they count inside a run too.
+# Words that stand for topics that nearly every user has; in scripts without blanks they count
+# inside a run too.
 _SAID_FOR = {
-    "residence": "live lives living lived reside home address city town move moved wohne wohnt lebt vive vivo habite"
+    "residence": "live lives living lived reside home address city town move moved wohne wohnt "
+    "lebt vive vivo habite"
     " 住 살고 사는 يسكن",
-    "employer": "work works working job company employer arbeite arbeitet trabaja trabajo travaille 工作 上班 働 勤"
+    "employer": "work works working job company employer arbeite arbeitet trabaja trabajo "
+    "travaille 工作 上班 働 勤"
     " 일하 يعمل",
     "occupation": "job profession occupation role title living beruf profesion metier 职业 職業 직업",
     "birthday": "birthday born geburtstag cumpleanos anniversaire 生日 誕生日 생일",
@@ -155,8 +171,8 @@ _SPELLING = {"favourite": "favorite", "colour": "color"}
 
 
 def topic_keys(text: str) -> tuple[str, ...]:
-    """Return keys of one to three neighbouring words, the longest first, each also in its singular; then the keys of
-    common topics that one of the words stands for ("live" for `residence`).
+    """Return keys of one to three neighbouring words, the longest first, each also in its singular;
+    then the keys of common topics that one of the words stands for ("live" for `residence`).
     """
     every = words(text)
     said = [_SPELLING.get(word, word) for word in every if word not in FUNCTION_WORDS]
@@ -203,11 +219,19 @@ def scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
 
 
 def excerpt(text: str, asked: Sequence[str], *, limit: int) -> str:
-    """At most `limit` characters of the text: the part in which most of the question's terms are."""
+    """At most `limit` characters of the text: the part in which most of the question's terms
+    are.
+    """
     if len(text) <= limit:
         return text
-    starts = [_beginning(text, start) for start in range(0, min(len(text), MAX_EXCERPTED), max(1, limit // 2))]
-    best = max(starts, key=lambda start: (coverage(asked, frozenset(terms(text[start : start + limit]))), -start))
+    starts = [
+        _beginning(text, start)
+        for start in range(0, min(len(text), MAX_EXCERPTED), max(1, limit // 2))
+    ]
+    best = max(
+        starts,
+        key=lambda start: (coverage(asked, frozenset(terms(text[start : start + limit]))), -start),
+    )
     before = ELLIPSIS if best else ""
     return before + shortened(text[best:], limit=limit - len(before), count=len)[0]
 

@@ -1,4 +1,6 @@
-"""Read what was found from its tables: only records and messages that hold now, or held at the moment asked for."""
+"""Read what was found from its tables: only records and messages that hold now, or held at the
+moment asked for.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, slots=True)
 class RecallRun:
-    """One recall under way: who asks for what and has `seen` what, and the raw scores of every key that was found, by
-    retriever. `reads_before`: of a message, what was said right before it is read too.
+    """One recall under way: who asks for what and has `seen` what, and the raw scores of every key
+    that was found, by retriever. `reads_before`: of a message, what was said right before it is
+    read too.
     """
 
     scope: UserScope
@@ -48,14 +51,18 @@ class RecallRun:
 
     @property
     def moment(self) -> int:
-        """The moment at which results must hold, in epoch milliseconds: `as_of`, else `known_at`, else now."""
+        """The moment at which results must hold, in epoch milliseconds: `as_of`, else `known_at`,
+        else now.
+        """
         asked = (self.request.as_of, self.request.known_at)
         return next((moment for moment in asked if moment is not None), milliseconds(self.now))
 
 
 @dataclass(slots=True)
 class ReadResult:
-    """What may be shown, and of everything else that was found, by key, the reason why it may not."""
+    """What may be shown, and of everything else that was found, by key, the reason why it may
+    not.
+    """
 
     found: list[FoundMemory] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)
@@ -68,13 +75,14 @@ class ReadResult:
 
 
 def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResult:
-    """Read records and messages at the same time. Raises `Unavailable`: a read that failed never looks like nothing
-    found.
+    """Read records and messages at the same time. Raises `Unavailable`: a read that failed never
+    looks like nothing found.
     """
     messages = [key for key in run.scores if message_of(key) is not None]
     records = [key for key in run.scores if message_of(key) is None]
     read = parallel.both(
-        lambda: _RecordReader(memories, sessions)(run, records), lambda: _read_messages(run, messages, sessions)
+        lambda: _RecordReader(memories, sessions)(run, records),
+        lambda: _read_messages(run, messages, sessions),
     )
     return ReadResult().join(read)
 
@@ -86,20 +94,32 @@ class _RecordReader:
 
     def __call__(self, run: RecallRun, ids: Sequence[str]) -> ReadResult:
         used = parallel.begin(partial(self._uses, run.scope, ids))
-        stored = [record for page in _pages(ids) for record in self.memories.records(run.scope, page)]
+        stored = [
+            record for page in _pages(ids) for record in self.memories.records(run.scope, page)
+        ]
         pointers = self._pointers(run.scope, stored)
-        read = ReadResult(dropped=dict.fromkeys(set(ids) - {record.id for record in stored}, "missing"))
+        read = ReadResult(
+            dropped=dict.fromkeys(set(ids) - {record.id for record in stored}, "missing")
+        )
         held: list[Held] = []
         if run.request.looks_back:
             held += self._held_then(run, stored, pointers)
         else:
             current = {pointer.record for pointer in pointers.values()}
-            held += ((r, run.scores[r.id]) for r in stored if r.topic_key is None or r.id in current)
-            read.dropped |= {r.id: "not_current" for r in stored if r.topic_key is not None and r.id not in current}
+            held += (
+                (r, run.scores[r.id]) for r in stored if r.topic_key is None or r.id in current
+            )
+            read.dropped |= {
+                r.id: "not_current"
+                for r in stored
+                if r.topic_key is not None and r.id not in current
+            }
         reasons = {record.id: _reason_against_record(record, run) for record, _ in held}
         read.dropped |= {name: reason for name, reason in reasons.items() if reason is not None}
         kept = [one for one in held if reasons[one[0].id] is None]
-        earlier = [record.id for record, _ in kept if record.id not in run.scores]  # versions that only the topic knows
+        earlier = [
+            record.id for record, _ in kept if record.id not in run.scores
+        ]  # versions that only the topic knows
         read.found = self._found(run, kept, uses=used.result() | self._uses(run.scope, earlier))
         return read
 
@@ -109,13 +129,23 @@ class _RecordReader:
             found |= self.memories.pointers(scope, page)
         return found
 
-    def _held_then(self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]) -> Iterator[Held]:
-        """For each topic, the version that held at the moment, with the scores of all versions that were found."""
-        yield from ((record, run.scores[record.id]) for record in stored if record.topic_key is None)
-        chains = parallel.each(lambda topic: self.memories.versions(run.scope, topic), list(pointers))
+    def _held_then(
+        self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]
+    ) -> Iterator[Held]:
+        """For each topic, the version that held at the moment, with the scores of all versions that
+        were found.
+        """
+        yield from (
+            (record, run.scores[record.id]) for record in stored if record.topic_key is None
+        )
+        chains = parallel.each(
+            lambda topic: self.memories.versions(run.scope, topic), list(pointers)
+        )
         for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):
             retracted = None if pointer.record else pointer.order[0]
-            version = as_of(versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted)
+            version = as_of(
+                versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted
+            )
             if version is not None:
                 found = [run.scores[record.id] for record in stored if record.topic_key == topic]
                 yield version, {name: score for scores in found for name, score in scores.items()}
@@ -126,17 +156,29 @@ class _RecordReader:
             found |= self.memories.uses(scope, page)
         return found
 
-    def _found(self, run: RecallRun, held: Sequence[Held], *, uses: Mapping[str, tuple[int, int]]) -> list[FoundMemory]:
+    def _found(
+        self, run: RecallRun, held: Sequence[Held], *, uses: Mapping[str, tuple[int, int]]
+    ) -> list[FoundMemory]:
         over = self._ended_sessions(run, [record for record, _ in held])
         return [
-            _found_record(record, scores, run, uses=uses.get(record.id, (0, 0)), is_over=record.source.session in over)
+            _found_record(
+                record,
+                scores,
+                run,
+                uses=uses.get(record.id, (0, 0)),
+                is_over=record.source.session in over,
+            )
             for record, scores in held
         ]
 
     def _ended_sessions(self, run: RecallRun, records: Iterable[Record]) -> frozenset[str]:
         """The sessions of tasks that have ended or are gone."""
-        names = sorted({r.source.session for r in records if r.type == "task" and r.source.session is not None})
-        heads = parallel.each(lambda name: self.sessions.open(run.scope.owner.session(name)).head, names)
+        names = sorted(
+            {r.source.session for r in records if r.type == "task" and r.source.session is not None}
+        )
+        heads = parallel.each(
+            lambda name: self.sessions.open(run.scope.owner.session(name)).head, names
+        )
         now = seconds(run.now)
         return frozenset(
             name
@@ -148,7 +190,9 @@ class _RecordReader:
 def _found_record(
     record: Record, scores: Scores, run: RecallRun, *, uses: tuple[int, int], is_over: bool
 ) -> FoundMemory:
-    """`uses`: how often it was used, and when last (epoch seconds); `is_over`: its session has ended."""
+    """`uses`: how often it was used, and when last (epoch seconds); `is_over`: its session has
+    ended.
+    """
     candidate = Candidate(
         key=record.id,
         scores=scores,
@@ -183,7 +227,8 @@ def _reason_against_record(record: Record, run: RecallRun) -> str | None:
     if record.expires_at is not None and record.expires_at <= seconds(run.now):
         return "expired"
     if request.looks_back and (
-        record.valid_from > run.moment or (request.known_at is not None and record.created_at > request.known_at)
+        record.valid_from > run.moment
+        or (request.known_at is not None and record.created_at > request.known_at)
     ):
         return "not_yet"
     if run.seen.holds(record.source):
@@ -197,11 +242,15 @@ def _read_messages(run: RecallRun, keys: Sequence[str], sessions: Sessions) -> R
         session, seq = message_of(key) or ("", 0)
         by_session[session][seq] = key
     return ReadResult().join(
-        parallel.each(lambda one: _read_session(run, *one, sessions=sessions), list(by_session.items()))
+        parallel.each(
+            lambda one: _read_session(run, *one, sessions=sessions), list(by_session.items())
+        )
     )
 
 
-def _read_session(run: RecallRun, session: str, keys: Mapping[int, str], *, sessions: Sessions) -> ReadResult:
+def _read_session(
+    run: RecallRun, session: str, keys: Mapping[int, str], *, sessions: Sessions
+) -> ReadResult:
     scope = run.scope.owner.session(session)
     head = sessions.open(scope).head
     if head is None or head.is_gone(seconds(run.now)):
@@ -209,7 +258,9 @@ def _read_session(run: RecallRun, session: str, keys: Mapping[int, str], *, sess
     if head.user != run.scope.user:
         return ReadResult(dropped=dict.fromkeys(keys.values(), "foreign"))
     wanted = keys.keys() | ({seq - 1 for seq in keys if seq > 1} if run.reads_before else set())
-    stored = (message for page in _pages(sorted(wanted)) for message in sessions.messages_at(scope, page))
+    stored = (
+        message for page in _pages(sorted(wanted)) for message in sessions.messages_at(scope, page)
+    )
     messages = {message.seq: message for message in stored}
     read = ReadResult()
     for seq, key in keys.items():
@@ -237,23 +288,31 @@ def _said_before(message: Message | None, head: Head) -> str:
     return spoken_text(message)
 
 
-def _reason_against_message(message: Message, head: Head, run: RecallRun, *, session: str) -> str | None:
+def _reason_against_message(
+    message: Message, head: Head, run: RecallRun, *, session: str
+) -> str | None:
     """Why a message is not shown; None if it is."""
     if message.seq <= head.base or head.is_withdrawn(message.seq):
         return "missing"
     wanted = run.request.filter
     when = milliseconds(said_at(message))
     known_at = run.request.known_at
-    is_known = known_at is None or milliseconds(datetime.fromisoformat(message.created_at)) <= known_at
+    is_known = (
+        known_at is None or milliseconds(datetime.fromisoformat(message.created_at)) <= known_at
+    )
     if run.request.looks_back and (when > run.moment or not is_known):
         return "not_yet"
     if run.seen.holds(Source(session, seqs=(message.seq,))):
         return "in_window"
-    passes = wanted.matches_message(session=session, agent=head.agent, created_at=when, metadata=message.metadata)
+    passes = wanted.matches_message(
+        session=session, agent=head.agent, created_at=when, metadata=message.metadata
+    )
     return None if passes else "filtered"
 
 
-def _found_message(message: Message, text: str, run: RecallRun, *, session: str, before: str) -> FoundMemory:
+def _found_message(
+    message: Message, text: str, run: RecallRun, *, session: str, before: str
+) -> FoundMemory:
     key = message_key(session, message.seq)
     when = milliseconds(said_at(message))
     return FoundMemory(
@@ -269,8 +328,13 @@ def _found_message(message: Message, text: str, run: RecallRun, *, session: str,
             scores=run.scores[key],
             said_at=when,
             coverage=coverage(run.query.terms, term_set(text)),
-            neighbours=(message_key(session, message.seq - 1), message_key(session, message.seq + 1)),
-            says=says(text) if text_of(message.chat).strip() else "nothing",  # calls of tools alone tell nothing
+            neighbours=(
+                message_key(session, message.seq - 1),
+                message_key(session, message.seq + 1),
+            ),
+            says=says(text)
+            if text_of(message.chat).strip()
+            else "nothing",  # calls of tools alone tell nothing
         ),
     )
 

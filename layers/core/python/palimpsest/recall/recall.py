@@ -1,4 +1,6 @@
-"""Recall what is known of a user that answers a question: find candidates, read what holds now, rank, cut to size."""
+"""Recall what is known of a user that answers a question: find candidates, read what holds now,
+rank, cut to size.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +30,22 @@ from palimpsest.recall.weights import Weights
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
 
-DAYS = 2.0  # what a memory of the days gains that alone are asked for: twice what the nearest in words and meaning has
+# what a memory of the days gains that alone are asked for: twice what the nearest in words and
+# meaning has
+DAYS = 2.0
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The memories, best first, and, if it was asked for, an answer that rests on them ("" if they hold none).
+    """The memories, best first, and, if it was asked for, an answer that rests on them ("" if they
+    hold none).
 
     `cost_usd` is what the model's calls cost (None: not known).
 
-    `citations` are ids of memories. `method` says how the answer was made: `model`, or `quoted` where it consists of
-    the memories' own words. `degraded` names what could not take part: `vector`, `search`, `reranker`, `answer`.
+    `citations` are ids of memories. `method` says how the answer was made: `model`, or `quoted`
+    where it consists of the memories' own words. `degraded` names what could not take part:
+    `vector`, `search`, `reranker`, `answer`.
     """
 
     memories: tuple[FoundMemory, ...]
@@ -54,7 +60,8 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """`embedder` None: nothing is searched by meaning, and `degraded` says so. `model` None: answers quote memories.
+    """`embedder` None: nothing is searched by meaning, and `degraded` says so. `model` None:
+    answers quote memories.
     `weights` None: those by default, with the thresholds of the embedder's model.
     """
 
@@ -70,11 +77,12 @@ class Recall:
     weights: Weights | None = None
 
     def __call__(self, scope: UserScope, request: RecallRequest) -> Recalled:
-        """Return the memories that answer the question best, best first; none where nothing comes near it.
+        """Return the memories that answer the question best, best first; none where nothing comes
+        near it.
 
-        Echoes are left out: what the window of the asking session holds, the question said again, equal texts.
-        Needs neither the index nor a model: `degraded` names those that failed. Raises `Unavailable` if the tables
-        can't answer, and `NotFound` if the user has no such session.
+        Echoes are left out: what the window of the asking session holds, the question said again,
+        equal texts. Needs neither the index nor a model: `degraded` names those that failed. Raises
+        `Unavailable` if the tables can't answer, and `NotFound` if the user has no such session.
         """
         now = self.clock.now()
         seen = seen_by(self.sessions, scope, request.query, session=request.session, now=now)
@@ -117,13 +125,19 @@ class Recall:
         model = self.embedder.space.model if self.embedder else ""
         return self.weights or Weights(near=THRESHOLDS.get(model, OTHER))
 
-    def _ranked(self, found: Sequence[FoundMemory], query: Query, request: RecallRequest) -> tuple[Ranked, ...]:
+    def _ranked(
+        self, found: Sequence[FoundMemory], query: Query, request: RecallRequest
+    ) -> tuple[Ranked, ...]:
         return ranked([one.candidate for one in found], **self._ranking(query, request))
 
     def _reranked(
         self, places: tuple[Ranked, ...], read: Reading, query: Query, request: RecallRequest
     ) -> tuple[Ranked, ...]:
-        return reranked(places, read.scores, **self._ranking(query, request)) if read.scores else places
+        return (
+            reranked(places, read.scores, **self._ranking(query, request))
+            if read.scores
+            else places
+        )
 
     def _ranking(self, query: Query, request: RecallRequest) -> dict[str, Any]:
         """What a ranking depends on beside what was found."""
@@ -147,20 +161,28 @@ class Recall:
             findings.degraded.add("reranker")
         return done
 
-    def _within_budget(self, found: Sequence[FoundMemory], request: RecallRequest) -> list[FoundMemory]:
+    def _within_budget(
+        self, found: Sequence[FoundMemory], request: RecallRequest
+    ) -> list[FoundMemory]:
         found = [one for one in found if _is_scored_enough(one.score, request)]
         if request.max_tokens is None:
             return list(found[: request.k])
         encoding = self.tokens.encoding_for(None)
         sizes = [self.tokens.count(one.content, encoding) for one in found]
-        return [found[place] for place in within_budget(sizes, k=request.k, room=request.max_tokens)]
+        return [
+            found[place] for place in within_budget(sizes, k=request.k, room=request.max_tokens)
+        ]
 
     def _answered(self, scope: UserScope, query: Query, chosen: Sequence[FoundMemory]) -> Answered:
         with paid_by(scope):
-            return AnswerQuestion(self.model)(query.text, [passage_of(one, user=scope.user) for one in chosen])
+            return AnswerQuestion(self.model)(
+                query.text, [passage_of(one, user=scope.user) for one in chosen]
+            )
 
     def _count_uses(self, scope: UserScope, chosen: Sequence[FoundMemory]) -> None:
-        """What is used often fades more slowly. A recall does not fail because its uses could not be counted."""
+        """What is used often fades more slowly. A recall does not fail because its uses could not
+        be counted.
+        """
         with suppress(Unavailable):
             if ids := [one.id for one in chosen if one.record is not None]:
                 self.memories.used(scope, ids, now=seconds(self.clock.now()))
@@ -171,7 +193,8 @@ def _is_scored_enough(score: float, request: RecallRequest) -> bool:
 
 
 def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int]:
-    """Return the indexes of the first `k` sizes that fit the room together, in order; one that is too large is skipped.
+    """Return the indexes of the first `k` sizes that fit the room together, in order; one that is
+    too large is skipped.
     `room` None has no limit.
     """
     fitting: list[int] = []
@@ -215,8 +238,8 @@ def _trace(
     chosen: Sequence[FoundMemory],
     reranker: Reading,
 ) -> Mapping[str, Any]:
-    """Return the trace as JSON. `places` is everything that was ranked, `fused` the same before the reranker,
-    `found` what passed the threshold, `chosen` what is shown.
+    """Return the trace as JSON. `places` is everything that was ranked, `fused` the same before the
+    reranker, `found` what passed the threshold, `chosen` what is shown.
     """
     before = {place.candidate.key: number for number, place in enumerate(fused, 1)}
     ids = {one.candidate.key: one.id for one in read.found}
@@ -230,7 +253,10 @@ def _trace(
 
     return {
         "query": _query_shown(run.query),
-        "found": {name: sum(name in each for each in findings.scores.values()) for name in get_args(Retriever)},
+        "found": {
+            name: sum(name in each for each in findings.scores.values())
+            for name in get_args(Retriever)
+        },
         "ranking": [
             {
                 "id": ids[place.candidate.key],
@@ -244,7 +270,11 @@ def _trace(
             }
             for place in places
         ],
-        "reranker": {"asked": reranker.asked, "read": len(reranker.scores), "milliseconds": reranker.milliseconds},
+        "reranker": {
+            "asked": reranker.asked,
+            "read": len(reranker.scores),
+            "milliseconds": reranker.milliseconds,
+        },
         "dropped": dict(read.dropped),
     }
 

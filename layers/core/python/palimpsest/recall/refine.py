@@ -1,4 +1,6 @@
-"""Refine what was found: leave out what says nothing new, mark earlier values, and put later statements above them."""
+"""Refine what was found: leave out what says nothing new, mark earlier values, and put later
+statements above them.
+"""
 
 from __future__ import annotations
 
@@ -24,24 +26,35 @@ from palimpsest.text.sentences import is_question
 COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it
 TOPICS_COMPARED = 8
 LOOKED_AT = 8  # so many of the best are compared: one behind them replaces nothing
-# A later statement stands above an older one only if its score is at least this part of the older one's.
+# A later statement stands above an older one only if its score is at least this part of the older
+# one's.
 LEAST, IN_ONE_TALK = 0.3, 0.5
 WORDS_ALIKE = 2  # two statements with so many words in common are alike
-REPLACES = 0.5  # the part of the older one's score from which on the older one is marked as outdated
+REPLACES = (
+    0.5  # the part of the older one's score from which on the older one is marked as outdated
+)
 
 _WENT_BY = re.compile(
-    r"\b(?:did|was|were|had|used to|hatten?|war(?:en)?|étai(?:t|ent)|avai(?:t|ent)|eran?|fue(?:ron)?|había)\b",
+    r"\b(?:did|was|were|had|used to|hatten?|war(?:en)?|étai(?:t|ent)"
+    r"|avai(?:t|ent)|eran?|fue(?:ron)?|había)\b",
     re.IGNORECASE,
 )
 _CHANGE = re.compile(
-    r"\b(?:now|nowadays|these days|any ?more|no longer|no more|instead|after all|again|back (?:to|at|on|in)|new|newly"
-    r"|latest|since|from now on|from (?:this|next) \w+|as of|lately|recently|finally|at last|already|meanwhile|actually"
-    r"|chang(?:es?|ed|ing)|switch(?:es|ed|ing)?|swap(?:s|ped|ping)?|replac(?:es?|ed|ing)|mov(?:es?|ed|ing)"
-    r"|shift(?:s|ed)?|transferr?(?:ed)?|renamed?|rebooked|rescheduled|postponed|updated?|upgraded?|downgraded?"
-    r"|becom(?:es?|ing)|became|turned|beg[aiu]n|start(?:s|ed|ing)?|stop(?:s|ped)?|quit|g[ai]ve up|given up|giving up"
-    r"|left|retired|clos(?:ed|ing)|cancell?ed|dropped|ended|over|sold|bought|got|raised?|lower(?:ed)?|increased?"
+    r"\b(?:now|nowadays|these days|any ?more|no longer|no more|instead|after all|again|back "
+    r"(?:to|at|on|in)|new|newly"
+    r"|latest|since|from now on|from (?:this|next) \w+|as of|lately|recently|finally|at "
+    r"last|already|meanwhile|actually"
+    r"|chang(?:es?|ed|ing)|switch(?:es|ed|ing)?|swap(?:s|ped|ping)?|replac(?:es?"
+    r"|ed|ing)|mov(?:es?|ed|ing)"
+    r"|shift(?:s|ed)?|transferr?(?:ed)?|renamed?|rebooked|rescheduled|postponed"
+    r"|updated?|upgraded?|downgraded?"
+    r"|becom(?:es?|ing)|became|turned|beg[aiu]n|start(?:s|ed|ing)?|stop(?:s|ped)?|quit|g[ai]ve "
+    r"up|given up|giving up"
+    r"|left|retired|clos(?:ed|ing)|cancell?ed|dropped|ended|over|sold|bought"
+    r"|got|raised?|lower(?:ed)?|increased?"
     r"|reduced|cut|doubled|put (?:up|down|back)|took over|taken over|correction|scrap|turns out"
-    r"|jetzt|nun|inzwischen|neu\w*|nicht mehr|statt\w*|wieder|doch|seit|gewechselt|geändert|(?:um)?gezogen"
+    r"|jetzt|nun|inzwischen|neu\w*|nicht mehr|statt\w*|wieder|doch|seit|gewechselt"
+    r"|geändert|(?:um)?gezogen"
     r"|maintenant|désormais|nouve\w+|plus de|chang\w+|déménag\w+|plutôt|finalement"
     r"|ahora|ya no|nuev[oa]s?|cambi\w+|mud\w+|desde|al final|en vez)\b"
     r"|现在|改|换|不再|搬|今は|変え|変わ|新しい|もう|이제|바꿨|바뀌|새로|الآن|جديد|غير",
@@ -49,12 +62,14 @@ _CHANGE = re.compile(
 )
 _VALUES = (
     re.compile(
-        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
+        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+        r"|fifteen|twenty|thirty|forty|fifty|hundred"
         r"|half|once|twice)\b",
         re.IGNORECASE,
     ),
     _DAY := re.compile(
-        r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:end|day)s?|(?:morning|noon|afternoon|evening|night)s?)\b",
+        r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:end|day)s?|(?:morning|noon"
+        r"|afternoon|evening|night)s?)\b",
         re.IGNORECASE,
     ),
     re.compile(rf"(?<=[\w,;:] )(?!I\b|(?i:{_DAY.pattern}))[A-ZÀ-ÞА-ЯΑ-Ω][\w'-]+"),
@@ -66,7 +81,9 @@ Place = tuple[str | None, int]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What whoever asks has before them: the `questions`, and of `session` the messages from number `first` on."""
+    """What whoever asks has before them: the `questions`, and of `session` the messages from number
+    `first` on.
+    """
 
     questions: tuple[str, ...] = ()
     session: str | None = None
@@ -78,7 +95,9 @@ class Seen:
         return is_here and min(source.seqs) >= self.first
 
     def asks(self, text: str) -> bool:
-        """Whether a user's message with this text says a question again: the same text, or a question in its words."""
+        """Whether a user's message with this text says a question again: the same text, or a
+        question in its words.
+        """
         if any(normalized(text) == normalized(question) for question in self.questions):
             return True
         if not (self.questions and is_question(text)):
@@ -87,9 +106,11 @@ class Seen:
         return any(said == set(content_terms(question)) for question in self.questions)
 
 
-def seen_by(sessions: Sessions, scope: UserScope, question: str, *, session: str | None, now: datetime) -> Seen:
-    """What is seen by whoever asks the question in a session (None: in none). What its user said last is a question
-    too.
+def seen_by(
+    sessions: Sessions, scope: UserScope, question: str, *, session: str | None, now: datetime
+) -> Seen:
+    """What is seen by whoever asks the question in a session (None: in none). What its user said
+    last is a question too.
 
     Raises `NotFound` if the user has no such session, and `Unavailable`.
     """
@@ -106,23 +127,34 @@ def seen_by(sessions: Sessions, scope: UserScope, question: str, *, session: str
 
 
 def without_echoes(found: Sequence[FoundMemory], *, question: str) -> list[FoundMemory]:
-    """Put records in the place of messages that say no more than they, and leave out texts that stand there already.
+    """Put records in the place of messages that say no more than they, and leave out texts that
+    stand there already.
 
     `found` is in order, the best first, and so is what is returned.
     """
     records = {one.candidate.key: one for one in found if one.record is not None}
-    words = {key: term_set(words_of(one.record)) for key, one in records.items() if one.record is not None}
+    words = {
+        key: term_set(words_of(one.record))
+        for key, one in records.items()
+        if one.record is not None
+    }
     asked = term_set(question)
     left: dict[str, FoundMemory] = {}
     for one in found:
-        same = [] if one.record is not None else _quoting(one, records.values()) or _recited(one, words, asked=asked)
+        same = (
+            []
+            if one.record is not None
+            else _quoting(one, records.values()) or _recited(one, words, asked=asked)
+        )
         for better in [replace(records[key], score=one.score) for key in same] or [one]:
             left.setdefault(better.candidate.key, better)
     return without_repeated(left.values())
 
 
 def without_repeated(found: Iterable[FoundMemory]) -> list[FoundMemory]:
-    """Keep one of several equal texts (a record if there is one), in the best place; `times` counts them."""
+    """Keep one of several equal texts (a record if there is one), in the best place; `times` counts
+    them.
+    """
     left: dict[str, FoundMemory] = {}
     for one in found:
         text = normalized(one.content)
@@ -148,23 +180,33 @@ def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
     ][-1:]
 
 
-def _recited(message: FoundMemory, records: Mapping[str, frozenset[str]], *, asked: frozenset[str]) -> list[str]:
-    """The keys of the records that an answer of the assistant recites: it has no word of its own. `records` are their
-    words, `asked` those of the question.
+def _recited(
+    message: FoundMemory, records: Mapping[str, frozenset[str]], *, asked: frozenset[str]
+) -> list[str]:
+    """The keys of the records that an answer of the assistant recites: it has no word of its own.
+    `records` are their words, `asked` those of the question.
     """
-    said = frozenset(content_terms(message.content)) - asked if message.speaker == "assistant" else frozenset()
+    said = (
+        frozenset(content_terms(message.content)) - asked
+        if message.speaker == "assistant"
+        else frozenset()
+    )
     if not said or not said.issubset(frozenset().union(*records.values())):
         return []
     return [key for key, words in records.items() if not said.isdisjoint(words)]
 
 
-def with_outdated(memories: Memories, scope: UserScope, found: Sequence[FoundMemory]) -> list[FoundMemory]:
-    """Mark each message that says an earlier value of a topic whose current record was found too (`outdated_by`: the
-    best of them where it says values of several topics).
+def with_outdated(
+    memories: Memories, scope: UserScope, found: Sequence[FoundMemory]
+) -> list[FoundMemory]:
+    """Mark each message that says an earlier value of a topic whose current record was found too
+    (`outdated_by`: the best of them where it says values of several topics).
 
     Returns everything that was found, in its order. Raises `Unavailable`.
     """
-    current = [one.record for one in found if one.record is not None and one.record.topic_key is not None]
+    current = [
+        one.record for one in found if one.record is not None and one.record.topic_key is not None
+    ]
     if not current or all(one.record is not None for one in found):
         return list(found)
     current = current[:TOPICS_COMPARED]
@@ -179,7 +221,12 @@ def _places_of_earlier(current: Record, versions: Sequence[Record]) -> set[Place
     """The messages in which another value was said, and not the current one."""
     same = [each for each in versions if normalized(each.content) == normalized(current.content)]
     here = {(each.source.session, seq) for each in (current, *same) for seq in each.source.seqs}
-    return {(each.source.session, seq) for each in versions if each not in same for seq in each.source.seqs} - here
+    return {
+        (each.source.session, seq)
+        for each in versions
+        if each not in same
+        for seq in each.source.seqs
+    } - here
 
 
 def _marked(one: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
@@ -188,8 +235,9 @@ def _marked(one: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
 
 
 def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
-    """Return what was found, in order, each later statement of the user above the first that it may replace. One that
-    it very likely replaces is marked (`outdated_by`). Questions about the past change nothing.
+    """Return what was found, in order, each later statement of the user above the first that it may
+    replace. One that it very likely replaces is marked (`outdated_by`). Questions about the past
+    change nothing.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(found)
@@ -197,7 +245,9 @@ def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]
     for one in found[:LOOKED_AT]:
         older = [_may_replace(one, each) for each in placed]
         first = next((place for place, may in enumerate(older) if may), len(placed))
-        current = [place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)]
+        current = [
+            place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)
+        ]
         first = max([first, *current])  # what holds stays above what was said before it
         score = placed[first].score if first < len(placed) else one.score
         placed = [
@@ -209,11 +259,17 @@ def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]
 
 
 def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
-    """Whether the later one may say what the older one said, with another value: both are the user's, and answer the
-    question about as well. In one conversation that takes a word of change, in two of them likeness is enough. What a
-    topic key holds together is in order already: it replaces nothing and is not replaced here.
+    """Whether the later one may say what the older one said, with another value: both are the
+    user's, and answer the question about as well. In one conversation that takes a word of change,
+    in two of them likeness is enough. What a topic key holds together is in order already: it
+    replaces nothing and is not replaced here.
     """
-    if later.outdated_by or _has_topic(later) or _has_topic(older) or later.valid_from <= older.valid_from:
+    if (
+        later.outdated_by
+        or _has_topic(later)
+        or _has_topic(older)
+        or later.valid_from <= older.valid_from
+    ):
         return False
     if not (_is_statement(later) and older.speaker in {"user", None}):
         return False

@@ -1,4 +1,6 @@
-"""Have a model read the question beside each of the first memories, within its time, and order them by what it says."""
+"""Have a model read the question beside each of the first memories, within its time, and order them
+by what it says.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,15 @@ SECONDS = 0.4
 GRACE = 0.05  # seconds more, in which a reranker that stops in time gives what it has
 LONG = 200  # characters; of a longer text the best sentences are read
 BEST_SENTENCES = 2
-BY_SCORE = 8  # so many of the best stand where the reranker's scores put them; behind them its order counts too
+# so many of the best stand where the reranker's scores put them; behind them its order counts too
+BY_SCORE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reranker did: it was given `asked` memories, and `scores` holds those that it read in time, by key."""
+    """What a reranker did: it was given `asked` memories, and `scores` holds those that it read in
+    time, by key.
+    """
 
     scores: Mapping[str, float] = field(default_factory=dict)
     asked: int = 0
@@ -45,14 +50,18 @@ class Reading:
 
 
 def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory]) -> Reading:
-    """Have the first of what was found read. Whatever the reranker does, this ends in time and raises nothing."""
+    """Have the first of what was found read. Whatever the reranker does, this ends in time and
+    raises nothing.
+    """
     first = found[:FIRST]
     begun = monotonic()
     scores: Sequence[float] = ()
     if reranker is not None and first:
         until = begun + SECONDS
         texts = [passage(one, query) for one in first]
-        task = parallel.begin(partial(reranker.scores, query.first_person, texts, until=until), until=until + GRACE)
+        task = parallel.begin(
+            partial(reranker.scores, query.first_person, texts, until=until), until=until + GRACE
+        )
         with suppress(Exception):  # the libraries that run a model have errors of their own
             scores = task.result()
     by_key = {one.candidate.key: score for one, score in zip(first, scores, strict=False)}
@@ -60,13 +69,17 @@ def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory
 
 
 def passage(one: FoundMemory, query: Query) -> str:
-    """What is read of a memory: its text, and of a message the question that was asked right before it."""
+    """What is read of a memory: its text, and of a message the question that was asked right before
+    it.
+    """
     asked = shortened_end(one.before) if is_question(one.before.rstrip()) else ""
     return " ".join(filter(None, (asked, _best_sentences(one.content, query))))
 
 
 def _best_sentences(text: str, query: Query) -> str:
-    """The whole of a short text; of a long one the sentences with most of the question's words, in their order."""
+    """The whole of a short text; of a long one the sentences with most of the question's words, in
+    their order.
+    """
     if len(text) <= LONG:
         return text
     every = list(sentences(text))
@@ -84,11 +97,12 @@ def reranked(
     shows_outdated: bool = False,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> tuple[Ranked, ...]:
-    """Return the candidates with those first that a reranker gave `scores` (by key, of any scale), in a new order: half
-    of it is the order they had, half follows these scores. The others follow in the order they had.
+    """Return the candidates with those first that a reranker gave `scores` (by key, of any scale),
+    in a new order: half of it is the order they had, half follows these scores. The others follow
+    in the order they had.
 
-    Behind the first eight, where these scores lie close together, their order counts as much as they do. A place keeps
-    its score, whoever moves there.
+    Behind the first eight, where these scores lie close together, their order counts as much as
+    they do. A place keeps its score, whoever moves there.
     """
     relevance = {each.candidate.key: each.parts["relevance"] for each in places}
     fused = normalised({key: relevance[key] for key in scores})
@@ -97,18 +111,33 @@ def reranked(
     def best_first(shares: Mapping[str, float]) -> list[Ranked]:
         half = weights.reranker
         blended = relevance | {key: half * shares[key] + (1 - half) * fused[key] for key in scores}
-        every = scored(read, blended, now=now, period=period, shows_outdated=shows_outdated, weights=weights)
+        every = scored(
+            read, blended, now=now, period=period, shows_outdated=shows_outdated, weights=weights
+        )
         return sorted(every, key=lambda each: -each.score)
 
     scaled, order = normalised(scores), normalised(_from_behind(scores))
-    by_score, by_both = best_first(scaled), best_first({key: (scaled[key] + order[key]) / 2 for key in scores})
+    by_score, by_both = (
+        best_first(scaled),
+        best_first({key: (scaled[key] + order[key]) / 2 for key in scores}),
+    )
     first = {each.candidate.key for each in by_score[:BY_SCORE]}
     behind = [each for each in by_both if each.candidate.key not in first]
-    moved = [replace(each, score=place.score) for each, place in zip(behind, by_score[BY_SCORE:], strict=True)]
+    moved = [
+        replace(each, score=place.score)
+        for each, place in zip(behind, by_score[BY_SCORE:], strict=True)
+    ]
     ordered = [*by_score[:BY_SCORE], *moved]
-    ordered = [replace(each, parts={**each.parts, "reranker": scores[each.candidate.key]}) for each in ordered]
+    ordered = [
+        replace(each, parts={**each.parts, "reranker": scores[each.candidate.key]})
+        for each in ordered
+    ]
     least = min((each.score for each in ordered), default=1.0)
-    rest = (replace(each, score=min(each.score, least)) for each in places if each.candidate.key not in scores)
+    rest = (
+        replace(each, score=min(each.score, least))
+        for each in places
+        if each.candidate.key not in scores
+    )
     return (*ordered, *rest)
 
 

@@ -1,4 +1,6 @@
-"""Search with one retriever alone, by words or by meaning, and find sessions by what was said in them."""
+"""Search with one retriever alone, by words or by meaning, and find sessions by what was said in
+them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ Search = Callable[..., tuple[Hit, ...]]
 SPARE_HITS = 20  # hits beyond k: some of what the index names may not be there any more
 SESSION_HITS = 100  # messages that are looked at to find sessions: several are of one session
 MOST_COMPARED, COMPARED_AT_ONCE = 1_000, 500
-"""How many messages one search compares at most, and how many it is asked for: others may be as old."""
+"""How many messages one search compares at most, and how many it is asked for: others may be as
+old.
+"""
 USERS = 20  # of a tenant, whose sessions are searched at once
 MESSAGES = Filter(types=frozenset({"message"}))
 
@@ -61,12 +65,13 @@ class SearchMemories:
         where: Filter | None = None,
         vector: Vector | None = None,
     ) -> tuple[FoundMemory, ...]:
-        """Return the k best matches, best first, each with the retriever's own score: BM25 for `keyword`, cosine
-        (-1..1) for `vector`, which takes the caller's own `vector`, of the index's dimension, in place of the text's.
-        A message that says an earlier value of a topic is marked, as in recall.
+        """Return the k best matches, best first, each with the retriever's own score: BM25 for
+        `keyword`, cosine (-1..1) for `vector`, which takes the caller's own `vector`, of the
+        index's dimension, in place of the text's. A message that says an earlier value of a topic
+        is marked, as in recall.
 
-        No other retriever stands in for one that fails. Raises `Unavailable`, and `Unprocessable` (`no_vectors`) where
-        there is no embedding model.
+        No other retriever stands in for one that fails. Raises `Unavailable`, and `Unprocessable`
+        (`no_vectors`) where there is no embedding model.
         """
         request = RecallRequest(text, k=k, filter=where or Filter())
         now = self.clock.now()
@@ -75,8 +80,17 @@ class SearchMemories:
         if mode == "keyword":
             search: Search = partial(self.words.by_words, scope, query.searched, k=k + SPARE_HITS)
         else:
-            search = partial(self.vectors.by_vector, scope, vector or self._vector(scope, query), k=k + SPARE_HITS)
-        hits = [hit for found in parallel.each(lambda where: search(where=where), wheres) for hit in found]
+            search = partial(
+                self.vectors.by_vector,
+                scope,
+                vector or self._vector(scope, query),
+                k=k + SPARE_HITS,
+            )
+        hits = [
+            hit
+            for found in parallel.each(lambda where: search(where=where), wheres)
+            for hit in found
+        ]
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
         read = read_all(RecallRun(scope, query, request, scores, now), self.memories, self.sessions)
         scored = [replace(one, score=one.candidate.scores[mode]) for one in read.found]
@@ -84,34 +98,42 @@ class SearchMemories:
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
 
     def vector_of(self, scope: UserScope, text: str) -> Vector:
-        """The vector that the text is searched by. Raises `Unavailable`, `Unprocessable` (`no_vectors`)."""
+        """The vector that the text is searched by. Raises `Unavailable`, `Unprocessable`
+        (`no_vectors`).
+        """
         return self._vector(scope, analysed(text, user=scope.user, now=self.clock.now()))
 
     def _vector(self, scope: UserScope, query: Query) -> Vector:
         if self.embedder is None:
-            raise Unprocessable("There is no embedding model here: search by keyword.", code="no_vectors")
+            raise Unprocessable(
+                "There is no embedding model here: search by keyword.", code="no_vectors"
+            )
         try:
             with paid_by(scope):
                 return self.embedder.embed([query.searched], as_questions=True)[0]
         except ModelFailed as failure:
-            raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
+            raise Unavailable(
+                "The embedding model gave no vector; try again.", code="vector"
+            ) from failure
 
 
 @dataclass(frozen=True, slots=True)
 class FindSessions:
     search: SearchMemories
 
-    def __call__(self, scope: UserScope, words: str, *, limit: int, where: Filter = MESSAGES) -> tuple[str, ...]:
-        """Return the ids of at most `limit` live sessions in which these words were said, the session with the best
-        match first. Raises `Unavailable`.
+    def __call__(
+        self, scope: UserScope, words: str, *, limit: int, where: Filter = MESSAGES
+    ) -> tuple[str, ...]:
+        """Return the ids of at most `limit` live sessions in which these words were said, the
+        session with the best match first. Raises `Unavailable`.
         """
         return tuple(self._scored(scope, words, where))[:limit]
 
     def of_tenant(
         self, scope: Scope, words: str, *, limit: int, after: str | None, where: Filter = MESSAGES
     ) -> tuple[tuple[str, ...], str | None]:
-        """As the call itself, for the next 20 users of the tenant; also returns the cursor of those behind them (None:
-        these are the last). Raises `BadRequest` (`invalid_cursor`).
+        """As the call itself, for the next 20 users of the tenant; also returns the cursor of those
+        behind them (None: these are the last). Raises `BadRequest` (`invalid_cursor`).
         """
         users, following = self.search.memories.users(scope.tenant, limit=USERS, after=after)
         found = parallel.each(lambda user: self._scored(scope.user(user), words, where), users)
@@ -128,7 +150,9 @@ class FindSessions:
 
 
 def nearness(search: Callable[[], SearchMemories]) -> Near:
-    """Compares a text with what was said in a session, by meaning; `search` is called for each text."""
+    """Compares a text with what was said in a session, by meaning; `search` is called for each
+    text.
+    """
 
     def near(scope: UserScope, session: SessionScope, text: str, *, stored: int) -> Compare | None:
         try:
@@ -150,8 +174,9 @@ def _compared(
     *,
     stored: int,
 ) -> Mapping[int, float] | None:
-    """The similarity of each message that has a vector. Where the session has more messages than one search finds,
-    these are searched part by part, each by the times at which its messages were said.
+    """The similarity of each message that has a vector. Where the session has more messages than
+    one search finds, these are searched part by part, each by the times at which its messages were
+    said.
     """
     has_more = stored > MOST_COMPARED
     ordered = sorted(messages, key=said_at) if has_more else messages
@@ -160,7 +185,11 @@ def _compared(
 
     def hits(part: Sequence[Message]) -> tuple[Hit, ...]:
         times = [milliseconds(said_at(message)) for message in part]
-        where = replace(of_session, created_after=times[0], created_before=times[-1]) if has_more else of_session
+        where = (
+            replace(of_session, created_after=times[0], created_before=times[-1])
+            if has_more
+            else of_session
+        )
         return vectors.by_vector(scope, vector, where=where, k=min(stored, MOST_COMPARED))
 
     try:

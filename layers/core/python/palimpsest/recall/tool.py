@@ -1,4 +1,6 @@
-"""The tools that a model may be given: search a user's memories, remember something, forget something."""
+"""The tools that a model may be given: search a user's memories, remember something, forget
+something.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ ToolFormat = Literal["openai", "anthropic", "converse", "responses", "mcp"]
 
 MOST_RECORDS = 5
 IMPORTANCE = 0.7  # of what a model found worth a call
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CONTENT)]
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CONTENT)
+]
 Arguments = TypeVar("Arguments", bound=BaseModel)
 
 
@@ -50,23 +54,33 @@ class RememberArguments(BaseModel):
     content: Annotated[Text, Field(description="One statement that can be understood by itself.")]
     type: Annotated[
         Literal["fact", "event", "instruction"],
-        Field(description="An instruction is how the user wants to be treated; an event happened once."),
+        Field(
+            description="An instruction is how the user wants to be treated; an event happened "
+            "once."
+        ),
     ] = "fact"
     topic: Annotated[
         Annotated[str, StringConstraints(max_length=200)] | None,
-        Field(description="Only where there is one value at a time, such as home or employer: it replaces the last."),
+        Field(
+            description="Only where there is one value at a time, such as home or employer: it "
+            "replaces the last."
+        ),
     ] = None
 
 
 class ForgetArguments(BaseModel):
     model_config = ConfigDict(strict=True)
 
-    memory: Annotated[Text, Field(description=f"The memory, word for word as {SEARCH_TOOL} shows it.")]
+    memory: Annotated[
+        Text, Field(description=f"The memory, word for word as {SEARCH_TOOL} shows it.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as a model sees it. With `writes`, calling it needs the scope `write` as well as `read`."""
+    """A tool as a model sees it. With `writes`, calling it needs the scope `write` as well as
+    `read`.
+    """
 
     name: str
     description: str
@@ -78,31 +92,46 @@ class Tool:
         """The JSON schema of its arguments."""
         made = self.arguments.model_json_schema()
         fields = {name: _described(field) for name, field in made["properties"].items()}
-        return {"type": "object", "properties": fields, "required": made["required"], "additionalProperties": False}
+        return {
+            "type": "object",
+            "properties": fields,
+            "required": made["required"],
+            "additionalProperties": False,
+        }
 
 
 def _described(field: Mapping[str, Any]) -> dict[str, Any]:
-    """A field with what every API understands: a type, a description, and the values that it may have."""
+    """A field with what every API understands: a type, a description, and the values that it may
+    have.
+    """
     kind = next((each for each in field.get("anyOf", ()) if each["type"] != "null"), field)
-    return {name: {**field, **kind}[name] for name in ("type", "enum", "description") if name in {**field, **kind}}
+    return {
+        name: {**field, **kind}[name]
+        for name in ("type", "enum", "description")
+        if name in {**field, **kind}
+    }
 
 
 SEARCH = Tool(
     SEARCH_TOOL,
-    "Search and recall relevant memories about the user. Use this tool when you need to personalize your response based"
-    " on user preferences, recall something the user mentioned before, or reference past interactions.",
+    "Search and recall relevant memories about the user. Use this tool when you need to "
+    "personalize your response based"
+    " on user preferences, recall something the user mentioned before, or reference past "
+    "interactions.",
     SearchArguments,
     writes=False,
 )
 REMEMBER = Tool(
     REMEMBER_TOOL,
-    "Remember something about the user for future conversations. Use this tool when the user asks you to remember"
+    "Remember something about the user for future conversations. Use this tool when the user asks "
+    "you to remember"
     " something, or states a lasting preference, fact or instruction.",
     RememberArguments,
 )
 FORGET = Tool(
     FORGET_TOOL,
-    "Forget one memory about the user. Use this tool only when the user asks you to forget something; search for it"
+    "Forget one memory about the user. Use this tool only when the user asks you to forget "
+    "something; search for it"
     " first.",
     ForgetArguments,
 )
@@ -156,12 +185,12 @@ class MemoryTools:
         k: int | None = None,
         session: str | None = None,
     ) -> Chat:
-        """Return a tool message that can be appended as it is. `arguments` is what the model wrote: JSON text or an
-        object. A search shows at most `k` memories (None: five, or as many as the asking `session` allows at most), and
-        nothing that the window of that session holds.
+        """Return a tool message that can be appended as it is. `arguments` is what the model wrote:
+        JSON text or an object. A search shows at most `k` memories (None: five, or as many as the
+        asking `session` allows at most), and nothing that the window of that session holds.
 
-        Arguments that can't be used get an answer that says so: the model can call again. Raises `Unavailable`, and
-        `NotFound` if the user has no such session.
+        Arguments that can't be used get an answer that says so: the model can call again. Raises
+        `Unavailable`, and `NotFound` if the user has no such session.
         """
         asked = _read(tool.arguments, arguments)
         match asked:
@@ -183,7 +212,9 @@ class MemoryTools:
         return format_as_context(self.recall(scope, request).memories, user=scope.user, query=query)
 
     def _most_records(self, scope: UserScope, session: str | None) -> int | None:
-        """The `max_records` of the session that asks; None if it sets no limit, or there is none."""
+        """The `max_records` of the session that asks; None if it sets no limit, or there is
+        none.
+        """
         if session is None:
             return None
         settings = self.recall.sessions.open(scope.owner.session(session), settings=True).settings
@@ -193,10 +224,14 @@ class MemoryTools:
         topic = topic_key(asked.topic or "") if asked.type in TOPICAL else None
         said = Statement(type=asked.type, content=asked.content, topic=topic, importance=IMPORTANCE)
         (made,) = self.remember(scope, [said])
-        return f"{USER_MEMORY}\n- " + ("Remembered." if made.outcome == "created" else "Known already.")
+        return f"{USER_MEMORY}\n- " + (
+            "Remembered." if made.outcome == "created" else "Known already."
+        )
 
     def _forgotten(self, scope: UserScope, memory: str) -> str:
-        """Forget the memory that reads like this; else show those that are near, so that the model can name one."""
+        """Forget the memory that reads like this; else show those that are near, so that the model
+        can name one.
+        """
         recalled = self.recall(scope, RecallRequest(query=memory, k=MOST_RECORDS))
         near = [one for one in recalled.memories if one.record is not None]
         wanted = normalized(memory.removeprefix("- "))

@@ -12,8 +12,8 @@ from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
 
 
 class AbsentIndex:
-    """`SearchIndex` of a stage that has none: nothing is stored, and a search fails as it does where an engine is down,
-    so that the caller goes on without.
+    """`SearchIndex` of a stage that has none: nothing is stored, and a search fails as it does
+    where an engine is down, so that the caller goes on without.
     """
 
     space: Space | None = None
@@ -21,10 +21,24 @@ class AbsentIndex:
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         return ()
 
-    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
+    def by_words(
+        self,
+        owner: UserScope,  # noqa: ARG002
+        text: str,  # noqa: ARG002
+        *,
+        where: Filter = ANYTHING,  # noqa: ARG002
+        k: int,  # noqa: ARG002
+    ) -> tuple[Hit, ...]:  # noqa: ARG002, RUF100
         raise _absent()
 
-    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
+    def by_vector(
+        self,
+        owner: UserScope,  # noqa: ARG002
+        vector: Vector,  # noqa: ARG002
+        *,
+        where: Filter = ANYTHING,  # noqa: ARG002
+        k: int,  # noqa: ARG002
+    ) -> tuple[Hit, ...]:  # noqa: ARG002, RUF100
         raise _absent()
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:  # noqa: ARG002

@@ -33,15 +33,17 @@ SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
 class Stage(IntEnum):
-    """What a document's version adds to that of its item: a document with words alone is replaced by one with a vector,
-    and both by the removal.
+    """What a document's version adds to that of its item: a document with words alone is replaced
+    by one with a vector, and both by the removal.
     """
 
     WORDS, WHOLE, GONE = range(3)
 
 
 MESSAGES = 10**15
-"""Versions of messages count from here: an older index holds lower ones, among them times in milliseconds."""
+"""Versions of messages count from here: an older index holds lower ones, among them times in
+milliseconds.
+"""
 
 SESSION_GONE = 2 * MESSAGES
 """The version of a message whose session nobody knows any more."""
@@ -49,8 +51,9 @@ SESSION_GONE = 2 * MESSAGES
 
 @dataclass(frozen=True, slots=True)
 class Indexable:
-    """A document, and the text that its vector is made of (None: it gets no vector). `record` is the record that it was
-    made from; None for a message. `before` is what was said right before a message: its vector leans that way.
+    """A document, and the text that its vector is made of (None: it gets no vector). `record` is
+    the record that it was made from; None for a message. `before` is what was said right before a
+    message: its vector leans that way.
     """
 
     document: Document
@@ -64,8 +67,8 @@ class Indexable:
         return tuple(text for text in (self.meaning, self.before) if text is not None)
 
     def vector(self, vectors: Mapping[str, Vector]) -> Vector | None:
-        """Its vector, made of those of its `texts`; None if there is none of its own text. Without one of what was said
-        before, its own text stands alone.
+        """Its vector, made of those of its `texts`; None if there is none of its own text. Without
+        one of what was said before, its own text stands alone.
         """
         own, before = vectors.get(self.meaning or ""), vectors.get(self.before or "")
         if own is None or before is None:
@@ -73,7 +76,9 @@ class Indexable:
         return unit([mine + SAID_BEFORE * other for mine, other in zip(own, before, strict=True)])
 
     def with_vector(self, vector: Vector | None, *, is_whole: bool) -> Document:
-        """The document with this vector. `is_whole` is false if a vector is missing and will be added later."""
+        """The document with this vector. `is_whole` is false if a vector is missing and will be
+        added later.
+        """
         stage = Stage.WHOLE if is_whole else Stage.WORDS
         return replace(self.document, vector=vector, version=self.document.version + stage)
 
@@ -88,8 +93,8 @@ def versioned(version: int) -> int:
 
 
 def message_version(head: Head) -> int:
-    """The version of a session's messages as they are under this head: whatever changes or removes one raises the
-    head's version, and an import that brings the session back goes on from it.
+    """The version of a session's messages as they are under this head: whatever changes or removes
+    one raises the head's version, and an import that brings the session back goes on from it.
     """
     return MESSAGES + head.version
 
@@ -99,7 +104,13 @@ def of_record(record: Record) -> Indexable:
     document = Document(
         key=record.id,
         kind=record.type,
-        text=_lines(_day(record.valid_from), record.subject, record.content, *record.keywords, *record.queries),
+        text=_lines(
+            _day(record.valid_from),
+            record.subject,
+            record.content,
+            *record.keywords,
+            *record.queries,
+        ),
         version=versioned(record.version),
         created_at=record.created_at,
         subject=folded(record.subject),
@@ -108,15 +119,19 @@ def of_record(record: Record) -> Indexable:
         importance=record.importance,
         metadata=record_terms(record),
     )
-    return Indexable(document, None if record.type == "task" else record.content[:MAX_MEANING], record)
+    return Indexable(
+        document, None if record.type == "task" else record.content[:MAX_MEANING], record
+    )
 
 
-def of_message(message: Message, *, session: str, head: Head, before: Sequence[str] = ()) -> Indexable | None:
+def of_message(
+    message: Message, *, session: str, head: Head, before: Sequence[str] = ()
+) -> Indexable | None:
     """The document of a message; None if it has nothing to search.
 
-    `before` is what was said before it: that makes a short answer findable, and weighs half as much as the message's
-    own words. The vector is made of the message's own words and, unless it is of a tool, to a part of what was said
-    right before it (docs/adr/0048-what-other-sets-showed.md).
+    `before` is what was said before it: that makes a short answer findable, and weighs half as much
+    as the message's own words. The vector is made of the message's own words and, unless it is of a
+    tool, to a part of what was said right before it (docs/adr/0048-what-other-sets-showed.md).
     """
     text = spoken_text(message)
     if not text:
@@ -135,13 +150,23 @@ def of_message(message: Message, *, session: str, head: Head, before: Sequence[s
         metadata=metadata_terms(message.metadata),
     )
     is_speech = message.role in SPOKEN_ROLES and not message.chat.get("tool_calls")
-    return Indexable(document, text[:MAX_MEANING], before=before[-1][:MAX_MEANING] if before and is_speech else None)
+    return Indexable(
+        document,
+        text[:MAX_MEANING],
+        before=before[-1][:MAX_MEANING] if before and is_speech else None,
+    )
 
 
 def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]:
-    """The last texts that user and assistant said before a message, in their order, `TURNS_BEFORE` at most."""
-    before = (each for each in reversed(earlier) if each.role in SPOKEN_ROLES and each.seq < message.seq)
-    texts = islice(filter(None, (text_of(spoken(each).chat).strip() for each in before)), TURNS_BEFORE)
+    """The last texts that user and assistant said before a message, in their order, `TURNS_BEFORE`
+    at most.
+    """
+    before = (
+        each for each in reversed(earlier) if each.role in SPOKEN_ROLES and each.seq < message.seq
+    )
+    texts = islice(
+        filter(None, (text_of(spoken(each).chat).strip() for each in before)), TURNS_BEFORE
+    )
     return tuple(texts)[::-1]
 
 

@@ -1,4 +1,6 @@
-"""Bring the search index up to date with changes of the tables, in any order and any number of times."""
+"""Bring the search index up to date with changes of the tables, in any order and any number of
+times.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ Planning = Callable[[], Plan | None]
 
 @dataclass(slots=True)
 class Outcome:
-    """Changes to try again: `unwritten` are not in the index, `without_vector` are there with their words alone."""
+    """Changes to try again: `unwritten` are not in the index, `without_vector` are there with their
+    words alone.
+    """
 
     unwritten: set[Changed] = field(default_factory=set)
     without_vector: set[Changed] = field(default_factory=set)
@@ -41,8 +45,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """`embedder` None: there is no embedding model, and documents have words alone. `steps` is needed where jobs wait
-    for the index.
+    """`embedder` None: there is no embedding model, and documents have words alone. `steps` is
+    needed where jobs wait for the index.
     """
 
     memories: Memories
@@ -53,15 +57,21 @@ class Embed:
     steps: UserSteps | None = None
 
     def __call__(self, changes: Sequence[Changed]) -> tuple[Changed, ...]:
-        """Index the items that the changes name, as the tables have them now; returns the changes to try again.
+        """Index the items that the changes name, as the tables have them now; returns the changes
+        to try again.
 
-        A document carries its item's version, and an item that the tables do not have is removed: so an old reading
-        never wins over a newer one. If no vector can be made now, the words are indexed, and the change is returned.
-        A `Removed` ends its job if the index holds nothing any more of what it removed.
+        A document carries its item's version, and an item that the tables do not have is removed:
+        so an old reading never wins over a newer one. If no vector can be made now, the words are
+        indexed, and the change is returned. A `Removed` ends its job if the index holds nothing any
+        more of what it removed.
         """
         removed = [change for change in changes if isinstance(change, Removed)]
         outcome = self.outcome([change for change in changes if not isinstance(change, Removed)])
-        again = {*outcome.unwritten, *outcome.without_vector, *(each for each in removed if not self._ends(each))}
+        again = {
+            *outcome.unwritten,
+            *outcome.without_vector,
+            *(each for each in removed if not self._ends(each)),
+        }
         return tuple(change for change in dict.fromkeys(changes) if change in again)
 
     def _ends(self, change: Removed) -> bool:
@@ -81,20 +91,25 @@ class Embed:
         return True
 
     def _has_lost_message(self, job: Job) -> bool:
-        """Index what the tables have of a redaction: its message, those that quote it, what memories it removed."""
+        """Index what the tables have of a redaction: its message, those that quote it, what
+        memories it removed.
+        """
         said = MessageChanged(job.tenant, job.session, job.first)
         removed = (RecordChanged(job.tenant, job.user or "", name) for name in sorted(job.stored))
         return not self.outcome([said, *removed]).unwritten
 
     def _has_lost_user(self, job: Job) -> bool:
-        """Remove the user's documents that the tables do not have, which are all unless the user is back since. They
-        are looked for again: a version that a faster clock gave is not removed at once.
+        """Remove the user's documents that the tables do not have, which are all unless the user is
+        back since. They are looked for again: a version that a faster clock gave is not removed at
+        once.
         """
         owner = Scope(job.tenant).user(job.user or "")
         return not self._removes_stale(owner) or not self._removes_stale(owner)
 
     def _removes_stale(self, owner: UserScope) -> bool:
-        """Whether there were, or may be, documents of items that the tables do not have. Raises `Unavailable`."""
+        """Whether there were, or may be, documents of items that the tables do not have. Raises
+        `Unavailable`.
+        """
         last, found = "", False
         for _ in range(PAGES_AT_ONCE):
             keys = self.index.keys(owner, after=last, limit=AT_ONCE)
@@ -102,7 +117,11 @@ class Embed:
             plans = [plan for _, planning in plannings if (plan := planning()) is not None]
             there = {key for plan in plans for key in plan.there}
             known = {key: each for plan in plans for key, each in plan.gone.items()}
-            stale = [known.get(key) or gone(key, version=SESSION_GONE) for key in keys if key not in there]
+            stale = [
+                known.get(key) or gone(key, version=SESSION_GONE)
+                for key in keys
+                if key not in there
+            ]
             if stale:
                 self.index.write(owner, stale)
             found = found or bool(stale)
@@ -124,7 +143,13 @@ class Embed:
         for plan in plans:
             items = (item for item in plan.there.values() if self._own(item) is None)
             wanted[plan.owner] += (text for item in items for text in item.texts)
-        vectors = dict(zip(wanted, parallel.each(lambda one: self._vectors(*one), list(wanted.items())), strict=True))
+        vectors = dict(
+            zip(
+                wanted,
+                parallel.each(lambda one: self._vectors(*one), list(wanted.items())),
+                strict=True,
+            )
+        )
         for plan in plans:
             try:
                 self._write(plan, vectors[plan.owner], outcome)
@@ -132,7 +157,9 @@ class Embed:
                 outcome.unwritten.update(plan.changes.values())
         return outcome
 
-    def _plannings(self, changes: Iterable[Changed]) -> Iterator[tuple[Sequence[Changed], Planning]]:
+    def _plannings(
+        self, changes: Iterable[Changed]
+    ) -> Iterator[tuple[Sequence[Changed], Planning]]:
         """The changes in groups that are read together, each with the function that plans it."""
         by_user: dict[UserScope, list[RecordChanged]] = defaultdict(list)
         by_session: dict[SessionScope, list[MessageChanged]] = defaultdict(list)
@@ -143,11 +170,13 @@ class Embed:
                 by_session[Scope(change.tenant).session(change.session)].append(change)
         plans = EmbedPlans(self.memories, self.sessions, self.clock)
         yield from ((own, partial(plans.of_records, user, own)) for user, own in by_user.items())
-        yield from ((own, partial(plans.of_messages, session, own)) for session, own in by_session.items())
+        yield from (
+            (own, partial(plans.of_messages, session, own)) for session, own in by_session.items()
+        )
 
     def _vectors(self, owner: UserScope, texts: Sequence[str]) -> Mapping[str, Vector]:
-        """The vectors that can be made now, one for each different text, in calls that the owner pays for. A text that
-        the model refuses is left out.
+        """The vectors that can be made now, one for each different text, in calls that the owner
+        pays for. A text that the model refuses is left out.
         """
         every = list(dict.fromkeys(texts))
         if self.embedder is None or not every:
@@ -161,7 +190,9 @@ class Embed:
                 return dict(_one_by_one(self.embedder, every)) if len(every) > 1 else {}
 
     def _own(self, item: Indexable) -> Vector | None:
-        """The vector that a record's caller gave it, if the index that is written has its dimension."""
+        """The vector that a record's caller gave it, if the index that is written has its
+        dimension.
+        """
         record, space = item.record, self.index.space
         if record is None or record.embedding is None or item.meaning is None or space is None:
             return None
@@ -171,14 +202,21 @@ class Embed:
     def _write(self, plan: Plan, vectors: Mapping[str, Vector], outcome: Outcome) -> None:
         """Write the plan to the index, and mark its records as indexed. Raises `Unavailable`."""
         found = {key: self._own(item) or item.vector(vectors) for key, item in plan.there.items()}
-        bare = {key for key, item in plan.there.items() if item.meaning is not None and found[key] is None}
+        bare = {
+            key
+            for key, item in plan.there.items()
+            if item.meaning is not None and found[key] is None
+        }
         documents: list[Document | Gone] = [
-            item.with_vector(found[key], is_whole=key not in bare) for key, item in plan.there.items()
+            item.with_vector(found[key], is_whole=key not in bare)
+            for key, item in plan.there.items()
         ]
         vectorless = set() if self.embedder is None else bare
         failed = self.index.write(plan.owner, [*documents, *plan.gone.values()])
         if plan.there and self.memories.user(plan.owner).epoch != plan.epoch:
-            outcome.join(self.outcome(tuple(plan.changes.values())))  # erased meanwhile, maybe before we wrote
+            outcome.join(
+                self.outcome(tuple(plan.changes.values()))
+            )  # erased meanwhile, maybe before we wrote
             return
         outcome.unwritten.update(plan.changes[key] for key in failed)
         outcome.without_vector.update(plan.changes[key] for key in vectorless)
@@ -191,7 +229,11 @@ class Embed:
 def _named(owner: UserScope, key: str) -> Changed:
     """A change of the item that a document's key names."""
     said = message_of(key)
-    return MessageChanged(owner.tenant, *said) if said else RecordChanged(owner.tenant, owner.user, key)
+    return (
+        MessageChanged(owner.tenant, *said)
+        if said
+        else RecordChanged(owner.tenant, owner.user, key)
+    )
 
 
 def _one_by_one(embedder: Embedder, texts: Sequence[str]) -> Iterator[tuple[str, Vector]]:

@@ -14,10 +14,18 @@ from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import GRAPH, Record
 from palimpsest.scope import SessionScope, UserScope
-from palimpsest.search.documents import Indexable, gone, message_version, of_message, of_record, said_before
+from palimpsest.search.documents import (
+    Indexable,
+    gone,
+    message_version,
+    of_message,
+    of_record,
+    said_before,
+)
 from palimpsest.search.ports import Gone
 
-READ_BEFORE = 6  # messages before one: what it answers is among them, even with tool calls and results between
+# messages before one: what it answers is among them, even with tool calls and results between
+READ_BEFORE = 6
 
 REACH = range(1, READ_BEFORE + 1)
 
@@ -28,7 +36,8 @@ PAGE = 100  # keys that one read takes
 
 @dataclass(slots=True)
 class Plan:
-    """What to write for one owner: documents in `there`, removals in `gone`, and for each key the change it came from.
+    """What to write for one owner: documents in `there`, removals in `gone`, and for each key the
+    change it came from.
 
     `settled` are records without a document. `epoch` was read before everything else.
     """
@@ -57,7 +66,9 @@ class EmbedPlans:
 
     def _take_in(self, plan: Plan, changes: Sequence[RecordChanged]) -> None:
         ids = [change.record_id for change in changes]
-        now = milliseconds(self.clock.now())  # before the read: what an import brings back behind it is newer
+        now = milliseconds(
+            self.clock.now()
+        )  # before the read: what an import brings back behind it is newer
         plan.changes |= dict(zip(ids, changes, strict=True))
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]
@@ -67,7 +78,9 @@ class EmbedPlans:
         self._take_in_records(plan, records.values())
 
     def _take_in_records(self, plan: Plan, records: Iterable[Record]) -> None:
-        """Current records get documents; a record that a current one displaced loses its document."""
+        """Current records get documents; a record that a current one displaced loses its
+        document.
+        """
         every = tuple(records)
         topics = sorted({record.topic_key for record in every if record.topic_key})
         pointers = self.memories.pointers(plan.owner, topics) if topics else {}
@@ -97,7 +110,12 @@ class EmbedPlans:
         is_erased = head.epoch < plan.epoch
         changed = {change.seq: change for change in changes}
         found = {} if is_erased else self._readable(session, head, tuple(changed))
-        behind = {seq + n: each for seq, each in changed.items() if _is_redacted(found, seq) for n in REACH}
+        behind = {
+            seq + n: each
+            for seq, each in changed.items()
+            if _is_redacted(found, seq)
+            for n in REACH
+        }
         if behind:  # their documents hold the beginning of what was said before
             changed = {**{seq: each for seq, each in behind.items() if seq <= head.seq}, **changed}
             found = self._readable(session, head, tuple(changed))
@@ -111,11 +129,17 @@ class EmbedPlans:
                 plan.there[key] = item
         return plan
 
-    def _readable(self, session: SessionScope, head: Head, seqs: Sequence[int]) -> Mapping[int, Message]:
-        """These messages and some before each, by sequence number, without those that are hidden."""
+    def _readable(
+        self, session: SessionScope, head: Head, seqs: Sequence[int]
+    ) -> Mapping[int, Message]:
+        """These messages and some before each, by sequence number, without those that are
+        hidden.
+        """
         if head.is_gone(seconds(self.clock.now())):
             return {}
-        wanted = sorted({near for seq in seqs for near in range(max(1, seq - READ_BEFORE), seq + 1)})
+        wanted = sorted(
+            {near for seq in seqs for near in range(max(1, seq - READ_BEFORE), seq + 1)}
+        )
         pages = [wanted[start : start + PAGE] for start in range(0, len(wanted), PAGE)]
         return {
             message.seq: message
@@ -133,7 +157,9 @@ def _place(plan: Plan, record: Record, *, is_there: bool) -> None:
         plan.gone[record.id] = gone(record.id, version=record.version)
 
 
-def _indexable(found: Mapping[int, Message], seq: int, *, session: str, head: Head) -> Indexable | None:
+def _indexable(
+    found: Mapping[int, Message], seq: int, *, session: str, head: Head
+) -> Indexable | None:
     message = found.get(seq)
     if message is None:
         return None

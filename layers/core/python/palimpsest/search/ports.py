@@ -16,12 +16,14 @@ ANYTHING = Filter()
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What can be found of one item. `key` names the item among its owner's: a record's id, or `session/seq`.
+    """What can be found of one item. `key` names the item among its owner's: a record's id, or
+    `session/seq`.
 
-    `text` is what words are matched against: content with speaker and date; its first 32,768 characters count.
-    `created_at` is in epoch milliseconds. `subject` is folded, as one of `Filter.subjects`. `metadata` holds the terms
-    that `Filter.tests` test. `version` comes from the item and grows with every write of the same key. `vector` lies in
-    the space of the index that it is written to.
+    `text` is what words are matched against: content with speaker and date; its first 32,768
+    characters count. `created_at` is in epoch milliseconds. `subject` is folded, as one of
+    `Filter.subjects`. `metadata` holds the terms that `Filter.tests` test. `version` comes from the
+    item and grows with every write of the same key. `vector` lies in the space of the index that it
+    is written to.
     """
 
     key: str
@@ -39,7 +41,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The document of an item that exists no more; a late write with a lower version does not bring it back."""
+    """The document of an item that exists no more; a late write with a lower version does not bring
+    it back.
+    """
 
     key: str
     version: int
@@ -47,8 +51,9 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that was found. `score` grows with the match and compares only within one call: BM25 for words, cosine
-    similarity (-1 to 1) for vectors. Equal scores come in the order of their keys.
+    """A document that was found. `score` grows with the match and compares only within one call:
+    BM25 for words, cosine similarity (-1 to 1) for vectors. Equal scores come in the order of their
+    keys.
     """
 
     key: str
@@ -65,14 +70,16 @@ def check_vectors(changes: Sequence[Document | Gone], space: Space | None) -> No
 class Words(Protocol):
     """Search by words among the documents of one owner.
 
-    A call sees a write after about a second at most. Before the first index was made, when nothing was ever written, it
-    finds nothing. It raises `Unavailable` if the engine can't answer in time: an error is never an empty answer, and
-    part of an answer is never given for the whole.
+    A call sees a write after about a second at most. Before the first index was made, when nothing
+    was ever written, it finds nothing. It raises `Unavailable` if the engine can't answer in time:
+    an error is never an empty answer, and part of an answer is never given for the whole.
     """
 
-    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        """The k best matches of the words of `text`, best first. Any text is allowed: it is never read as a query
-        language. A text without words finds nothing.
+    def by_words(
+        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
+        """The k best matches of the words of `text`, best first. Any text is allowed: it is never
+        read as a query language. A text without words finds nothing.
         """
 
 
@@ -83,44 +90,53 @@ class Vectors(Protocol):
     def space(self) -> Space | None:
         """The space of the vectors; None: there are none."""
 
-    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        """The k nearest among the documents that pass the filter (it holds while searching), nearest first.
+    def by_vector(
+        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
+        """The k nearest among the documents that pass the filter (it holds while searching),
+        nearest first.
 
-        Raises `ValueError` if the vector is not of this space, and `Unavailable` while the index that is read is of
-        another space: vectors of two models are never compared.
+        Raises `ValueError` if the vector is not of this space, and `Unavailable` while the index
+        that is read is of another space: vectors of two models are never compared.
         """
 
 
 class SearchIndex(Words, Vectors, Protocol):
     """An index that holds the documents of all owners and can be searched both ways.
 
-    It is a family of indexes, each of one space, of which one is read. This object writes to all of them, and takes
-    vectors of its own space alone. Every call raises `Unavailable` if the engine can't answer.
+    It is a family of indexes, each of one space, of which one is read. This object writes to all of
+    them, and takes vectors of its own space alone. Every call raises `Unavailable` if the engine
+    can't answer.
     """
 
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
-        """Apply each change to every index of the family, unless that version or a higher one is there: then it counts
-        as written. The version of what is gone is remembered for 10 minutes. An index of another space stores the
-        words of a document without its vector.
+        """Apply each change to every index of the family, unless that version or a higher one is
+        there: then it counts as written. The version of what is gone is remembered for 10 minutes.
+        An index of another space stores the words of a document without its vector.
 
-        Returns the keys that could not be written everywhere; the others were. Raises `Unavailable` before the first
-        index was made, and `ValueError` for a vector that is
-        not of the space, before anything is written.
+        Returns the keys that could not be written everywhere; the others were. Raises `Unavailable`
+        before the first index was made, and `ValueError` for a vector that is not of the space,
+        before anything is written.
         """
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
-        """The keys of the owner's documents behind `after`, in order. It sees every write that came before."""
+        """The keys of the owner's documents behind `after`, in order. It sees every write that came
+        before.
+        """
 
     def count(self, owner: UserScope) -> int:
         """How many documents of the owner can be found."""
 
     def prepare(self, *, afresh: bool = False) -> None:
-        """Make an index of this space if there is none, and have it read if none is. With `afresh` also make an empty
-        one beside the one that is read, unless there is one already. Safe to repeat, also at once from several places.
+        """Make an index of this space if there is none, and have it read if none is. With `afresh`
+        also make an empty one beside the one that is read, unless there is one already. Safe to
+        repeat, also at once from several places.
         """
 
     def switch(self) -> None:
-        """Have the newest index of this space read by everyone, and drop all others. Raises `NotFound` without one."""
+        """Have the newest index of this space read by everyone, and drop all others. Raises
+        `NotFound` without one.
+        """
 
     def indexes(self) -> tuple[str, ...]:
         """The names of the family's indexes, the one that is read first."""

@@ -1,4 +1,6 @@
-"""Build the search index anew from the tables while everything goes on: page by page, then switch to it."""
+"""Build the search index anew from the tables while everything goes on: page by page, then switch
+to it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ HARMLESS = "hello"
 
 @dataclass(frozen=True, slots=True)
 class Reindex:
-    """`index` and `embed` are of the space that shall be: another one than is read, where the model changes."""
+    """`index` and `embed` are of the space that shall be: another one than is read, where the model
+    changes.
+    """
 
     owners: Owners
     memories: Memories
@@ -39,8 +43,8 @@ class Reindex:
     def __call__(self, state: ReindexPayload) -> ReindexPayload:
         """One step, safe to repeat: a step that was cut off is done again from the state before it.
 
-        What is written meanwhile goes to every index of the family, so nothing is missed. Raises `Unavailable`, and
-        `ModelFailed` while no vectors can be had.
+        What is written meanwhile goes to every index of the family, so nothing is missed. Raises
+        `Unavailable`, and `ModelFailed` while no vectors can be had.
         """
         match state.phase:
             case "prepare":
@@ -76,7 +80,9 @@ class Reindex:
         head = self.sessions.open(session).head
         if head is None:
             return []
-        found = self.sessions.messages(session, first=max(after, head.base) + 1, last=head.seq, page=most)
+        found = self.sessions.messages(
+            session, first=max(after, head.base) + 1, last=head.seq, page=most
+        )
         return [message.seq for message in islice(found, most)]
 
     def _records(self, state: ReindexPayload) -> ReindexPayload:
@@ -86,10 +92,16 @@ class Reindex:
         for scope, place in islice(self.owners.users(after=state.after), LOOKED_AT):
             looked_at += 1
             begun = state.page if state.within == scope.partition else None
-            page = self.memories.listed(scope, limit=PAGE - len(changes), after=begun, newest_first=False)
-            changes += (RecordChanged(scope.tenant, scope.user, record.id) for record in page.records)
+            page = self.memories.listed(
+                scope, limit=PAGE - len(changes), after=begun, newest_first=False
+            )
+            changes += (
+                RecordChanged(scope.tenant, scope.user, record.id) for record in page.records
+            )
             if page.after is not None:
-                return self._embedded(replace(state, within=scope.partition, page=page.after), changes)
+                return self._embedded(
+                    replace(state, within=scope.partition, page=page.after), changes
+                )
             state = replace(state, after=place, within=None, page=None)
             if len(changes) >= PAGE:
                 return self._embedded(state, changes)
@@ -108,17 +120,21 @@ class Reindex:
         if unwritten:
             raise Unavailable("A page could not be indexed; try again.")
         if left and self.embed.embedder is not None:
-            self.embed.embedder.embed([HARMLESS])  # a model that takes this refused those texts; else it fails here too
+            self.embed.embedder.embed(
+                [HARMLESS]
+            )  # a model that takes this refused those texts; else it fails here too
         done = len(changes) - len(left)
         return replace(state, indexed=state.indexed + done, left_out=state.left_out + len(left))
 
 
 OWNER = Scope(OPERATOR).user("reindex")
 STEP = timedelta(seconds=30)
-"""After this long a step hands over to the next; one more page at worst fits into the function's 90 s beside it."""
+"""After this long a step hands over to the next; one more page at worst fits into the function's 90
+s beside it.
+"""
 SETTLING = 5.0
-"""Seconds. What was written just before the new index was made is in the old one alone, and is found by the lists of
-owners, which follow the tables a moment later.
+"""Seconds. What was written just before the new index was made is in the old one alone, and is
+found by the lists of owners, which follow the tables a moment later.
 """
 
 
@@ -130,8 +146,8 @@ class StartReindex:
     def __call__(self) -> tuple[Job, bool]:
         """The reindexing that goes on now, and whether this call began it. Raises `Unavailable`.
 
-        Of two calls at once one begins it: the new job's id follows from the one before. One that failed, and that the
-        sweep would begin again later, begins again now.
+        Of two calls at once one begins it: the new job's id follows from the one before. One that
+        failed, and that the sweep would begin again later, begins again now.
         """
         newest = next(iter(self.jobs.listed(OWNER, limit=1)[0]), None)
         if newest is not None and newest.state == "failed":
@@ -139,7 +155,14 @@ class StartReindex:
         if newest is not None and newest.state != "done":
             return newest, False
         key = "" if newest is None else newest.id
-        job = on_user(OWNER, kind="reindex", epoch=0, key=key, payload=ReindexPayload(), now=seconds(self.clock.now()))
+        job = on_user(
+            OWNER,
+            kind="reindex",
+            epoch=0,
+            key=key,
+            payload=ReindexPayload(),
+            now=seconds(self.clock.now()),
+        )
         try:
             self.jobs.put(job)
         except CommitLost:
@@ -156,7 +179,9 @@ class StartReindex:
 
 @dataclass(frozen=True, slots=True)
 class ReindexStep:
-    """`model` names what vectors are made by now: a reindexing that was begun for another one begins anew."""
+    """`model` names what vectors are made by now: a reindexing that was begun for another one
+    begins anew.
+    """
 
     reindex: Reindex
     jobs: Jobs
@@ -188,8 +213,8 @@ class ReindexStep:
         return state if state.model in (None, self.model) else ReindexPayload()
 
     def _is_over(self, job: Job) -> bool:
-        """Whether another chain of steps was faster, which the sweep began as this one seemed to be stuck. Then nothing
-        may be switched any more: the next reindexing may have begun.
+        """Whether another chain of steps was faster, which the sweep began as this one seemed to be
+        stuck. Then nothing may be switched any more: the next reindexing may have begun.
         """
         root = self.jobs.get(OWNER.owner, job.root)
         return root is None or root.has_ended
@@ -197,8 +222,8 @@ class ReindexStep:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpReindexStep:
-    """After its last receive a step has failed; the sweep begins it again later, and until then the job that was asked
-    for says what it waits for.
+    """After its last receive a step has failed; the sweep begins it again later, and until then the
+    job that was asked for says what it waits for.
     """
 
     jobs: Jobs

@@ -20,7 +20,9 @@ MOST_KEYS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
-    """A key that was found is not looked up again for `KNOWN_SECONDS`, in this process. Nobody issues tokens."""
+    """A key that was found is not looked up again for `KNOWN_SECONDS`, in this process. Nobody
+    issues tokens.
+    """
 
     issuer: ClassVar[str] = ""
     tenants: Tenants
@@ -30,8 +32,8 @@ class Authorize:
     def __call__(self, authorization: str | None) -> ApiKey:
         """The key behind `Authorization: Bearer pal_…` (`Token pal_…` from clients of mem0).
 
-        Raises `Unauthenticated` without a credential, `InvalidKey` for one that is malformed, unknown, revoked or
-        expired, and `Unavailable`.
+        Raises `Unauthenticated` without a credential, `InvalidKey` for one that is malformed,
+        unknown, revoked or expired, and `Unavailable`.
         """
         if not authorization:
             raise Unauthenticated("The call carries no key.")

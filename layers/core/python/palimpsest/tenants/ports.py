@@ -22,14 +22,23 @@ class Tenants(Protocol):
         """The tenant's settings; the built-in ones if it never set any."""
 
     def log_key(self, scope: Scope) -> bytes:
-        """The tenant's secret with which logs name users. It is made when it is first asked for, and never changes."""
+        """The tenant's secret with which logs name users. It is made when it is first asked for,
+        and never changes.
+        """
 
     def replace_settings(
-        self, scope: Scope, settings: TenantSettings, *, before: TenantSettings | None = None, job: Job | None = None
+        self,
+        scope: Scope,
+        settings: TenantSettings,
+        *,
+        before: TenantSettings | None = None,
+        job: Job | None = None,
     ) -> None:
-        """Store them; sessions made from now on take them. The job is stored in the same transaction.
+        """Store them; sessions made from now on take them. The job is stored in the same
+        transaction.
 
-        Raises `CommitLost` unless the last change of retention is still that of `before`, if that is given.
+        Raises `CommitLost` unless the last change of retention is still that of `before`, if that
+        is given.
         """
 
 
@@ -49,10 +58,14 @@ class StaticFact:
 
 
 class StaticFacts(Protocol):
-    """Every read is strongly consistent, and every call raises `Unavailable` if the store can't answer."""
+    """Every read is strongly consistent, and every call raises `Unavailable` if the store can't
+    answer.
+    """
 
     def version(self, scope: Scope) -> int:
-        """Grows with every change: what was read at another is stale. 0 = there never was a fact."""
+        """Grows with every change: what was read at another is stale. 0 = there never was a
+        fact.
+        """
 
     def get(self, scope: Scope, fact_id: str) -> StaticFact | None:
         """The fact with this id."""
@@ -61,7 +74,11 @@ class StaticFacts(Protocol):
         """The tenant's facts, by id."""
 
     def put(self, scope: Scope, fact: StaticFact, *, version: int) -> None:
-        """Store the fact, or replace the one under its id. Raises `CommitLost` if the version is another one."""
+        """Store the fact, or replace the one under its id. Raises `CommitLost` if the version is
+        another one.
+        """
 
     def delete(self, scope: Scope, fact_id: str, *, version: int) -> None:
-        """Remove the fact, whether or not it is there. Raises `CommitLost` if the version is another one."""
+        """Remove the fact, whether or not it is there. Raises `CommitLost` if the version is
+        another one.
+        """

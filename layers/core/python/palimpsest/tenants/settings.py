@@ -9,15 +9,17 @@ from typing import Any
 DAY = 24 * 3600
 
 PERMANENT = frozenset({"task", "preference"})
-"""Types of records that are kept for ever, unless the tenant says otherwise; a task ends with its session."""
+"""Types of records that are kept for ever, unless the tenant says otherwise; a task ends with its
+session.
+"""
 
 NANO = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a tenant may use: requests in a second, sessions at a time, memories of each user at a time, and US dollars
-    for model calls in a calendar month (UTC). None limits nothing.
+    """What a tenant may use: requests in a second, sessions at a time, memories of each user at a
+    time, and US dollars for model calls in a calendar month (UTC). None limits nothing.
     """
 
     requests_per_second: int | None = None
@@ -33,12 +35,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TenantSettings:
-    """Defaults of new sessions: memory configuration (fields over the built-in defaults) and retention.
+    """Defaults of new sessions: memory configuration (fields over the built-in defaults) and
+    retention.
 
-    `models` are those of the operator's list that the tenant's sessions may name; None = all of it. Sessions are kept
-    `retention_days` after their last activity; facts, events and instructions `memory_days` after they were last
-    written or confirmed, preferences for ever, and types that `by_type` names so many days; None = for ever. `change`
-    identifies the last change of these days.
+    `models` are those of the operator's list that the tenant's sessions may name; None = all of it.
+    Sessions are kept `retention_days` after their last activity; facts, events and instructions
+    `memory_days` after they were last written or confirmed, preferences for ever, and types that
+    `by_type` names so many days; None = for ever. `change` identifies the last change of these
+    days.
     """
 
     memory: Mapping[str, Any] = field(default_factory=dict)

@@ -27,7 +27,9 @@ class ManageStaticFacts:
         return self.facts.all(scope)
 
     def read(self, scope: Scope, fact_id: str) -> StaticFact:
-        """The fact with this id. Raises `BadRequest` (`invalid_id`), `NotFound` (`fact_not_found`), `Unavailable`."""
+        """The fact with this id. Raises `BadRequest` (`invalid_id`), `NotFound` (`fact_not_found`),
+        `Unavailable`.
+        """
         fact = self.facts.get(scope, checked_id(fact_id, field="id"))
         if fact is None:
             raise NotFound("There is no such static fact.", code="fact_not_found")
@@ -36,8 +38,8 @@ class ManageStaticFacts:
     def put(self, scope: Scope, fact_id: str, *, content: Any, agent: str | None = None) -> bool:
         """Store a fact, which is any JSON, under its id; return whether it is a new one.
 
-        Raises `BadRequest` (`invalid_id`), `Unprocessable`, `TooLarge` (`fact_too_large`), `Conflict`
-        (`too_many_facts`), `Unavailable`.
+        Raises `BadRequest` (`invalid_id`), `Unprocessable`, `TooLarge` (`fact_too_large`),
+        `Conflict` (`too_many_facts`), `Unavailable`.
         """
         fact = StaticFact(
             id=checked_id(fact_id, field="id"),
@@ -51,7 +53,9 @@ class ManageStaticFacts:
         version = self.facts.version(scope)
         ids = {each.id for each in self.facts.all(scope)}
         if fact.id not in ids and len(ids) >= MOST_FACTS:
-            raise Conflict(f"A tenant has at most {MOST_FACTS} static facts.", code="too_many_facts")
+            raise Conflict(
+                f"A tenant has at most {MOST_FACTS} static facts.", code="too_many_facts"
+            )
         self.facts.put(scope, fact, version=version)
         return fact.id not in ids
 
@@ -68,7 +72,9 @@ class ManageStaticFacts:
 def _checked(content: Any) -> Any:
     said = readable(content)
     if not said.strip():
-        raise Unprocessable("A fact says something.", errors=(FieldError("content", "must not be empty"),))
+        raise Unprocessable(
+            "A fact says something.", errors=(FieldError("content", "must not be empty"),)
+        )
     if len(said) > LONGEST_FACT:
         error = FieldError("content", f"{len(said)} characters of at most {LONGEST_FACT}")
         raise TooLarge("The fact is too long.", code="fact_too_large", errors=(error,))

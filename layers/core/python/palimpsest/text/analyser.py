@@ -1,9 +1,10 @@
-"""What a word is, and what a search compares of a text: keyword search, topics and comparisons take their words from
-here.
+"""What a word is, and what a search compares of a text: keyword search, topics and comparisons take
+their words from here.
 
-There are three kinds of writing, each analysed without a dictionary (docs/adr/0005-search-analysis.md): English words
-become Snowball's stems; Chinese, Japanese and Korean, where words have no edges, become characters and pairs of them;
-and a search index also holds the parts of every other word, overlapping runs of letters, which find German compounds,
+There are three kinds of writing, each analysed without a dictionary
+(docs/adr/0005-search-analysis.md): English words become Snowball's stems; Chinese, Japanese and
+Korean, where words have no edges, become characters and pairs of them; and a search index also
+holds the parts of every other word, overlapping runs of letters, which find German compounds,
 Arabic prefixes and the inflections of any language.
 """
 
@@ -41,7 +42,8 @@ _CJK = (
 
 _RUN = re.compile(rf"([{_CJK}]+)|[^\s{_CJK}]+")
 
-# Words that say how a question is put, not what it is about: a query without them finds less by accident.
+# Words that say how a question is put, not what it is about: a query without them finds less by
+# accident.
 _ENGLISH = """
     a about after all also am an and any are as at be because been before being but by can could d did do does doing
     down each else ever exactly for from get give had has have having he her hers him his how i if in into is it its
@@ -76,7 +78,8 @@ class DocumentTerms:
 class QueryTerms:
     """The terms of a query, each once.
 
-    Each group of `parts` belongs to one word; a document must hold `needed(group)` of them for any to count.
+    Each group of `parts` belongs to one word; a document must hold `needed(group)` of them for any
+    to count.
     """
 
     words: list[str]
@@ -85,7 +88,9 @@ class QueryTerms:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Terms of a query that count only where a document has `needed` of them, and then `share` of its weight each."""
+    """Terms of a query that count only where a document has `needed` of them, and then `share` of
+    its weight each.
+    """
 
     terms: list[str]
     is_word: bool
@@ -102,7 +107,9 @@ class _Word:
 
 
 def words(text: str) -> list[str]:
-    """The folded words of the text's beginning (`MAX_COMPARED`). A run of Chinese, Japanese or Korean is one word."""
+    """The folded words of the text's beginning (`MAX_COMPARED`). A run of Chinese, Japanese or
+    Korean is one word.
+    """
     found = folded(text[:MAX_COMPARED])
     return found.split() if found.isascii() else [word.text for word in _split(found)]
 
@@ -113,19 +120,24 @@ def accented_words(text: str) -> list[str]:
 
 
 def topic_key(text: str) -> str | None:
-    """Return the key under which a topic is stored: its words in lower case, joined by `_`, at most 80 characters.
+    """Return the key under which a topic is stored: its words in lower case, joined by `_`, at most
+    80 characters.
     Return None if the text has no words.
     """
     return "_".join(words(text)).casefold()[:80].strip("_") or None
 
 
 def terms(text: str) -> list[str]:
-    """What two texts are compared by: the stems of words, and the pairs of characters of scripts without spaces."""
+    """What two texts are compared by: the stems of words, and the pairs of characters of scripts
+    without spaces.
+    """
     return _compared(_split(folded(text[:MAX_COMPARED])))
 
 
 def term_set(text: str) -> frozenset[str]:
-    """The same, each once. What was found for the last texts is remembered: a recall compares each several times."""
+    """The same, each once. What was found for the last texts is remembered: a recall compares each
+    several times.
+    """
     return _term_set(text[:MAX_COMPARED])
 
 
@@ -155,7 +167,8 @@ def document_terms(text: str) -> DocumentTerms:
 def query_terms(text: str) -> QueryTerms:
     """What a search index is asked for: terms that `document_terms` makes of the same words.
 
-    Function words of other languages than English are searched for: they favour texts of the question's language.
+    Function words of other languages than English are searched for: they favour texts of the
+    question's language.
     """
     asked = _without(_ENGLISH_FUNCTION_WORDS, _split(folded(text[:MAX_INDEXED])))[:MAX_QUERY_WORDS]
     stem_of = dict(_stemmed(word.text for word in asked if not word.is_cjk))
@@ -163,7 +176,9 @@ def query_terms(text: str) -> QueryTerms:
     parts: list[list[str]] = []
     room = MAX_QUERY_PARTS
     for word in asked:
-        searched |= dict.fromkeys(_characters_and_pairs(word.text) if word.is_cjk else (stem_of[word.text],))
+        searched |= dict.fromkeys(
+            _characters_and_pairs(word.text) if word.is_cjk else (stem_of[word.text],)
+        )
         group = [] if word.is_cjk else list(dict.fromkeys(_parts(word.text)))
         if 0 < len(group) <= room:
             room -= len(group)
@@ -229,6 +244,8 @@ def _characters_and_pairs(run: str) -> Iterator[str]:
 
 
 def _parts(word: str) -> list[str]:
-    size = PART if word < "\u0590" else SHORT_PART  # Latin, Greek, Cyrillic, Armenian stand before Hebrew
+    size = (
+        PART if word < "\u0590" else SHORT_PART
+    )  # Latin, Greek, Cyrillic, Armenian stand before Hebrew
     most = min(len(word), MAX_WORD)
     return [] if word[:most].isdigit() else [word[at : at + size] for at in range(most - size + 1)]

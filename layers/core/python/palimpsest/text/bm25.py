@@ -12,8 +12,8 @@ BASE = K1 * (1 - B)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Of one owner's documents, for BM25 as Lucene scores it: how many have terms in this field (words or parts), and
-    how many terms in all.
+    """Of one owner's documents, for BM25 as Lucene scores it: how many have terms in this field
+    (words or parts), and how many terms in all.
     """
 
     documents: int
@@ -30,7 +30,9 @@ class Field:
 
 
 def rounded(length: int) -> int:
-    """A field's length as Lucene stores it, in one byte: exact below 40, then to four significant bits."""
+    """A field's length as Lucene stores it, in one byte: exact below 40, then to four significant
+    bits.
+    """
     over = length - 24
     shift = max(0, over.bit_length() - 4)
     return length if over < 0 else 24 + (over >> shift << shift)

@@ -1,6 +1,8 @@
-"""Makes stored texts fit to be shown: shortened, without splitting what is read as one character, and escaped.
+"""Makes stored texts fit to be shown: shortened, without splitting what is read as one character,
+and escaped.
 
-Counting tokens takes most of the time: a text of any size is cut with about four counts of texts as long as the result.
+Counting tokens takes most of the time: a text of any size is cut with about four counts of texts as
+long as the result.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ LOOK_BACK = 256  # characters; most texts have a place between two graphemes in 
 
 
 def marker(tokens: int, seq: int | None) -> str:
-    """The note where a text was cut: how many tokens are missing, and which message has them (None: none is stored)."""
+    """The note where a text was cut: how many tokens are missing, and which message has them (None:
+    none is stored).
+    """
     return f"\n[{ELLIPSIS} {_missing(tokens, seq)} left out {ELLIPSIS}]\n"
 
 
@@ -36,10 +40,14 @@ def _missing(tokens: int, seq: int | None) -> str:
     return f"{tokens} tokens of {'this message' if seq is None else f'message {seq}'}"
 
 
-def cut(text: str, *, limit: int, count: Count, tokens: int | None = None, seq: int | None = None) -> tuple[str, int]:
-    """The text without its middle, so that at most `limit` tokens remain, marker included; and its tokens then.
+def cut(
+    text: str, *, limit: int, count: Count, tokens: int | None = None, seq: int | None = None
+) -> tuple[str, int]:
+    """The text without its middle, so that at most `limit` tokens remain, marker included; and its
+    tokens then.
 
-    `tokens` are those of the whole text, if known. If not even the marker fits, only the text's beginning is left.
+    `tokens` are those of the whole text, if known. If not even the marker fits, only the text's
+    beginning is left.
     """
     tokens = count(text) if tokens is None else tokens
     if tokens <= limit:
@@ -51,19 +59,25 @@ def cut(text: str, *, limit: int, count: Count, tokens: int | None = None, seq: 
 
     guess = len(text) * (limit - weight) // tokens
     build = partial(around, text, mark=mark)
-    size, used = _longest(lambda size: build(size=size), size=guess, most=len(text), limit=limit, count=count)
+    size, used = _longest(
+        lambda size: build(size=size), size=guess, most=len(text), limit=limit, count=count
+    )
     exact = around(text, size=size, mark=marker(max(1, tokens - used + weight), seq))
     exactly = count(exact)
     return (exact, exactly) if exactly <= limit else (build(size=size), used)
 
 
 def around(text: str, *, size: int, mark: str) -> str:
-    """`size` characters of the text, half from its beginning and half from its end, and the mark between them."""
+    """`size` characters of the text, half from its beginning and half from its end, and the mark
+    between them.
+    """
     return text[: _before(text, size // 2)] + mark + text[_behind(text, len(text) - size // 2) :]
 
 
 def shortened(text: str, *, limit: int, count: Count, tokens: int | None = None) -> tuple[str, int]:
-    """The beginning of the text within `limit` tokens, up to a sentence's end if one is near; and its tokens."""
+    """The beginning of the text within `limit` tokens, up to a sentence's end if one is near; and
+    its tokens.
+    """
     tokens = count(text) if tokens is None else tokens
     if tokens <= limit:
         return text, tokens
@@ -72,15 +86,23 @@ def shortened(text: str, *, limit: int, count: Count, tokens: int | None = None)
 
     def beginning(size: int) -> str:
         head = text[: _before(text, size)]
-        end = max((match.end() for match in _patterns().sentence.finditer(head, len(head) // 2)), default=0)
+        end = max(
+            (match.end() for match in _patterns().sentence.finditer(head, len(head) // 2)),
+            default=0,
+        )
         return head[:end].rstrip() if end else head + ELLIPSIS
 
-    size, used = _longest(beginning, size=len(text) * limit // tokens, most=len(text), limit=limit, count=count)
+    size, used = _longest(
+        beginning, size=len(text) * limit // tokens, most=len(text), limit=limit, count=count
+    )
     return beginning(size), used
 
 
-def _longest(build: Callable[[int], str], *, size: int, most: int, limit: int, count: Count) -> tuple[int, int]:
-    """The largest size found in a few tries whose text has at most `limit` tokens, and how many it has.
+def _longest(
+    build: Callable[[int], str], *, size: int, most: int, limit: int, count: Count
+) -> tuple[int, int]:
+    """The largest size found in a few tries whose text has at most `limit` tokens, and how many it
+    has.
 
     `size` is a first guess and `most` the bound, in characters; `build(0)` must fit.
     """
@@ -99,7 +121,9 @@ def _longest(build: Callable[[int], str], *, size: int, most: int, limit: int, c
 
 
 def level(sizes: Sequence[int], *, room: int) -> int:
-    """The size to which the largest must be cut so that all together fit the room; smaller ones stay whole."""
+    """The size to which the largest must be cut so that all together fit the room; smaller ones
+    stay whole.
+    """
     left, waiting = room, len(sizes)
     for size in sorted(sizes):
         if size * waiting > left:
@@ -110,7 +134,9 @@ def level(sizes: Sequence[int], *, room: int) -> int:
 
 
 class _Patterns:
-    """Patterns of `regex`, which knows grapheme clusters (Unicode's UAX 29); made when a text is first cut."""
+    """Patterns of `regex`, which knows grapheme clusters (Unicode's UAX 29); made when a text is
+    first cut.
+    """
 
     def __init__(self) -> None:
         import regex  # type: ignore[import-untyped] # it ships no types
@@ -147,7 +173,9 @@ def _behind(text: str, start: int) -> int:
 
 
 def _seam(text: str, end: int) -> int:
-    """A place at or before `end` that is surely a boundary: between two characters that never join others."""
+    """A place at or before `end` that is surely a boundary: between two characters that never join
+    others.
+    """
     reach = LOOK_BACK
     while True:
         start = max(0, end - reach)
@@ -159,8 +187,12 @@ def _seam(text: str, end: int) -> int:
 
 _ODD = re.compile(r"[^\x20-\x7e]")
 _JOINERS = "\u200c\u200d"
-_BRACKETS = str.maketrans("\uff1c\ufe64\uff1e\ufe65\uff06\ufe60", "<<>>&&")  # models read them as plain ones
-_INVISIBLE = re.compile("[\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef]")  # letters and marks of no shape
+_BRACKETS = str.maketrans(
+    "\uff1c\ufe64\uff1e\ufe65\uff06\ufe60", "<<>>&&"
+)  # models read them as plain ones
+_INVISIBLE = re.compile(
+    "[\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef]"
+)  # letters and marks of no shape
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 
@@ -170,9 +202,9 @@ def escaped(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text in one line, without characters that a reader does not see but a model does: control and format
-    characters, direction marks and tag characters. Joiners stay between characters that are not ASCII, where scripts
-    and emoji need them.
+    """The text in one line, without characters that a reader does not see but a model does: control
+    and format characters, direction marks and tag characters. Joiners stay between characters that
+    are not ASCII, where scripts and emoji need them.
     """
     if _ODD.search(text):
         text = _INVISIBLE.sub("", "".join(_seen(text)))

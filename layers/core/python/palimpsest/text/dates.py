@@ -40,7 +40,8 @@ _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A relative date in a text: where it stands, and the day, week, month or year that it means, in ISO 8601.
+    """A relative date in a text: where it stands, and the day, week, month or year that it means,
+    in ISO 8601.
 
     `direction` is 1 for the future, -1 for the past and 0 for now.
     """
@@ -52,7 +53,9 @@ class Dated:
 
 
 def dated(text: str, *, at: date) -> str:
-    """The text with each relative date's absolute one in brackets behind it, unless that stands there already."""
+    """The text with each relative date's absolute one in brackets behind it, unless that stands
+    there already.
+    """
     parts, done = [], 0
     for found in relative_dates(text, at=at):
         parts.append(text[done : found.end])
@@ -63,15 +66,20 @@ def dated(text: str, *, at: date) -> str:
 
 
 def relative_dates(text: str, *, at: date) -> list[Dated]:
-    """The relative dates of a text that was written on the day `at`, in order; of two that overlap the first, or the
-    longer one.
+    """The relative dates of a text that was written on the day `at`, in order; of two that overlap
+    the first, or the longer one.
     """
     begins = text[:MOST_READ]
     numbers = _SIEVE.candidates(begins)
     if not numbers:
         return []
-    lower = begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)  # places stay
-    found = sorted(_all(lower, {PATTERNS[number] for number in numbers}, at), key=lambda each: (each.start, -each.end))
+    lower = (
+        begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)
+    )  # places stay
+    found = sorted(
+        _all(lower, {PATTERNS[number] for number in numbers}, at),
+        key=lambda each: (each.start, -each.end),
+    )
     result: list[Dated] = []
     for each in found:
         if not result or each.start >= result[-1].end:
@@ -80,7 +88,9 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
 
 
 def _all(lower: str, may_match: Container[str], at: date) -> Iterator[Dated]:
-    found = chain(_fixed(lower, may_match), _counted(lower, may_match), _weekdays(lower, may_match, at))
+    found = chain(
+        _fixed(lower, may_match), _counted(lower, may_match), _weekdays(lower, may_match, at)
+    )
     for match, unit, offset in found:
         label = _label(unit, offset, at)
         if label is not None:
@@ -98,7 +108,10 @@ def _fixed(text: str, may_match: Container[str]) -> Iterator[Found]:
 def _counted(text: str, may_match: Container[str]) -> Iterator[Found]:
     for sign, pattern in COUNTED:
         if pattern.pattern in may_match:
-            yield from ((match, _unit(match["unit"]), sign * _number(match["n"])) for match in pattern.finditer(text))
+            yield from (
+                (match, _unit(match["unit"]), sign * _number(match["n"]))
+                for match in pattern.finditer(text)
+            )
 
 
 def _weekdays(text: str, may_match: Container[str], at: date) -> Iterator[Found]:
@@ -142,8 +155,8 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time zones. `words` are
-    those that named it.
+    """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time
+    zones. `words` are those that named it.
     """
 
     start: int
@@ -160,7 +173,9 @@ class Period:
 
 
 def period(text: str, *, now: datetime) -> Period | None:
-    """The first time that the text names, or None; a month or day without a year is the last one that has begun."""
+    """The first time that the text names, or None; a month or day without a year is the last one
+    that has begun.
+    """
     begins = lowered(text[:MOST_READ])
     for pattern in ABSOLUTE if _DIGIT.search(begins) else (MONTH_ALONE,):
         for match in pattern.finditer(begins):
@@ -185,7 +200,9 @@ def _absolute(match: re.Match[str], today: date) -> Period | None:
 
 
 def _between(year: int, month: int, day: int, *, days: int = 1) -> Period:
-    """The period of `days` days, a month (day 0) or a year (month 0). Raises `ValueError` for an impossible date."""
+    """The period of `days` days, a month (day 0) or a year (month 0). Raises `ValueError` for an
+    impossible date.
+    """
     start = date(year, month or 1, day or 1)
     if day:
         return _spanning(start, start + timedelta(days=days))
@@ -205,5 +222,7 @@ def _relative(text: str, today: date) -> Iterator[Period]:
         label = _LABEL.fullmatch(each.label)
         if label is not None and each.direction <= 0:
             days = 7 if label["week"] else 1
-            found = _between(int(label["year"]), int(label["number"] or 0), int(label["day"] or 0), days=days)
+            found = _between(
+                int(label["year"]), int(label["number"] or 0), int(label["day"] or 0), days=days
+            )
             yield replace(found, words=text[each.start : each.end])

@@ -7,13 +7,19 @@ import unicodedata
 
 
 def folded(text: str) -> str:
-    """The text with case, width and accents made one, and a space in place of everything that is in no word."""
-    return text.encode().translate(_OF_ASCII).decode() if text.isascii() else folded_by(_WITHOUT_ACCENTS, text)
+    """The text with case, width and accents made one, and a space in place of everything that is in
+    no word.
+    """
+    return (
+        text.encode().translate(_OF_ASCII).decode()
+        if text.isascii()
+        else folded_by(_WITHOUT_ACCENTS, text)
+    )
 
 
 def normalized(text: str) -> str:
-    """Return the text by which statements are compared: lower case, single spaces, Unicode compatibility forms
-    replaced, no full stop or exclamation mark at the end.
+    """Return the text by which statements are compared: lower case, single spaces, Unicode
+    compatibility forms replaced, no full stop or exclamation mark at the end.
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"\s+", " ", folded).strip().rstrip(".\N{IDEOGRAPHIC FULL STOP}! ")
@@ -25,7 +31,9 @@ def folded_by(table: _Folding, text: str) -> str:
 
 
 class _Folding(dict[int, int | str | None]):
-    """What becomes of each character: letters, digits and marks stay, `removed` marks go, the rest becomes a space."""
+    """What becomes of each character: letters, digits and marks stay, `removed` marks go, the rest
+    becomes a space.
+    """
 
     def __init__(self, *, removed: frozenset[int], letters: dict[int, int | str | None]) -> None:
         super().__init__(letters)
@@ -42,13 +50,18 @@ class _Folding(dict[int, int | str | None]):
         return result
 
 
-_OF_ASCII = bytes(ord(chr(point).lower() if chr(point).isalnum() else " ") for point in range(128)).ljust(256)
+_OF_ASCII = bytes(
+    ord(chr(point).lower() if chr(point).isalnum() else " ") for point in range(128)
+).ljust(256)
 
 _NO_LETTERS = dict[int, int | str | None].fromkeys((0xAD, 0x200D))  # soft hyphen, joiner
 
 WITH_ACCENTS = _Folding(removed=frozenset(), letters=_NO_LETTERS)
 
 _WITHOUT_ACCENTS = _Folding(
-    removed=frozenset((*range(10, 37), *range(200, 241))),  # combining classes: Hebrew and Arabic points, accents
-    letters=_NO_LETTERS | {0x640: None, 0x629: None, 0x649: 0x64A},  # Arabic: tatweel, ta marbuta, alef maqsura to ya
+    removed=frozenset(
+        (*range(10, 37), *range(200, 241))
+    ),  # combining classes: Hebrew and Arabic points, accents
+    letters=_NO_LETTERS
+    | {0x640: None, 0x629: None, 0x649: 0x64A},  # Arabic: tatweel, ta marbuta, alef maqsura to ya
 )

@@ -8,9 +8,9 @@ from typing import Any
 
 
 def readable(value: Any) -> str:
-    """The value in words: a text as it is, `name: value` of an object joined by `;`, a list joined by `,`. A list or
-    object within another is put in parentheses where the line would be ambiguous without them. Empty for null, for an
-    empty list, and for an empty object.
+    """The value in words: a text as it is, `name: value` of an object joined by `;`, a list joined
+    by `,`. A list or object within another is put in parentheses where the line would be ambiguous
+    without them. Empty for null, for an empty list, and for an empty object.
     """
     match value:
         case None:
@@ -20,7 +20,9 @@ def readable(value: Any) -> str:
         case str():
             return value
         case Mapping():
-            return "; ".join(f"{name}: {_within(inner, is_listed=False)}" for name, inner in value.items())
+            return "; ".join(
+                f"{name}: {_within(inner, is_listed=False)}" for name, inner in value.items()
+            )
         case list() | tuple():
             return ", ".join(_within(inner, is_listed=True) for inner in value)
     return json.dumps(value)

@@ -1,4 +1,5 @@
-"""Divides texts of any script into sentences, and tells which of them ask, greet, or lean on what was said before.
+"""Divides texts of any script into sentences, and tells which of them ask, greet, or lean on what
+was said before.
 
 The words that it looks for are those of the commonest languages.
 """
@@ -19,17 +20,20 @@ LONGEST = 300
 FILLER_WORDS = 12  # a longer sentence says more than hello
 SHORT_WORDS, SHORT_LETTERS = 3, 4
 
-# Full stops that end a sentence wherever they stand: CJK, Devanagari, Urdu, Arabic, Armenian, Ethiopic, Khmer, Burmese.
+# Full stops that end a sentence wherever they stand: CJK, Devanagari, Urdu, Arabic, Armenian,
+# Ethiopic, Khmer, Burmese.
 _STOPS = "。！？｡।॥۔؟։።፧។။"
 _CLOSERS = "\"'”’»›)\\]}」』】）"
-# The pattern takes linear time: a run of full stops is matched from its beginning only, and never given back.
+# The pattern takes linear time: a run of full stops is matched from its beginning only, and never
+# given back.
 _END = re.compile(
     rf"[{_STOPS}.!?{ELLIPSIS}](?:(?<=[{_STOPS}])[{_STOPS}]*+[{_CLOSERS}]*+"
     rf"|(?<=[.!?{ELLIPSIS}])(?<![.!?{ELLIPSIS}]{{2}})[.!?{ELLIPSIS}]*+[{_CLOSERS}]*+(?=\s|$))"
 )
 _CLAUSE = re.compile(r"[;:,—–](?=\s)|[，；：、،؛]")
 _ABBREVIATION = re.compile(
-    r"(?:(?:^|[\s(\"'])(?:[A-Za-z]|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]r|[Vv]s|approx|[Cc]a|e\.g|i\.e|z\.B|p\.ex|Sra?"
+    r"(?:(?:^|[\s(\"'])(?:[A-Za-z]|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]r|[Vv]s"
+    r"|approx|[Cc]a|e\.g|i\.e|z\.B|p\.ex|Sra?"
     r"|Mme|Fig|al)|^\d{1,3})\.$"
 )
 ABBREVIATED = 8  # characters, with the one before it and the full stop
@@ -38,7 +42,8 @@ _NUMBER = re.compile(r"\d")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)」』]*$")
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # Thai to Chinese
+    # Thai to Chinese
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )
 
 
@@ -48,8 +53,8 @@ _OPENING = r"\W*+"  # marks and blanks before a sentence's first word
 def either(
     words: tuple[str, ...], *, attached: tuple[str, ...] = (), flags: int = 0, opening: str = ""
 ) -> re.Pattern[str]:
-    """A pattern for whole words, or for `attached` letters of scripts without spaces between words. The lookaheads
-    spare most places all else. `opening` is what may stand before them.
+    """A pattern for whole words, or for `attached` letters of scripts without spaces between words.
+    The lookaheads spare most places all else. `opening` is what may stand before them.
 
     Without flags it is for a text in lower case: that takes a third of the time of ignoring case.
     """
@@ -58,24 +63,40 @@ def either(
     return re.compile(f"{opening}(?:{found})" if opening else found, flags)
 
 
-# Who the user is and what they like, in their own words; the third person is a model's earlier summary.
+# Who the user is and what they like, in their own words; the third person is a model's earlier
+# summary.
 _WHO_THE_USER_IS = [
     either((words,), flags=re.IGNORECASE)
     for words in (
-        r"my name(?:['’]s| is)|call me|this is (?-i:[A-Z])\w+ (?:from|in|at)|the user(?:['’]s name| is)",
-        r"i(?:['’]m| am) (?-i:[A-Z])[a-z]+|i(?:['’]m| am) (?!\w+ing\b)\w+ (?:from|at)|(?-i:im) \w+ (?:from|at|in)",
+        (
+            r"my name(?:['’]s| is)|call me|this is (?-i:[A-Z])\w+ (?:from|in|at)|the user(?:['’]s "
+            r"name| is)"
+        ),
+        (
+            r"i(?:['’]m| am) (?-i:[A-Z])[a-z]+|i(?:['’]m| am) (?!\w+ing\b)\w+ (?:from|at)|(?-i:im) \w+ "
+            r"(?:from|at|in)"
+        ),
         r"i(?:['’]m| am) (?:allergic|married|\d+|an?(?! bit| little))",
         r"i (?:live|work(?! out)|was born|come from|grew up|moved to|always|never|prefer|love|hate)",
         r"i (?:have|own) (?:an?|one|two|three|four|no|\d+) (?!question|problem|meeting|moment)\w+",
         r"i(?:['’]ve| have) (?:been|worked|lived) (?:with|at|in|for|an?|here|as)",
-        r"my (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|dog|cat|mother|father)",
-        r"my (?:birthday|e-?mail|phone|address|job|role|title|team|manager|boss|hobby|favou?rite \w+) (?:is|are)",
+        (
+            r"my (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children"
+            r"|dog|cat|mother|father)"
+        ),
+        (
+            r"my (?:birthday|e-?mail|phone|address|job|role|title|team|manager|boss|hobby|favou?rite "
+            r"\w+) (?:is|are)"
+        ),
         r"me llamo|mi nombre es|soy|vivo en|trabajo (?:en|como|para)|prefiero|tengo \d+ años",
         r"je m['’]appelle|je suis|je travaille|j['’]habite|je préfère|j['’]ai \d+ ans",
         r"ich hei(?:ß|ss)e|mein name ist|ich bin|ich arbeite|ich wohne|ich mag",
         r"mi chiamo|io sono|sono (?:un|una|di)|lavoro (?:in|come|per)|abito",
         r"meu nome é|me chamo|chamo-me|eu sou|trabalho (?:em|na|no|como)|moro em",
-        r"ik heet|ik ben|mijn naam is|ik werk|ik woon|nazywam się|mam na imię|jestem|pracuję|mieszkam",
+        (
+            r"ik heet|ik ben|mijn naam is|ik werk|ik woon|nazywam się|mam na "
+            r"imię|jestem|pracuję|mieszkam"
+        ),
         r"меня зовут|мо[её] имя|я (?:работаю|живу|люблю|предпочитаю)|мне \d+ (?:лет|год)",
         r"(?:benim )?adım|tôi tên|tên tôi|tôi là|nama saya|saya adalah",
     )
@@ -90,22 +111,47 @@ _WHO_SIEVE = Sieve([pattern.pattern for pattern in _WHO_THE_USER_IS], re.IGNOREC
 # Greetings, thanks and offers of help: the beginning of a sentence that says nothing.
 _FILLER = either(
     (
-        r"hi|hello|hey|thanks?|thx|thank you|ok|okay|great|perfect|sure|of course|absolutely|certainly|wonderful",
-        r"you['’]?re welcome|any ?time|no problem|got it|noted|sounds good|let me know|feel free|please let|have an?",
-        r"(?:no|nope)?,? ?that['’]?s (?:great|helpful|good|all|it)|(?:is|was) there anything|anything else",
-        r"(?:how|what) (?:can|may) i|(?:i['’]?(?:d|ll|m)|i (?:would|will|am))? ?(?:be )?(?:very )?(?:happy|glad) to",
-        r"i hope(?! to\b)|i see(?! an?\b| my\b)|goodbye|bye|good (?:morning|afternoon|evening|question|luck)|enjoy",
+        (
+            r"hi|hello|hey|thanks?|thx|thank you|ok|okay|great|perfect|sure|of "
+            r"course|absolutely|certainly|wonderful"
+        ),
+        (
+            r"you['’]?re welcome|any ?time|no problem|got it|noted|sounds good|let me know|feel "
+            r"free|please let|have an?"
+        ),
+        (
+            r"(?:no|nope)?,? ?that['’]?s (?:great|helpful|good|all|it)|(?:is|was) there "
+            r"anything|anything else"
+        ),
+        (
+            r"(?:how|what) (?:can|may) i|(?:i['’]?(?:d|ll|m)|i (?:would|will|am))? ?(?:be )?(?:very "
+            r")?(?:happy|glad) to"
+        ),
+        (
+            r"i hope(?! to\b)|i see(?! an?\b| my\b)|goodbye|bye|good "
+            r"(?:morning|afternoon|evening|question|luck)|enjoy"
+        ),
         r"yes,? please",
-        r"hola|gracias|de nada|perfecto|claro|vale|genial|bonjour|merci|de rien|parfait|hallo|danke|bitte|super",
+        (
+            r"hola|gracias|de nada|perfecto|claro|vale|genial|bonjour|merci|de "
+            r"rien|parfait|hallo|danke|bitte|super"
+        ),
         r"ciao|grazie|prego|perfetto|certo|olá|obrigad\w+|perfeito|hoi|bedankt",
         r"привет|здравствуйте|спасибо|пожалуйста|хорошо|отлично",
     ),
-    attached=(r"谢谢|你好|您好|好的|不客气|ありがとう|こんにちは|감사|안녕|شكرا|مرحبا|أهلا|धन्यवाद|नमस्ते",),
+    attached=(
+        r"谢谢|你好|您好|好的|不客气|ありがとう|こんにちは|감사|안녕|شكرا|مرحبا|أهلا|धन्यवाद|नमस्ते",
+    ),
     opening=_OPENING,
 )
 # An answer that begins with these words, or is hardly longer, says little without its question.
 _SHORT_ANSWER = either(
-    (r"yes|yeah|yep|no|nope|it|that|this|they|both|neither|sí|si|oui|non|ja|nein|nee|sim|não|да|нет",),
+    (
+        (
+            r"yes|yeah|yep|no|nope|it|that|this|they|both|neither|sí|si|oui|non|ja|nein"
+            r"|nee|sim|não|да|нет"
+        ),
+    ),
     attached=(r"是的|不是|对|はい|いいえ|네|아니|نعم|لا |हाँ|नहीं",),
     opening=_OPENING,
 )
@@ -126,7 +172,9 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def sentences_at_the_ends(text: str, *, most: int) -> Iterable[str]:
-    """All sentences of a text of at most `most` characters; of a longer one those of its beginning and of its end."""
+    """All sentences of a text of at most `most` characters; of a longer one those of its beginning
+    and of its end.
+    """
     if len(text) <= most:
         return sentences(text)
     half = most // 2
@@ -140,8 +188,8 @@ def is_terminated(sentence: str) -> bool:
 
 
 def clauses(sentence: str, *, longest: int) -> Iterator[str]:
-    """The sentence in parts of at most `longest` characters: divided at clauses if it has any, else between words, else
-    between characters.
+    """The sentence in parts of at most `longest` characters: divided at clauses if it has any, else
+    between words, else between characters.
     """
     start = 0
     while len(sentence) - start > longest:
@@ -168,7 +216,9 @@ def _ends(line: str) -> Iterator[int]:
     """Where sentences end before the line does."""
     for match in _END.finditer(line):
         end = match.end()
-        may_go_on = match[0] == "." and (end == len(line) or _ABBREVIATION.search(line, max(0, end - ABBREVIATED), end))
+        may_go_on = match[0] == "." and (
+            end == len(line) or _ABBREVIATION.search(line, max(0, end - ABBREVIATED), end)
+        )
         if not may_go_on:
             yield end
 
@@ -178,22 +228,33 @@ def is_question(sentence: str) -> bool:
 
 
 def is_filler(sentence: str, bag: frozenset[str]) -> bool:
-    """Whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help, or hardly a word."""
-    return _is_polite(sentence, bag) or (len(sentence) < SHORT_LETTERS and not _NUMBER.search(sentence))
+    """Whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help, or
+    hardly a word.
+    """
+    return _is_polite(sentence, bag) or (
+        len(sentence) < SHORT_LETTERS and not _NUMBER.search(sentence)
+    )
 
 
 def _is_polite(sentence: str, bag: frozenset[str]) -> bool:
     """Whether a sentence is a greeting, thanks or an offer of help."""
-    return len(bag) <= FILLER_WORDS and bool(_FILLER.match(sentence.lower())) and not _NUMBER.search(sentence)
+    return (
+        len(bag) <= FILLER_WORDS
+        and bool(_FILLER.match(sentence.lower()))
+        and not _NUMBER.search(sentence)
+    )
 
 
 def says(text: str) -> Says:
-    """What a whole text says: `question` where it ends with one, `nothing` where each of its sentences is a greeting,
-    thanks or an offer, `little` where it has so few words that it leans on what was said before it, else `something`.
+    """What a whole text says: `question` where it ends with one, `nothing` where each of its
+    sentences is a greeting, thanks or an offer, `little` where it has so few words that it leans on
+    what was said before it, else `something`.
     """
     if is_question(text.rstrip()):
         return "question"
-    if all(_is_polite(one, words(one)) and not tells_who_the_user_is(one) for one in sentences(text)):
+    if all(
+        _is_polite(one, words(one)) and not tells_who_the_user_is(one) for one in sentences(text)
+    ):
         return "nothing"
     return "little" if len(words(text)) <= SHORT_WORDS else "something"
 
@@ -205,11 +266,15 @@ def leans_on_a_question(sentence: str) -> bool:
 
 def tells_who_the_user_is(sentence: str) -> bool:
     """Whether users say in it who they are or what they like."""
-    return any(_WHO_THE_USER_IS[number].search(sentence) for number in _WHO_SIEVE.candidates(sentence))
+    return any(
+        _WHO_THE_USER_IS[number].search(sentence) for number in _WHO_SIEVE.candidates(sentence)
+    )
 
 
 def words(sentence: str) -> frozenset[str]:
-    """The sentence's words in lower case; where a script writes no blanks, its pairs of characters."""
+    """The sentence's words in lower case; where a script writes no blanks, its pairs of
+    characters.
+    """
     if sentence.isascii():
         return word_set(sentence.lower())
     found: set[str] = set()

@@ -1,4 +1,6 @@
-"""Tells which of many patterns may match a text, by words that every match of a pattern must have."""
+"""Tells which of many patterns may match a text, by words that every match of a pattern must
+have.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ BOUNDARY = "\b"
 GRAM = 3  # letters by which the words are looked up
 MOST_TEXTS = 16  # that one part of a pattern may stand for before it counts as any text
 MOST_BITS = 4_096  # combinations of patterns, remembered
-_TWO = "İ"  # in lower case it is two characters, of which one is no letter: such a text passes every sieve
+# in lower case it is two characters, of which one is no letter: such a text passes every sieve
+_TWO = "İ"
 MOST_WORDS = 16_384  # remembered
 _ALIKE = {ord("ı"): "i", ord("ſ"): "s", ord(_TWO): "i"}  # noqa: RUF001 - other letters that ignoring case takes for these
 _COMMON = "etaoinshrdlcumwfgypbvkjxqz"  # the commonest first
@@ -35,13 +38,15 @@ _LETTERS = re.compile(r"[^\W_]+")
 
 
 class _Lexicon:
-    """The patterns of all sieves by their signs, each as one bit of a number, and the signs by words. What was found
-    for the last words is remembered, because words come back.
+    """The patterns of all sieves by their signs, each as one bit of a number, and the signs by
+    words. What was found for the last words is remembered, because words come back.
     """
 
     def __init__(self) -> None:
         self._found: dict[str, Signs] = {}
-        self._silent: set[str] = set()  # most words: none of a text's words is looked at one by one that is in here
+        self._silent: set[str] = (
+            set()
+        )  # most words: none of a text's words is looked at one by one that is in here
         self._by_word: dict[str, set[str]] = defaultdict(set)
         self._by_gram: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self._patterns: dict[str, int] = defaultdict(int)
@@ -49,7 +54,9 @@ class _Lexicon:
         self.lock = RLock()  # while a sieve is added no word is looked up
 
     def add(self, sign: str, pattern: int) -> None:
-        """Store a sign under its longest run of letters: a whole word, or a part of one where it has an open end."""
+        """Store a sign under its longest run of letters: a whole word, or a part of one where it
+        has an open end.
+        """
         run, text = _longest(sign), sign.replace(BOUNDARY, "")
         self._patterns[text] |= 1 << pattern
         if run and _is_whole(run):
@@ -92,8 +99,8 @@ _LEXICON = _Lexicon()
 
 
 class Sieve:
-    """Patterns by number, taken apart when they are first asked about. Those without words of which a match must have
-    one are tried on every text.
+    """Patterns by number, taken apart when they are first asked about. Those without words of which
+    a match must have one are tried on every text.
 
     A text's words are looked up once for all sieves.
     """
@@ -109,7 +116,9 @@ class Sieve:
         return _bits(found >> first) if found else ()
 
     def _placed(self) -> tuple[int, int, int]:
-        """The place of the first pattern's bit, the bits of all, and of those that are always tried."""
+        """The place of the first pattern's bit, the bits of all, and of those that are always
+        tried.
+        """
         with _LEXICON.lock:
             first, always = _LEXICON.size, 0
             for number, pattern in enumerate(self._patterns):
@@ -144,15 +153,15 @@ def word_set(lower: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8)
 def lowered(text: str) -> str:
-    """The text in lower case, each letter in its place, with one letter for those that ignoring case takes for the
-    same.
+    """The text in lower case, each letter in its place, with one letter for those that ignoring
+    case takes for the same.
     """
     return (text if text.isascii() else text.translate(_ALIKE)).lower()
 
 
 def signs(pattern: str, flags: int = 0) -> Signs:
-    """Words in lower case of which every match has one, with `BOUNDARY` where a word must begin or end; none if no such
-    words are known.
+    """Words in lower case of which every match has one, with `BOUNDARY` where a word must begin or
+    end; none if no such words are known.
     """
     return _of_sequence(parser.parse(pattern, flags))
 
@@ -182,9 +191,11 @@ def _rarity(gram: str) -> tuple[int, int]:
     return len(gram), sum(_COMMON.find(letter) % len(_COMMON) for letter in gram)
 
 
-def _of_sequence(sequence: Sequence[Part], *, before: Signs = _NOTHING, after: Signs = _NOTHING) -> Signs:
-    """The best of what must stand there: texts that stand in one piece, and what each other part must have. `before`
-    and `after` say whether a word must begin or end there.
+def _of_sequence(
+    sequence: Sequence[Part], *, before: Signs = _NOTHING, after: Signs = _NOTHING
+) -> Signs:
+    """The best of what must stand there: texts that stand in one piece, and what each other part
+    must have. `before` and `after` say whether a word must begin or end there.
     """
     found: list[Signs] = []
     texts = before
@@ -204,7 +215,10 @@ def _of_sequence(sequence: Sequence[Part], *, before: Signs = _NOTHING, after: S
 
 def _behind(sequence: Iterable[Part], after: Signs) -> Signs:
     """Whether a word must end before the sequence: the first part that is no lookaround tells."""
-    return next((_EDGE if part == _BOUNDARY else _NOTHING for part in sequence if part[0] not in _LOOKS), after)
+    return next(
+        (_EDGE if part == _BOUNDARY else _NOTHING for part in sequence if part[0] not in _LOOKS),
+        after,
+    )
 
 
 def _in_turn(first: Signs, then: Signs) -> Signs:

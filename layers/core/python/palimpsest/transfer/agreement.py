@@ -1,4 +1,6 @@
-"""A session in an import: its lines must agree with its head, and what the head counts is counted anew from them."""
+"""A session in an import: its lines must agree with its head, and what the head counts is counted
+anew from them.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,13 @@ def require(is_so: bool, wrong: str) -> None:  # noqa: FBT001 - a condition and 
 
 
 class SessionLines:
-    """The lines of one session, taken in one after the other. `number` is the line that the session began with.
+    """The lines of one session, taken in one after the other. `number` is the line that the session
+    began with.
 
-    An id is the digest of its message and of the id before it, so a line that is missing, changed or in another place
-    is found by the ids. The exceptions are messages whose first text is gone: redacted messages, and messages whose
-    history their caller keeps. Numbers may be missing between two messages: those of withdrawn ones.
+    An id is the digest of its message and of the id before it, so a line that is missing, changed
+    or in another place is found by the ids. The exceptions are messages whose first text is gone:
+    redacted messages, and messages whose history their caller keeps. Numbers may be missing between
+    two messages: those of withdrawn ones.
     """
 
     def __init__(self, name: str, head: Head, *, number: int) -> None:
@@ -53,17 +57,29 @@ class SessionLines:
     def compaction(self, made: Compaction) -> None:
         newest = max(self._compactions, default=self.head.base)
         require(made.last > newest, "compactions stand in the order of their numbers")
-        require(made.previous in {0, *self._compactions}, "previous: it names no compaction before it")
+        require(
+            made.previous in {0, *self._compactions}, "previous: it names no compaction before it"
+        )
         self._compactions.add(made.last)
 
     def message(self, message: Message) -> None:
         head, chat = self.head, message.chat
-        require(self._last < message.seq <= head.seq, "seq: messages stand in the order of their numbers")
-        require(message.turn - self._turn in _steps(message), "turn: it is not how often the user has spoken")
+        require(
+            self._last < message.seq <= head.seq,
+            "seq: messages stand in the order of their numbers",
+        )
+        require(
+            message.turn - self._turn in _steps(message),
+            "turn: it is not how often the user has spoken",
+        )
         is_gone = message.redacted_at is not None or message.is_outside
         expected = message.id if is_gone else digest(chat, session=self._name, before=self._last_id)
         is_next = message.id == expected and _ID.fullmatch(message.id) is not None
-        require(is_next, "id: it does not follow from the message and the one before it; a line is missing or changed")
+        require(
+            is_next,
+            "id: it does not follow from the message and the one before it; a line is missing or "
+            "changed",
+        )
         self._last, self._last_id, self._turn = message.seq, message.id, message.turn
         self._count += 1
         self._redacted += message.redacted_at is not None
@@ -81,25 +97,44 @@ class SessionLines:
         head = self.head
         require(head.last_id == self._last_id, "head: last_id is not that of the last message")
         require(head.turn == self._turn, "head: turn is not that of the last message")
-        require(head.last_user_seq in (0, self._asked), "head: last_user_seq is not the user's newest message")
-        require(_calls(head.open_calls) <= _calls(self._waiting), "head: open_calls names a call that does not wait")
+        require(
+            head.last_user_seq in (0, self._asked),
+            "head: last_user_seq is not the user's newest message",
+        )
+        require(
+            _calls(head.open_calls) <= _calls(self._waiting),
+            "head: open_calls names a call that does not wait",
+        )
         is_counted = head.total_messages == head.seq - head.base >= self._count
         require(is_counted, "head: total_messages is not how many messages it had")
-        require(head.window_messages == self._in_window, "head: window_messages is not how many are in the window")
+        require(
+            head.window_messages == self._in_window,
+            "head: window_messages is not how many are in the window",
+        )
         has_window = head.cleared < head.window_start <= max(self._last, head.cleared) + 1
-        require(has_window and head.window_start > head.base, "head: window_start lies beyond its messages")
+        require(
+            has_window and head.window_start > head.base,
+            "head: window_start lies beyond its messages",
+        )
         has_summary = head.summary in {0, *self._compactions} and head.summary < head.window_start
         require(has_summary, "head: summary names no compaction before the window")
         pins = [seq for seq, _ in head.pins]
         is_pinned = set(pins) == self._pinned and len(pins) == len(self._pinned)
         is_before = all(head.cleared < seq < head.window_start for seq in pins)
         require(is_pinned and is_before, "head: pins names no messages before the window")
-        require(self._redacted <= head.redactions, "head: redactions is less than its redacted messages")
-        require(self._outside <= head.outside, "head: outside is not the newest message that its caller keeps")
+        require(
+            self._redacted <= head.redactions, "head: redactions is less than its redacted messages"
+        )
+        require(
+            self._outside <= head.outside,
+            "head: outside is not the newest message that its caller keeps",
+        )
 
 
 def _steps(message: Message) -> tuple[int, ...]:
-    """By how much the message may raise the turn. A redaction took the role from a message that its caller keeps."""
+    """By how much the message may raise the turn. A redaction took the role from a message that its
+    caller keeps.
+    """
     if not message.is_outside:
         return (int(message.role == "user"),)
     role = message.chat["item"].get("role")
@@ -128,8 +163,8 @@ def counted(
     tokens: TokenCounter,
     tenant_days: int | None,
 ) -> Counted:
-    """Count tokens anew with the encoding of the session's model; take limits and retention from its settings, or else
-    from the tenant's (`tenant_days`). The messages are whole.
+    """Count tokens anew with the encoding of the session's model; take limits and retention from
+    its settings, or else from the tenant's (`tenant_days`). The messages are whole.
     """
     config = parsed(dict(settings.memory))
     encoding = tokens.encoding_for(config.model)
@@ -139,11 +174,17 @@ def counted(
         return sum(weigh(chat, count) for chat in chats)
 
     new = [
-        replace(each, encoding=encoding, tokens=each.tokens if each.is_outside else weight([each.chat]))
+        replace(
+            each, encoding=encoding, tokens=each.tokens if each.is_outside else weight([each.chat])
+        )
         for each in messages
     ]
     summary_as: SummaryAs = config.summary_as if isinstance(config, Summarize) else "user"
-    own = {each.last: weight(summary_messages(each.summary, summary_as)) for each in compactions if each.summary}
+    own = {
+        each.last: weight(summary_messages(each.summary, summary_as))
+        for each in compactions
+        if each.summary
+    }
     head = replace(
         _with_weights(head, new, before=messages),
         encoding=encoding,
@@ -159,11 +200,15 @@ def counted(
 
 
 def _with_weights(head: Head, messages: Sequence[Message], *, before: Sequence[Message]) -> Head:
-    """The head with the weights of its messages. Withdrawn messages have no line: the total keeps the weight that the
-    file gives them, but no more than such messages can have.
+    """The head with the weights of its messages. Withdrawn messages have no line: the total keeps
+    the weight that the file gives them, but no more than such messages can have.
     """
     weights: Mapping[int, int] = {each.seq: each.tokens for each in messages}
-    shown = [each for each in messages if each.seq >= head.window_start and each.role not in UNSHOWN_ROLES]
+    shown = [
+        each
+        for each in messages
+        if each.seq >= head.window_start and each.role not in UNSHOWN_ROLES
+    ]
     withdrawn = (head.total_messages - len(messages)) * MAX_CALL_BYTES
     said_of_them = head.total_tokens - sum(each.tokens for each in before)
     return replace(

@@ -1,4 +1,6 @@
-"""Checks each line of an import before anything is stored: its form, its place, and that what it holds can be read."""
+"""Checks each line of an import before anything is stored: its form, its place, and that what it
+holds can be read.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,41 @@ from palimpsest.conversations.allowed import check_room
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.drafts import MAX_CALL_BYTES
 from palimpsest.conversations.lifecycle import DAY
-from palimpsest.conversations.message import CHAT_FIELDS, ITEM, MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, size_of
+from palimpsest.conversations.message import (
+    CHAT_FIELDS,
+    ITEM,
+    MAX_MESSAGE_BYTES,
+    SYSTEM_ROLES,
+    Message,
+    size_of,
+)
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import BadRequest, FieldError, TooLarge, Unprocessable
 from palimpsest.incoming import json_object
 from palimpsest.memory.ports import Progress
 from palimpsest.scope import checked_id
 from palimpsest.transfer.agreement import require
-from palimpsest.transfer.lines import BEGINNINGS, FORMAT, HEADER, VERSION, Row, head_of, names_of, read, settings_of
+from palimpsest.transfer.lines import (
+    BEGINNINGS,
+    FORMAT,
+    HEADER,
+    VERSION,
+    Row,
+    head_of,
+    names_of,
+    read,
+    settings_of,
+)
 from palimpsest.transfer.memory_checks import check_namespace, check_record, check_vector
-from palimpsest.transfer.places import MOST_MESSAGES, SLACK, WITHIN, Before, check_id, check_size, moment_of
+from palimpsest.transfer.places import (
+    MOST_MESSAGES,
+    SLACK,
+    WITHIN,
+    Before,
+    check_id,
+    check_size,
+    moment_of,
+)
 
 MOST_DAYS = 36_500
 MOST_BESIDE = 256  # characters of a message's id and time as its caller gave them
@@ -60,8 +87,8 @@ CHAT: TypeAdapter[Any] = TypeAdapter(_Chat)
 
 
 def rows(lines: Iterable[bytes], *, now: datetime) -> Iterator[Row]:
-    """The rows of a whole file, each checked. Raises `Unprocessable` (`invalid_import`) that names the line. If
-    a session contradicts itself as a whole, the line is the session's first.
+    """The rows of a whole file, each checked. Raises `Unprocessable` (`invalid_import`) that names
+    the line. If a session contradicts itself as a whole, the line is the session's first.
     """
     number, before = 0, Before(milliseconds(now))
     for number, text in enumerate(lines, 1):
@@ -92,7 +119,9 @@ def _checked(text: bytes, *, number: int, before: Before) -> Row:
     if row.get("kind") not in BEGINNINGS:
         raise Unprocessable("it is of no known kind")
     if before.is_over or (number == 1) != (row["kind"] == "export"):
-        raise Unprocessable("a file begins with a line of the kind `export` and ends with one of the kind `end`")
+        raise Unprocessable(
+            "a file begins with a line of the kind `export` and ends with one of the kind `end`"
+        )
     if row["kind"] in WITHIN and row[WITHIN[row["kind"]]] != before.owner:
         raise Unprocessable("it belongs to nothing before it")
     form, names = BEGINNINGS[row["kind"]]
@@ -118,15 +147,31 @@ def _check_session(row: Row, before: Before) -> None:
     numbers = [value for value in astuple(head) if isinstance(value, int)]
     require(min(numbers) >= 0, "head: a number is negative")
     require(max(numbers) <= LATEST, "head: a number is too large")
-    newest = max(head.base, head.window_start - 1, head.cleared, head.summary, head.last_user_seq, head.outside)
-    require(max(newest, head.armed_seq) <= head.seq < MOST_MESSAGES, "head: a number is above the newest message's")
+    newest = max(
+        head.base,
+        head.window_start - 1,
+        head.cleared,
+        head.summary,
+        head.last_user_seq,
+        head.outside,
+    )
+    require(
+        max(newest, head.armed_seq) <= head.seq < MOST_MESSAGES,
+        "head: a number is above the newest message's",
+    )
     require(head.status != "deleted", "head: a deleted session is in no export")
     _check_owner(head, settings)
     _check_kept(head, settings)
     begun = moment_of(settings.created_at, before, "settings: created_at")
-    require(begun - SLACK <= head.updated_at <= before.now + SLACK, "head: updated_at is no time of the session")
+    require(
+        begun - SLACK <= head.updated_at <= before.now + SLACK,
+        "head: updated_at is no time of the session",
+    )
     if settings.system is not None:
-        require(settings.system.get("role") in SYSTEM_ROLES, "settings: system is no message of the system")
+        require(
+            settings.system.get("role") in SYSTEM_ROLES,
+            "settings: system is no message of the system",
+        )
         CHAT.validate_python(settings.system)
     require(settings.system_seq <= head.seq, "settings: system_seq is no message of the session")
     check_room(system=settings.system, memory=[settings.memory, settings.metadata])
@@ -141,9 +186,14 @@ def _check_owner(head: Head, settings: Settings) -> None:
 
 def _check_kept(head: Head, settings: Settings) -> None:
     days = settings.retention
-    require(days is None or 0 <= days <= MOST_DAYS, f"settings: retention is from 0 to {MOST_DAYS} days")
+    require(
+        days is None or 0 <= days <= MOST_DAYS, f"settings: retention is from 0 to {MOST_DAYS} days"
+    )
     wanted = head.retention if days is None else days * DAY or None
-    require(head.retention == wanted and head.retention != 0, "head: retention is not what its settings say")
+    require(
+        head.retention == wanted and head.retention != 0,
+        "head: retention is not what its settings say",
+    )
 
 
 def _check_progress(row: Row, before: Before) -> None:
@@ -169,13 +219,23 @@ def _check_message(row: Row, before: Before) -> None:
     message = read(Message, row)
     role = message.chat.get("role")
     is_weighed = 0 <= message.tokens <= MAX_CALL_BYTES and message.turn >= 0
-    is_sound = role in {*CHAT_FIELDS, ITEM} and (role != "tool" or "tool_call_id" in message.chat) and is_weighed
+    is_sound = (
+        role in {*CHAT_FIELDS, ITEM}
+        and (role != "tool" or "tool_call_id" in message.chat)
+        and is_weighed
+    )
     require(is_sound, "no message has such a role, turn or weight")
     CHAT.validate_python(message.chat)
     most = MAX_MESSAGE_BYTES if role in SYSTEM_ROLES else MAX_CALL_BYTES
-    require(size_of(message.chat, message.extra, message.metadata) <= most, f"it has more than {most} bytes")
+    require(
+        size_of(message.chat, message.extra, message.metadata) <= most,
+        f"it has more than {most} bytes",
+    )
     beside = (message.client_id, message.timestamp, message.redacted_at)
-    require(max(len(each or "") for each in beside) <= MOST_BESIDE, f"a field has more than {MOST_BESIDE} characters")
+    require(
+        max(len(each or "") for each in beside) <= MOST_BESIDE,
+        f"a field has more than {MOST_BESIDE} characters",
+    )
     moment_of(message.created_at, before, "created_at")
     if message.redacted_at is not None:
         moment_of(message.redacted_at, before, "redacted_at")

@@ -1,4 +1,6 @@
-"""Export what is stored of a user, or of a whole tenant, into files of the bucket, by a job of many steps."""
+"""Export what is stored of a user, or of a whole tenant, into files of the bucket, by a job of many
+steps.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ OVERTAKEN = "overtaken"
 
 @dataclass(frozen=True, slots=True)
 class ExportPages:
-    """Does the job of an export: user after user, kind after kind, page after page. Each step writes one file."""
+    """Does the job of an export: user after user, kind after kind, page after page. Each step
+    writes one file.
+    """
 
     kinds: Sequence[Kind]
     memories: Memories
@@ -35,13 +39,17 @@ class ExportPages:
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: it writes the same file. If something is removed
-        meanwhile that the export may hold, the export begins anew; after three runs it fails with `overtaken`. Raises `Unavailable`.
+        meanwhile that the export may hold, the export begins anew; after three runs it fails with
+        `overtaken`. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:
             return
         place, until = job.payload_as(ExportPayload), self.steps.deadline
-        before, where = Notes.read(self.blobs, Scope(job.tenant), self.clock), folder(job, run=place.run)
+        before, where = (
+            Notes.read(self.blobs, Scope(job.tenant), self.clock),
+            folder(job, run=place.run),
+        )
         data: list[bytes] = []
         users = {place.user}
         size = 0
@@ -66,7 +74,9 @@ class ExportPages:
             self.steps.go_on(job, place, result=_counts(place))
 
     def _begin_anew(self, job: Job, place: ExportPayload) -> None:
-        """Remove what is written, as it may hold what was removed meanwhile, and write all of it again."""
+        """Remove what is written, as it may hold what was removed meanwhile, and write all of it
+        again.
+        """
         if keys := list(self.blobs.keys(folder(job))):
             self.blobs.remove(keys)
         begun = ExportPayload(user=job.user, run=place.run + 1, begun=job.step + 1)
@@ -75,7 +85,9 @@ class ExportPages:
         else:
             self.steps.end(job, _counts(begun), error=OVERTAKEN, state="failed")
 
-    def _pages(self, job: Job, begun: ExportPayload) -> Iterator[tuple[ExportPayload, Sequence[Row]]]:
+    def _pages(
+        self, job: Job, begun: ExportPayload
+    ) -> Iterator[tuple[ExportPayload, Sequence[Row]]]:
         """Page after page; each comes with the place where the next one begins."""
         place = begun
         if not place.lines:
@@ -91,7 +103,9 @@ class ExportPages:
                 place = replace(_on(place, rows), is_begun=True, users=place.users + 1)
                 yield place, rows
             while place.kind < len(self.kinds) and place.user is not None:
-                found, after = self.kinds[place.kind].page(Scope(job.tenant).user(place.user), place.place)
+                found, after = self.kinds[place.kind].page(
+                    Scope(job.tenant).user(place.user), place.place
+                )
                 rows = list(found)
                 place = replace(_on(place, rows), place=after, kind=place.kind + (after is None))
                 yield place, rows
@@ -110,7 +124,9 @@ class ExportPages:
 
 def _on(place: ExportPayload, rows: Sequence[Row]) -> ExportPayload:
     """The place after these rows, which it counts."""
-    count = {kind: sum(row["kind"] == kind for row in rows) for kind in ("session", "message", "record")}
+    count = {
+        kind: sum(row["kind"] == kind for row in rows) for kind in ("session", "message", "record")
+    }
     return replace(
         place,
         lines=place.lines + len(rows),

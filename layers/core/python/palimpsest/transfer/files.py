@@ -1,4 +1,6 @@
-"""Begin exports, find their files, and remove exports that may hold data which was removed since."""
+"""Begin exports, find their files, and remove exports that may hold data which was removed
+since.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ LINK_SECONDS = 3_600
 FILES = "files"
 """How many files an export has written, in its result."""
 LOOKED_BACK = 300_000
-"""Milliseconds: a removal is noted by the clock of one server, and looked for by the clock of another."""
+"""Milliseconds: a removal is noted by the clock of one server, and looked for by the clock of
+another.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +36,48 @@ class Export:
     clock: Clock
 
     def __call__(self, scope: Scope, *, user: str | None, key: str | None = None) -> str:
-        """Begin an export of a user (None: of the whole tenant), and return its job's id: the same for the same `key`.
+        """Begin an export of a user (None: of the whole tenant), and return its job's id: the same
+        for the same `key`.
         Raises `Unavailable`.
         """
         payload, now = ExportPayload(user=user), seconds(self.clock.now())
         if user is not None:
             scope.user(user)
-        job = on_tenant(scope, kind="export", user=user, key=key or secrets.token_hex(16), payload=payload, now=now)
+        job = on_tenant(
+            scope,
+            kind="export",
+            user=user,
+            key=key or secrets.token_hex(16),
+            payload=payload,
+            now=now,
+        )
         with suppress(CommitLost):  # the same call was made before
             self.jobs.put(job)
         return job.id
 
     def files(self, job: Job) -> list[str]:
-        """An address for each file of an export that is done: one after the other they are the whole. Each works for
-        an hour; there are none any more after seven days, or once something was removed that the export may hold.
+        """An address for each file of an export that is done: one after the other they are the
+        whole. Each works for an hour; there are none any more after seven days, or once something
+        was removed that the export may hold.
         """
         where = written(self.blobs, job)
-        return [] if where is None else [self.blobs.link(key, seconds=LINK_SECONDS) for key in self.blobs.keys(where)]
+        return (
+            []
+            if where is None
+            else [self.blobs.link(key, seconds=LINK_SECONDS) for key in self.blobs.keys(where)]
+        )
 
     def text(self, job: Job) -> str:
         """The lines that an export wrote; none if they are gone. Raises `Unavailable`."""
         where = written(self.blobs, job)
-        return b"".join(self.blobs.get(key) or b"" for key in (self.blobs.keys(where) if where else ())).decode()
+        return b"".join(
+            self.blobs.get(key) or b"" for key in (self.blobs.keys(where) if where else ())
+        ).decode()
 
 
 def written(blobs: Blobs, job: Job) -> str | None:
-    """The common prefix of the keys of an export's files, which are the whole export in the order of their keys. None
-    while the export is not done, and if one of its files is gone.
+    """The common prefix of the keys of an export's files, which are the whole export in the order
+    of their keys. None while the export is not done, and if one of its files is gone.
     """
     keys = list(blobs.keys(folder(job))) if job.kind == "export" and job.state == "done" else []
     if not keys:
@@ -77,27 +96,39 @@ def folder(job: Job, *, run: int | None = None) -> str:
 
 def folder_of(scope: Scope, user: str | None) -> str:
     """What the keys of all exports of a user begin with; None: of the whole tenant."""
-    return f"exports/{scope.tenant}/tenant/" if user is None else f"exports/{scope.tenant}/user/{user}/"
+    return (
+        f"exports/{scope.tenant}/tenant/"
+        if user is None
+        else f"exports/{scope.tenant}/user/{user}/"
+    )
 
 
 def uploaded(scope: Scope, user: str | None) -> str:
-    """What the keys of all parts begin with that were sent to be imported for a user; None: for the whole tenant."""
-    return f"imports/{scope.tenant}/tenant/" if user is None else f"imports/{scope.tenant}/user/{user}/"
+    """What the keys of all parts begin with that were sent to be imported for a user; None: for the
+    whole tenant.
+    """
+    return (
+        f"imports/{scope.tenant}/tenant/"
+        if user is None
+        else f"imports/{scope.tenant}/user/{user}/"
+    )
 
 
 def sent(scope: UserScope) -> str:
-    """What the keys of all texts begin with that were sent at once to be imported for a user; the epoch follows."""
+    """What the keys of all texts begin with that were sent at once to be imported for a user; the
+    epoch follows.
+    """
     return f"imports/{scope.tenant}/text/{scope.user}/"
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveExports:
-    """Removes the exports that may hold removed data of a user: every export of that user, and every export of the
-    whole tenant, which holds the user too.
+    """Removes the exports that may hold removed data of a user: every export of that user, and
+    every export of the whole tenant, which holds the user too.
 
-    An export that is under way may have read what is removed and not have written it yet. So each removal leaves a
-    note, before it lists the files; and an export looks for notes after it has written (`Notes`). One of both finds the
-    other, whichever comes first.
+    An export that is under way may have read what is removed and not have written it yet. So each
+    removal leaves a note, before it lists the files; and an export looks for notes after it has
+    written (`Notes`). One of both finds the other, whichever comes first.
     """
 
     blobs: Blobs
@@ -153,7 +184,9 @@ def _name(scope: UserScope) -> str:
 def forget_sent(blobs: Blobs, scope: UserScope, epoch: int) -> None:
     """Remove what was sent to be imported for a user before this epoch began."""
     texts = sent(scope)
-    keys = [key for key in blobs.keys(texts) if int(key.removeprefix(texts).partition("/")[0]) < epoch]
+    keys = [
+        key for key in blobs.keys(texts) if int(key.removeprefix(texts).partition("/")[0]) < epoch
+    ]
     keys += blobs.keys(uploaded(scope.owner, scope.user))
     if keys:
         blobs.remove(keys)

@@ -1,4 +1,6 @@
-"""What other services export, as given: mem0's memories become facts, AgentCore's events become sessions."""
+"""What other services export, as given: mem0's memories become facts, AgentCore's events become
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ class ImportForeign:
     ingest: Ingest
 
     def mem0(self, scope: UserScope, given: Any) -> dict[str, int]:
-        """Store each memory of mem0's `get_all` as a fact that holds from its creation on; one that is there already
-        stays. Raises `Unprocessable` (`invalid_import`) before anything is stored.
+        """Store each memory of mem0's `get_all` as a fact that holds from its creation on; one that
+        is there already stays. Raises `Unprocessable` (`invalid_import`) before anything is stored.
         """
         statements = mem0(given)
         counts = {"restored": 0, "there": 0, "conflicts": 0}
@@ -41,8 +43,9 @@ class ImportForeign:
         return counts
 
     def agentcore(self, scope: UserScope, given: Any) -> dict[str, int]:
-        """Store the conversational events of AgentCore's `ListEvents` as the history of their sessions, oldest first;
-        memories are extracted from them. Raises `Unprocessable` (`invalid_import`) before anything is stored.
+        """Store the conversational events of AgentCore's `ListEvents` as the history of their
+        sessions, oldest first; memories are extracted from them. Raises `Unprocessable`
+        (`invalid_import`) before anything is stored.
         """
         counts = {"restored": 0, "there": 0, "conflicts": 0}
         for session, drafts in agentcore(given).items():
@@ -77,16 +80,23 @@ def _statement(number: int, each: Any) -> Statement:
         content=text,
         keywords=tuple(str(name) for name in categories),
         metadata=_metadata(number, each.get("metadata")),
-        valid_from=None if created is None else milliseconds(_moment(created, f"data.{number}.created_at")),
+        valid_from=None
+        if created is None
+        else milliseconds(_moment(created, f"data.{number}.created_at")),
     )
 
 
 def _metadata(number: int, given: Any) -> Mapping[str, Any]:
     """The values that filters match; what is empty says nothing."""
-    held = {name: value for name, value in given.items() if value is not None} if isinstance(given, Mapping) else {}
+    held = (
+        {name: value for name, value in given.items() if value is not None}
+        if isinstance(given, Mapping)
+        else {}
+    )
     if sum(1 for _ in leaves(held)) > MAX_METADATA_TERMS or len(json.dumps(held)) > MAX_DATA:
         raise _refused(
-            f"data.{number}.metadata", f"must have at most {MAX_METADATA_TERMS} values, and {MAX_DATA} bytes"
+            f"data.{number}.metadata",
+            f"must have at most {MAX_METADATA_TERMS} values, and {MAX_DATA} bytes",
         )
     return held
 
@@ -95,7 +105,10 @@ def agentcore(given: Any) -> dict[str, list[Draft]]:
     """The messages of AgentCore's events, by session."""
     events = [_event(*each) for each in enumerate(_listed(_parsed(given), ("events",)))]
     in_order = sorted(events, key=lambda event: event[:2])
-    drafts = {name: [each[2] for each in found] for name, found in groupby(in_order, key=lambda event: event[0])}
+    drafts = {
+        name: [each[2] for each in found]
+        for name, found in groupby(in_order, key=lambda event: event[0])
+    }
     said = {name: [draft for some in each for draft in some] for name, each in drafts.items()}
     return {name: messages for name, messages in said.items() if messages}
 
@@ -103,13 +116,18 @@ def agentcore(given: Any) -> dict[str, list[Draft]]:
 def _event(number: int, event: Any) -> tuple[str, tuple[datetime, int], list[Draft]]:
     session = _text(event, "sessionId")
     moment = _moment(
-        event.get("eventTimestamp") if isinstance(event, Mapping) else None, f"data.{number}.eventTimestamp"
+        event.get("eventTimestamp") if isinstance(event, Mapping) else None,
+        f"data.{number}.eventTimestamp",
     )
     payload = event.get("payload") or () if isinstance(event, Mapping) else ()
     if not session or not isinstance(payload, Sequence):
         raise _refused(f"data.{number}", "must be an event with sessionId and payload")
     checked_id(session, field=f"data.{number}.sessionId")
-    return session, (moment, -number), list(_drafts(payload, event_id=str(event.get("eventId", "")), moment=moment))
+    return (
+        session,
+        (moment, -number),
+        list(_drafts(payload, event_id=str(event.get("eventId", "")), moment=moment)),
+    )
 
 
 def _drafts(payload: Iterable[Any], *, event_id: str, moment: datetime) -> Iterator[Draft]:
@@ -133,7 +151,11 @@ def _parsed(given: Any) -> Any:
 
 
 def _listed(given: Any, names: Sequence[str]) -> Sequence[Any]:
-    found = next((given[name] for name in names if name in given), None) if isinstance(given, Mapping) else given
+    found = (
+        next((given[name] for name in names if name in given), None)
+        if isinstance(given, Mapping)
+        else given
+    )
     if not isinstance(found, list):
         raise _refused("data", f"must be a list, or have one under {' or '.join(names)}")
     return found
@@ -157,4 +179,6 @@ def _moment(given: Any, field: str) -> datetime:
 
 
 def _refused(field: str, detail: str) -> Unprocessable:
-    return Unprocessable(f"{field} {detail}.", code="invalid_import", errors=(FieldError(field, detail),))
+    return Unprocessable(
+        f"{field} {detail}.", code="invalid_import", errors=(FieldError(field, detail),)
+    )

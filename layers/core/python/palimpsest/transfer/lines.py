@@ -1,4 +1,6 @@
-"""Lines of an export: each holds one thing, of a kind, and a kind says how its things are read and stored again."""
+"""Lines of an export: each holds one thing, of a kind, and a kind says how its things are read and
+stored again.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,26 @@ class Topic:
 
 
 _OWN: Mapping[type, frozenset[str]] = {
-    Head: frozenset({
-        "user", "version", "epoch", "job", "compaction", "attempts", "not_before", "batch", "batch_first", "expires_at",
-        "extract_job", "withdrawn", "day", "day_messages", "day_tokens", "day_bytes",
-    }),
+    Head: frozenset(
+        {
+            "user",
+            "version",
+            "epoch",
+            "job",
+            "compaction",
+            "attempts",
+            "not_before",
+            "batch",
+            "batch_first",
+            "expires_at",
+            "extract_job",
+            "withdrawn",
+            "day",
+            "day_messages",
+            "day_tokens",
+            "day_bytes",
+        }
+    ),
     Settings: frozenset({"user", "due_at", "base"}),
     Message: frozenset({"large"}),
     Compaction: frozenset(),
@@ -49,8 +67,10 @@ _OWN: Mapping[type, frozenset[str]] = {
     Namespace: frozenset({"count", "generation", "epoch", "version"}),
     StoredVector: frozenset(),
     Topic: frozenset(),
-}  # fmt: skip
-"""What a store knows of its own work, or of the place where something stands: that is made anew by an import."""
+}
+"""What a store knows of its own work, or of the place where something stands: that is made anew by
+an import.
+"""
 
 BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
     "export": (None, frozenset({"format", "version"})),
@@ -67,7 +87,9 @@ BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
 
 
 def values(thing: Any) -> dict[str, Any]:
-    """The fields of what is stored, without those at their defaults and those that are a store's own."""
+    """The fields of what is stored, without those at their defaults and those that are a store's
+    own.
+    """
     own = _OWN[type(thing)]
     return {
         field.name: _plain(value)
@@ -77,7 +99,9 @@ def values(thing: Any) -> dict[str, Any]:
 
 
 def read(form: type[T], given: Row, **own: Any) -> T:
-    """What the fields say, as it is stored; `own` are fields that the file does not have. Raises `Unprocessable`."""
+    """What the fields say, as it is stored; `own` are fields that the file does not have. Raises
+    `Unprocessable`.
+    """
     if not isinstance(given, Mapping):
         raise Unprocessable(f"{form.__name__.lower()} must be an object", code="invalid_import")
     names = names_of(cast(Any, form))
@@ -99,7 +123,9 @@ def names_of(form: type) -> set[str]:
 
 def line(row: Row) -> bytes:
     """A line of the file. Equal rows give equal lines."""
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode() + b"\n"
+    return (
+        json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode() + b"\n"
+    )
 
 
 def head_of(row: Row, **own: Any) -> Head:
@@ -137,8 +163,8 @@ def _adapter(form: Any) -> TypeAdapter[Any]:
 
 
 Outcome = Literal["restored", "there", "conflicts", "expired"]
-"""`there`: it was stored already. `conflicts`: something else stands in its place, and stays. `expired`: the time for
-which it is kept is over.
+"""`there`: it was stored already. `conflicts`: something else stands in its place, and stays.
+`expired`: the time for which it is kept is over.
 """
 
 Page = tuple[Iterable[Row], str | None]
@@ -146,9 +172,10 @@ Page = tuple[Iterable[Row], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`page` gives rows of a user from a place on (None: the first), and the next place (None: that was all). `begins`
-    is the kind of row with which each thing begins; `restore` stores one thing from its rows in that epoch of the user,
-    and raises `CommitLost` if there is a later one. Both are safe to repeat.
+    """`page` gives rows of a user from a place on (None: the first), and the next place (None: that
+    was all). `begins` is the kind of row with which each thing begins; `restore` stores one thing
+    from its rows in that epoch of the user, and raises `CommitLost` if there is a later one. Both
+    are safe to repeat.
     """
 
     name: str
@@ -157,8 +184,12 @@ class Kind:
     restore: Callable[[UserScope, Iterator[Row], int], Outcome]
 
 
-def units(rows: Iterator[Row], kinds: Mapping[str, Kind]) -> Iterator[tuple[Kind | None, int, list[Row]]]:
-    """The rows by the thing that they are of, each with the number of its first line; None for lines of the file."""
+def units(
+    rows: Iterator[Row], kinds: Mapping[str, Kind]
+) -> Iterator[tuple[Kind | None, int, list[Row]]]:
+    """The rows by the thing that they are of, each with the number of its first line; None for
+    lines of the file.
+    """
     held: list[Row] = []
     first = 1
     for number, row in enumerate(rows, 1):

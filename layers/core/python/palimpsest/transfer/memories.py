@@ -1,4 +1,6 @@
-"""Long-term memory in an export: records, each with every time that it was said, and callers' vectors by namespace."""
+"""Long-term memory in an export: records, each with every time that it was said, and callers'
+vectors by namespace.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 PAGE = 50
 VECTORS_PAGE = 500
 AHEAD = 1_000
-"""Milliseconds by which versions of restored records are ahead of the clock: what removes the document of an erased
-record has read its own clock a moment later, and must not win.
+"""Milliseconds by which versions of restored records are ahead of the clock: what removes the
+document of an erased record has read its own clock a moment later, and must not win.
 """
 SAID = ("valid_from", "source", "rank", "created_at")
 """What is one statement's own, where a record was said several times."""
@@ -50,18 +52,25 @@ class RecordsKind:
         row: dict[str, Any] = {"kind": "record", **values(record)}
         if record.topic_key is None:
             return row
-        said = [one for one in self.memories.versions(scope, record.topic_key) if one.id == record.id]
+        said = [
+            one for one in self.memories.versions(scope, record.topic_key) if one.id == record.id
+        ]
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
-        row["said"] = [{name: value for name, value in values(one).items() if name in SAID} for one in said]
-        row["topic"] = None if pointer is None else {"record": pointer.record, "order": list(pointer.order)}
+        row["said"] = [
+            {name: value for name, value in values(one).items() if name in SAID} for one in said
+        ]
+        row["topic"] = (
+            None if pointer is None else {"record": pointer.record, "order": list(pointer.order)}
+        )
         return row
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
-        """Store the record under its id with all its statements; its topic's newest statement decides what is current.
-        It is kept as long as the tenant keeps its type, or until the time that its caller gave. One whose time is over
-        is `expired`, and not stored; a version of a topic is, as the topic expires as a whole. One that is there
-        already stays. Raises `CommitLost`, `Unavailable`, `LimitReached` (`memory_limit`), and `Conflict`
-        (`too_many_preferences`).
+        """Store the record under its id with all its statements; its topic's newest statement
+        decides what is current.
+        It is kept as long as the tenant keeps its type, or until the time that its caller gave. One
+        whose time is over is `expired`, and not stored; a version of a topic is, as the topic
+        expires as a whole. One that is there already stays. Raises `CommitLost`, `Unavailable`,
+        `LimitReached` (`memory_limit`), and `Conflict` (`too_many_preferences`).
         """
         row, now, settings = next(rows), self.clock.now(), self.tenants.settings(scope.owner)
         version = milliseconds(now) + AHEAD
@@ -81,10 +90,14 @@ class RecordsKind:
         room = self.memories.room(commit)
         self.memories.commit(scope, replace(commit, said=others[:room]))
         for start in range(room, len(others), PAGE):
-            self.memories.commit(scope, MemoryCommit(epoch=epoch, said=others[start : start + PAGE]))
+            self.memories.commit(
+                scope, MemoryCommit(epoch=epoch, said=others[start : start + PAGE])
+            )
         return "restored"
 
-    def _pointers(self, scope: UserScope, record: Record, topic: Topic | None) -> tuple[Pointer, ...]:
+    def _pointers(
+        self, scope: UserScope, record: Record, topic: Topic | None
+    ) -> tuple[Pointer, ...]:
         if record.topic_key is None or topic is None:
             return ()
         stored = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
@@ -118,15 +131,22 @@ class VectorsKind:
         rows += [{"kind": "vector", "namespace": space.name, **values(each)} for each in page]
         if len(page) == VECTORS_PAGE:
             return rows, json.dumps([space.name, page[-1].id], separators=(",", ":"))
-        return rows, json.dumps([spaces[1].name, ""], separators=(",", ":")) if len(spaces) > 1 else None
+        return rows, json.dumps([spaces[1].name, ""], separators=(",", ":")) if len(
+            spaces
+        ) > 1 else None
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
-        """Store the vectors that are not there. A namespace of another dimension or model is a conflict and stays.
+        """Store the vectors that are not there. A namespace of another dimension or model is a
+        conflict and stays.
         Raises `CommitLost`, `Unavailable`.
         """
         exported = read(Namespace, next(rows))
         found = self.store.namespace(scope, exported.name)
-        if found is not None and found.count and (found.dimension, found.model) != (exported.dimension, exported.model):
+        if (
+            found is not None
+            and found.count
+            and (found.dimension, found.model) != (exported.dimension, exported.model)
+        ):
             return "conflicts"
         stored = found or replace(exported, epoch=epoch)
         space = replace(stored, dimension=exported.dimension, model=exported.model)

@@ -25,22 +25,35 @@ def check_record(row: Row, before: Before) -> None:
     for each in said:
         ends = [] if each.confirmed_at is None else [each.confirmed_at * 1000]
         moments = (each.valid_from, each.created_at, *ends)
-        require(min(moments) >= 0 and max(moments) <= before.now + SLACK, "a time is before 1970 or still to come")
+        require(
+            min(moments) >= 0 and max(moments) <= before.now + SLACK,
+            "a time is before 1970 or still to come",
+        )
         _check_source(each)
     expires_at = LATEST if record.expires_at is None else record.expires_at * 1000
-    require(record.created_at < expires_at <= LATEST, "expires_at is before it was saved, or after the year 9999")
+    require(
+        record.created_at < expires_at <= LATEST,
+        "expires_at is before it was saved, or after the year 9999",
+    )
     require(0 < len(record.content) <= MAX_CONTENT, f"content has 1 to {MAX_CONTENT} characters")
     require((record.retention or 0) >= 0, "retention is negative")
     shares = (record.importance, record.confidence)
     require(min(shares) >= 0 and max(shares) <= 1, "importance and confidence are from 0 to 1")
     require(record.type not in GRAPH or is_sound(record), f"its data holds no {record.type}")
-    require(sum(1 for _ in leaves(record.metadata)) <= MAX_METADATA_TERMS, "metadata has too many values")
-    require(record.embedding is None or _is_vector(unpacked(record.embedding)), "embedding is no vector")
+    require(
+        sum(1 for _ in leaves(record.metadata)) <= MAX_METADATA_TERMS,
+        "metadata has too many values",
+    )
+    require(
+        record.embedding is None or _is_vector(unpacked(record.embedding)), "embedding is no vector"
+    )
     alone = {name: value for name, value in row.items() if name != "said"}
     check_size(alone)
     topic = topic_of(row)
     if topic is not None:
-        is_newest = topic.order >= max(each.order for each in said) and topic.order[0] <= before.now + SLACK
+        is_newest = (
+            topic.order >= max(each.order for each in said) and topic.order[0] <= before.now + SLACK
+        )
         require(is_newest, "topic: its order is before that of a statement, or still to come")
 
 

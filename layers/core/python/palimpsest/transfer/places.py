@@ -1,4 +1,6 @@
-"""What is checked of every line of an import: what stands before it, its ids, its times, and its size."""
+"""What is checked of every line of an import: what stands before it, its ids, its times, and its
+size.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,12 @@ from palimpsest.scope import checked_id
 from palimpsest.transfer.agreement import SessionLines, require
 from palimpsest.transfer.lines import Row, head_of, line
 
-WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {"vector": "namespace"}
-"""Kinds of lines that stand behind that of their session or namespace, and the field that names it."""
+WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {
+    "vector": "namespace"
+}
+"""Kinds of lines that stand behind that of their session or namespace, and the field that names
+it.
+"""
 LARGEST = 350_000  # bytes of a line of one item: an item of DynamoDB holds 400 KB
 MOST_MESSAGES = 10**12  # numbers of messages have 12 digits in keys
 SLACK = 300_000
@@ -21,8 +27,9 @@ SLACK = 300_000
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The place of a line: after the end of the file, or among the lines of this session or namespace. The namespace's vectors
-    have so many numbers, and the last of them had this id. `now` is in epoch milliseconds.
+    """The place of a line: after the end of the file, or among the lines of this session or
+    namespace. The namespace's vectors have so many numbers, and the last of them had this id. `now`
+    is in epoch milliseconds.
     """
 
     now: int
@@ -35,7 +42,9 @@ class Before:
     def then(self, row: Row, *, number: int) -> Before:
         match row["kind"]:
             case "session":
-                begun = SessionLines(row["session_id"], head_of(row, user="somebody"), number=number)
+                begun = SessionLines(
+                    row["session_id"], head_of(row, user="somebody"), number=number
+                )
                 return Before(self.now, owner=row["session_id"], session=begun)
             case "namespace":
                 return Before(self.now, owner=row["name"], dimension=row["dimension"])
@@ -63,10 +72,14 @@ def check_size(row: Row) -> None:
 
 
 def moment_of(text: str, before: Before, name: str) -> int:
-    """The time in epoch milliseconds. Raises `Unprocessable` unless it is one of the past, as a store writes it."""
+    """The time in epoch milliseconds. Raises `Unprocessable` unless it is one of the past, as a
+    store writes it.
+    """
     try:
         moment = datetime.fromisoformat(text)
-        is_time = moment.tzinfo is not None and stamp(moment.astimezone(UTC)) == text and moment >= EPOCH
+        is_time = (
+            moment.tzinfo is not None and stamp(moment.astimezone(UTC)) == text and moment >= EPOCH
+        )
     except (ValueError, OverflowError):
         is_time = False
     require(is_time, f"{name} is no time")

@@ -1,4 +1,6 @@
-"""Import: store again what an export holds, under the same ids, by a job of many steps; twice is the same as once."""
+"""Import: store again what an export holds, under the same ids, by a job of many steps; twice is
+the same as once.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from typing import Literal
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Blobs
-from palimpsest.errors import CommitLost, Conflict, FieldError, LimitReached, NotFound, Unprocessable
+from palimpsest.errors import (
+    CommitLost,
+    Conflict,
+    FieldError,
+    LimitReached,
+    NotFound,
+    Unprocessable,
+)
 from palimpsest.jobs.job import ERASED, Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
@@ -28,7 +37,9 @@ from palimpsest.transfer.lines import Kind, Outcome, Row, by_beginning, units
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Begins imports. Nothing is written unless every line can be taken. What was sent of a user goes with the user."""
+    """Begins imports. Nothing is written unless every line can be taken. What was sent of a user
+    goes with the user.
+    """
 
     jobs: Jobs
     blobs: Blobs
@@ -36,22 +47,31 @@ class Import:
     clock: Clock
 
     def of_text(self, scope: Scope, text: str, *, user: str | None, key: str | None = None) -> str:
-        """Begin an import of these lines for a user (None: for those whom the lines name), and return its job's id: the
-        same for the same `key`. Raises `Unprocessable` (`invalid_import`) that names the line, `Unavailable`.
+        """Begin an import of these lines for a user (None: for those whom the lines name), and
+        return its job's id: the same for the same `key`. Raises `Unprocessable` (`invalid_import`)
+        that names the line, `Unavailable`.
         """
         data = text.encode()
         check(io.BytesIO(data), user=user, now=self.clock.now())
         key = key or secrets.token_hex(16)
         epoch = self._epoch(scope, user)
-        where = f"imports/{scope.tenant}/{key}/" if user is None else f"{sent(scope.user(user))}{epoch}/{key}/"
+        where = (
+            f"imports/{scope.tenant}/{key}/"
+            if user is None
+            else f"{sent(scope.user(user))}{epoch}/{key}/"
+        )
         job = self._job(scope, user, where, key=key, epoch=epoch)
         if self.jobs.get(scope, job.id) is None:
             self.blobs.put(f"{where}000000.jsonl", data)
             self._put(job)
         return job.id
 
-    def of_export(self, scope: Scope, job_id: str, *, user: str | None, key: str | None = None) -> str:
-        """Begin an import of what an export of this tenant wrote. Raises `NotFound` (`export_not_found`)."""
+    def of_export(
+        self, scope: Scope, job_id: str, *, user: str | None, key: str | None = None
+    ) -> str:
+        """Begin an import of what an export of this tenant wrote. Raises `NotFound`
+        (`export_not_found`).
+        """
         found = self.jobs.get(scope, job_id)
         if found is None or found.kind != "export" or found.state != "done" or found.user != user:
             raise NotFound("There is no such export, or it is not done.", code="export_not_found")
@@ -63,23 +83,30 @@ class Import:
         return job.id
 
     def put_part(self, scope: Scope, upload: str, part: int, text: str, *, user: str | None) -> int:
-        """Keep a part of the lines for `of_upload`, for a week; parts may be cut anywhere. Return its bytes. A part may
-        be sent again; other text in its place is `Unprocessable` (`invalid_import`). Raises `Unavailable`.
+        """Keep a part of the lines for `of_upload`, for a week; parts may be cut anywhere. Return
+        its bytes. A part may be sent again; other text in its place is `Unprocessable`
+        (`invalid_import`). Raises `Unavailable`.
         """
         key, data = f"{uploaded(scope, user)}{upload}/{part:06d}.jsonl", text.encode()
         there = self.blobs.get(key)
         if there is None:
             self.blobs.put(key, data)
         elif there != data:
-            raise _invalid(f"Part {part} was sent with another text; send all of it under another upload_id.")
+            raise _invalid(
+                f"Part {part} was sent with another text; send all of it under another upload_id."
+            )
         return len(data)
 
-    def of_upload(self, scope: Scope, upload: str, *, user: str | None, key: str | None = None) -> str:
-        """Begin an import of the parts that were sent; its job checks every line before it stores anything. Raises
-        `Unprocessable` (`invalid_import`) if a part is missing.
+    def of_upload(
+        self, scope: Scope, upload: str, *, user: str | None, key: str | None = None
+    ) -> str:
+        """Begin an import of the parts that were sent; its job checks every line before it stores
+        anything. Raises `Unprocessable` (`invalid_import`) if a part is missing.
         """
         where = f"{uploaded(scope, user)}{upload}/"
-        job = self._job(scope, user, where, key=key or secrets.token_hex(16), epoch=self._epoch(scope, user))
+        job = self._job(
+            scope, user, where, key=key or secrets.token_hex(16), epoch=self._epoch(scope, user)
+        )
         if self.jobs.get(scope, job.id) is None:
             there = [int(name.removeprefix(where)[:6]) for name in self.blobs.keys(where)]
             missing = next((number for number in range(len(there) + 1) if number not in there), 0)
@@ -104,7 +131,9 @@ class Import:
 
 
 def check(lines: Iterable[bytes], *, user: str | None, now: datetime) -> None:
-    """Raise `Unprocessable` (`invalid_import`) unless every line can be taken; a user's import is of one user."""
+    """Raise `Unprocessable` (`invalid_import`) unless every line can be taken; a user's import is
+    of one user.
+    """
     users = sum(row["kind"] == "user" for row in rows(lines, now=now))
     if user is not None and users != 1:
         raise _invalid(f"It has {users} users, and must have one.")
@@ -116,7 +145,9 @@ def _invalid(detail: str) -> Unprocessable:
 
 @dataclass(frozen=True, slots=True)
 class ImportPages:
-    """Does the job of an import: session after session, record after record, in the order of the file."""
+    """Does the job of an import: session after session, record after record, in the order of the
+    file.
+    """
 
     kinds: Sequence[Kind]
     blobs: Blobs
@@ -125,11 +156,12 @@ class ImportPages:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the counts may then differ. If a line can't be taken, the job fails
-        with `invalid_import`, its result names the `line`, and nothing is stored. If the tenant's limits leave no room
-        for a thing, it fails with the limit's code, and the result names the thing's first `line`: begun again, it
-        stores the rest. If the user is erased meanwhile, it fails with `erased`; of several users, it passes over those
-        who were erased since it was begun. Raises `Unavailable`.
+        """Do one step of the job. Safe to repeat: the counts may then differ. If a line can't be
+        taken, the job fails with `invalid_import`, its result names the `line`, and nothing is
+        stored. If the tenant's limits leave no room for a thing, it fails with the limit's code,
+        and the result names the thing's first `line`: begun again, it stores the rest. If the user
+        is erased meanwhile, it fails with `erased`; of several users, it passes over those who were
+        erased since it was begun. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:
@@ -138,7 +170,9 @@ class ImportPages:
         place, until, user = job.payload_as(ImportPayload), self.steps.deadline, job.user
         if self._is_erased(job, place) or (job.step == 0 and not self._is_sound(job, place.source)):
             return
-        for kind, first, unit in units(rows(self._lines(place.source), now=self.clock.now()), by_beginning(self.kinds)):
+        for kind, first, unit in units(
+            rows(self._lines(place.source), now=self.clock.now()), by_beginning(self.kinds)
+        ):
             if kind is None:
                 user = job.user or unit[0].get("user_id", user)
             elif first > place.line and user is not None:
@@ -148,14 +182,19 @@ class ImportPages:
                 try:
                     place = self._restored(kind, job, user, unit, replace(place, line=first))
                 except (LimitReached, Conflict) as error:
-                    self.steps.end(job, {**_counts(place), "line": first}, error=error.code, state="failed")
+                    self.steps.end(
+                        job, {**_counts(place), "line": first}, error=error.code, state="failed"
+                    )
                     return
         self.steps.end(job, _counts(place))
         self._tidy(notice)
 
     def _is_erased(self, job: Job, place: ImportPayload) -> bool:
         """Whether the user whose import it is was erased since it was begun; then the job fails."""
-        if job.user is None or self.memories.user(Scope(job.tenant).user(job.user)).epoch == job.epoch:
+        if (
+            job.user is None
+            or self.memories.user(Scope(job.tenant).user(job.user)).epoch == job.epoch
+        ):
             return False
         self.steps.end(job, _counts(place), error=ERASED, state="failed")
         self._remove(place.source)
@@ -185,7 +224,9 @@ class ImportPages:
         if source.startswith("imports/"):
             self.blobs.remove(list(self.blobs.keys(source)))
 
-    def _restored(self, kind: Kind, job: Job, user: str, unit: Sequence[Row], place: ImportPayload) -> ImportPayload:
+    def _restored(
+        self, kind: Kind, job: Job, user: str, unit: Sequence[Row], place: ImportPayload
+    ) -> ImportPayload:
         scope = Scope(job.tenant).user(user)
 
         def attempt() -> Outcome | Literal["erased"]:

@@ -1,4 +1,6 @@
-"""Sessions in an export: settings, window, compactions, how far they are extracted, and every message with its id."""
+"""Sessions in an export: settings, window, compactions, how far they are extracted, and every
+message with its id.
+"""
 
 from __future__ import annotations
 
@@ -46,19 +48,25 @@ class SessionsKind:
         return Kind("sessions", "session", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
-        """One session, or some of its messages. A session is as it was when its first line was written. Raises
-        `CommitLost` if the session is gone before its last one.
+        """One session, or some of its messages. A session is as it was when its first line was
+        written. Raises `CommitLost` if the session is gone before its last one.
         """
         after, name, seq, last = json.loads(place) if place else (None, None, 0, 0)
         if name is not None:
             return self._messages(scope, after, name, first=seq, last=last)
-        page = self.sessions.listed(scope.owner, user=scope.user, limit=1, after=after, newest_first=False)
+        page = self.sessions.listed(
+            scope.owner, user=scope.user, limit=1, after=after, newest_first=False
+        )
         if not page.sessions:
             return (), page.after and _place(page.after)
         session = scope.owner.session(page.sessions[0])
         opened = self.sessions.open(session, settings=True, user=scope.user)
         head, settings = opened.head, opened.settings
-        if head is None or settings is None or not self._is_alive(scope, head, settings, opened.epoch):
+        if (
+            head is None
+            or settings is None
+            or not self._is_alive(scope, head, settings, opened.epoch)
+        ):
             return (), page.after and _place(page.after)
         rows = list(self._beginning(scope, session, head, settings))
         return rows, _place(page.after, session.session, head.base + 1, head.seq)
@@ -67,7 +75,9 @@ class SessionsKind:
         is_mine = head.user == scope.user and head.epoch >= epoch and settings.base == head.base
         return is_mine and not head.is_gone(seconds(self.clock.now()))
 
-    def _beginning(self, scope: UserScope, session: SessionScope, head: Head, settings: Settings) -> Iterator[Row]:
+    def _beginning(
+        self, scope: UserScope, session: SessionScope, head: Head, settings: Settings
+    ) -> Iterator[Row]:
         name = {"session_id": session.session}
         yield {"kind": "session", **name, "head": values(head), "settings": values(settings)}
         progress = self.memories.progress(scope, session.session)
@@ -77,26 +87,32 @@ class SessionsKind:
             if not head.is_withdrawn(each.last):
                 yield {"kind": "compaction", **name, **values(each)}
 
-    def _messages(self, scope: UserScope, after: str | None, name: str, *, first: int, last: int) -> Page:
+    def _messages(
+        self, scope: UserScope, after: str | None, name: str, *, first: int, last: int
+    ) -> Page:
         session, size = scope.owner.session(name), 0
         rows: list[Row] = []
         head = self.sessions.open(session, user=scope.user).head
         if head is None or head.base >= first or head.is_gone(seconds(self.clock.now())):
             raise CommitLost("The session is gone.")
-        for message in self.sessions.messages(session, first=first, last=last, page=MESSAGES_AT_ONCE):
+        for message in self.sessions.messages(
+            session, first=first, last=last, page=MESSAGES_AT_ONCE
+        ):
             size += message.large.bytes if message.large else 0
             if len(rows) == MESSAGES_AT_ONCE or (rows and size > AT_ONCE):
                 return rows, _place(after, name, message.seq, last)
             if not head.is_withdrawn(message.seq):
-                rows.append({"kind": "message", "session_id": name, **values(self.contents.whole(message))})
+                rows.append(
+                    {"kind": "message", "session_id": name, **values(self.contents.whole(message))}
+                )
         return rows, after and _place(after)
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
-        """Store the session as it was, under its id. One that is there already stays; one of which only a beginning is
-        there, is completed; another one in its place is a conflict. Tokens, limits and
-        retention are never taken from the file (`agreement.counted`). The next extraction covers messages that none had
-        covered.
-        Raises `CommitLost`, `Unavailable`, and `LimitReached` (`session_limit`) if none may begin.
+        """Store the session as it was, under its id. One that is there already stays; one of which
+        only a beginning is there, is completed; another one in its place is a conflict. Tokens,
+        limits and retention are never taken from the file (`agreement.counted`). The next
+        extraction covers messages that none had covered. Raises `CommitLost`, `Unavailable`, and
+        `LimitReached` (`session_limit`) if none may begin.
         """
         row = next(rows)
         session = scope.owner.session(row["session_id"])
@@ -133,9 +149,13 @@ class SessionsKind:
 
 
 class _Place:
-    """A session while it is restored: each commit goes on from the head that the one before has written."""
+    """A session while it is restored: each commit goes on from the head that the one before has
+    written.
+    """
 
-    def __init__(self, kind: SessionsKind, session: SessionScope, final: Head, settings: Settings) -> None:
+    def __init__(
+        self, kind: SessionsKind, session: SessionScope, final: Head, settings: Settings
+    ) -> None:
         self._kind = kind
         self._session = session
         self._final = final
@@ -146,7 +166,11 @@ class _Place:
         """Whether anything is left to store; the session is begun if it is not there."""
         opened = self._kind.sessions.open(self._session, user=self._final.user)
         head = opened.head
-        if head is not None and not head.is_gone(seconds(self._kind.clock.now())) and head.epoch >= opened.epoch:
+        if (
+            head is not None
+            and not head.is_gone(seconds(self._kind.clock.now()))
+            and head.epoch >= opened.epoch
+        ):
             return self._compared(head, messages)
         if head is not None and head.status != "deleted":
             raise Unavailable("A session of this id has expired and is not removed yet; try again.")
@@ -175,10 +199,14 @@ class _Place:
         if (head.seq, head.last_id) == (final.seq, final.last_id):
             return "there"
         ids = {message.seq: message.id for message in messages}
-        if head.seq < final.seq and head.last_id == ids.get(head.seq, "" if head.seq == final.base else None):
+        if head.seq < final.seq and head.last_id == ids.get(
+            head.seq, "" if head.seq == final.base else None
+        ):
             self._head = head
             return "restored"
-        newest = self._kind.sessions.messages_at(self._session, [messages[-1].seq]) if messages else ()
+        newest = (
+            self._kind.sessions.messages_at(self._session, [messages[-1].seq]) if messages else ()
+        )
         return "there" if newest and newest[0].id == messages[-1].id else "conflicts"
 
     def store(self, messages: Sequence[Message]) -> None:
@@ -191,14 +219,20 @@ class _Place:
             self.commit(batch, is_last=not left)
 
     def commit(
-        self, messages: Sequence[Message] = (), *, compaction: Compaction | None = None, is_last: bool = False
+        self,
+        messages: Sequence[Message] = (),
+        *,
+        compaction: Compaction | None = None,
+        is_last: bool = False,
     ) -> None:
         assert self._head is not None  # noqa: S101 - `begin` comes first
         after = replace(self._head, version=self._head.version + 1)
         if messages:
             after = replace(after, seq=messages[-1].seq, last_id=messages[-1].id)
         held, uploaded = self._kind.contents.set_aside(self._session, messages)
-        self._write(self._end if is_last else after, messages=held, finished=uploaded, compaction=compaction)
+        self._write(
+            self._end if is_last else after, messages=held, finished=uploaded, compaction=compaction
+        )
 
     @property
     def _end(self) -> Head:

@@ -18,7 +18,9 @@ Directions = Sequence[tuple[StoredVector, Sequence[float]]]
 
 
 class VectorCache:
-    """The vectors of the namespaces that were searched last, each as of a version. Safe to use from many threads."""
+    """The vectors of the namespaces that were searched last, each as of a version. Safe to use from
+    many threads.
+    """
 
     def __init__(self) -> None:
         self._cache: LRUCache[tuple[UserScope, str], tuple[Namespace, Directions]] = LRUCache(
@@ -32,7 +34,9 @@ class VectorCache:
             cached = self._cache.get((scope, namespace.name))
         if cached is not None and cached[0] == namespace:
             return cached[1]
-        found = tuple((one, array("f", unit(one.values))) for one in store.vectors(scope, namespace))
+        found = tuple(
+            (one, array("f", unit(one.values))) for one in store.vectors(scope, namespace)
+        )
         with self._lock:
             if (namespace.count + 1) * namespace.dimension < MAX_CACHED:
                 self._cache[scope, namespace.name] = (namespace, found)

@@ -53,8 +53,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class ManageVectors:
-    """`embedder` gives the embedding model; None while there is none. Every method raises `BadRequest` (`invalid_id`)
-    for a name that is no id, and `Unavailable`.
+    """`embedder` gives the embedding model; None while there is none. Every method raises
+    `BadRequest` (`invalid_id`) for a name that is no id, and `Unavailable`.
     """
 
     store: VectorStore
@@ -65,12 +65,13 @@ class ManageVectors:
     exports: RemovesExports = no_exports
 
     def upsert(self, scope: UserScope, name: str, given: Sequence[NewVector]) -> Namespace:
-        """Store 1 to 5,000 vectors, replacing those with the same ids; return the namespace. They are written 50 at a
-        time: a failure leaves those before it.
+        """Store 1 to 5,000 vectors, replacing those with the same ids; return the namespace. They
+        are written 50 at a time: a failure leaves those before it.
 
-        The first vector fixes the dimension and the model of a namespace; one that differs is refused before anything
-        is written: `Unprocessable` (`other_dimension`, `other_model`, `invalid_vector`, `duplicate_id`, `no_vectors`
-        for a text where there is no model). Raises `Conflict` (`too_many_vectors`, `too_many_namespaces`).
+        The first vector fixes the dimension and the model of a namespace; one that differs is
+        refused before anything is written: `Unprocessable` (`other_dimension`, `other_model`,
+        `invalid_vector`, `duplicate_id`, `no_vectors` for a text where there is no model). Raises
+        `Conflict` (`too_many_vectors`, `too_many_namespaces`).
         """
         checked_id(name, field="namespace")
         model, made = self._made(scope, given)
@@ -80,10 +81,15 @@ class ManageVectors:
             _check_same(before, first)
         for number, one in enumerate(made):
             if len(one.values) != first.dimension:
-                raise _refused("other_dimension", f"vectors.{number}.values", f"{first.dimension} numbers")
+                raise _refused(
+                    "other_dimension", f"vectors.{number}.values", f"{first.dimension} numbers"
+                )
         parts = [made[start : start + AT_ONCE] for start in range(0, len(made), AT_ONCE)]
         self._count_with(scope, before, parts)
-        stored = [until_committed(partial(self._put, scope, first, part), clock=self.clock) for part in parts]
+        stored = [
+            until_committed(partial(self._put, scope, first, part), clock=self.clock)
+            for part in parts
+        ]
         return stored[-1]
 
     def _put(self, scope: UserScope, first: Namespace, part: Sequence[StoredVector]) -> Namespace:
@@ -91,19 +97,29 @@ class ManageVectors:
         if before.count:
             _check_same(before, first)
         if not before.version and len(self.store.namespaces(scope)) >= MOST_NAMESPACES:
-            raise Conflict(f"A user has at most {MOST_NAMESPACES} namespaces.", code="too_many_namespaces")
+            raise Conflict(
+                f"A user has at most {MOST_NAMESPACES} namespaces.", code="too_many_namespaces"
+            )
         count = self._count_with(scope, before, [part])
         after = replace(before, dimension=first.dimension, model=first.model, count=count)
         self.store.commit(scope, after, put=part)
         return replace(after, version=after.version + 1)
 
-    def _count_with(self, scope: UserScope, before: Namespace, parts: Sequence[Sequence[StoredVector]]) -> int:
+    def _count_with(
+        self, scope: UserScope, before: Namespace, parts: Sequence[Sequence[StoredVector]]
+    ) -> int:
         """How many vectors the namespace has with these. Raises `Conflict` (`too_many_vectors`)."""
         given = [[one.id for one in part] for part in parts]
-        there = sum(len(self.store.existing(scope, before, ids)) for ids in given) if before.version else 0
+        there = (
+            sum(len(self.store.existing(scope, before, ids)) for ids in given)
+            if before.version
+            else 0
+        )
         count = before.count + sum(map(len, given)) - there
         if count > MOST_VECTORS:
-            raise Conflict(f"A namespace has at most {MOST_VECTORS} vectors.", code="too_many_vectors")
+            raise Conflict(
+                f"A namespace has at most {MOST_VECTORS} vectors.", code="too_many_vectors"
+            )
         return count
 
     def search(
@@ -117,11 +133,11 @@ class ManageVectors:
         k: int = 10,
         min_score: float = -1.0,
     ) -> tuple[Match, ...]:
-        """Return the k nearest vectors that meet the conditions on metadata, nearest first, each with a cosine of at
-        least `min_score`; none of an empty namespace.
+        """Return the k nearest vectors that meet the conditions on metadata, nearest first, each
+        with a cosine of at least `min_score`; none of an empty namespace.
 
-        All of them are compared. Raises `Unprocessable` (`other_dimension`, `other_model`, `invalid_vector`,
-        `no_vectors`).
+        All of them are compared. Raises `Unprocessable` (`other_dimension`, `other_model`,
+        `invalid_vector`, `no_vectors`).
         """
         namespace = self._namespace(scope, checked_id(name, field="namespace"))
         model, (asked,) = self._made(scope, [NewVector("asked", values, text)], field="")
@@ -139,11 +155,14 @@ class ManageVectors:
         return tuple(heapq.nsmallest(k, near, key=lambda match: (-match.score, match.vector.id)))
 
     def delete(self, scope: UserScope, name: str, ids: Sequence[str] | None = None) -> int:
-        """Delete vectors of the namespace by id (at most 100), or all of them (`ids` None), and every export that may
-        hold them; return how many there were. A namespace without vectors takes a new dimension.
+        """Delete vectors of the namespace by id (at most 100), or all of them (`ids` None), and
+        every export that may hold them; return how many there were. A namespace without vectors
+        takes a new dimension.
         """
         gone = self._delete(scope, checked_id(name, field="namespace"), ids)
-        if self._namespace(scope, name).version:  # also if an earlier call had deleted them, and ended before this
+        if self._namespace(
+            scope, name
+        ).version:  # also if an earlier call had deleted them, and ended before this
             self.exports(scope)
         return gone
 
@@ -152,13 +171,18 @@ class ManageVectors:
             return until_committed(lambda: self._empty(scope, name), clock=self.clock)
         wanted = list(dict.fromkeys(checked_id(each, field="ids") for each in ids))
         parts = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
-        return sum(until_committed(partial(self._remove, scope, name, part), clock=self.clock) for part in parts)
+        return sum(
+            until_committed(partial(self._remove, scope, name, part), clock=self.clock)
+            for part in parts
+        )
 
     def _remove(self, scope: UserScope, name: str, ids: Sequence[str]) -> int:
         before = self._namespace(scope, name)
         there = self.store.existing(scope, before, ids) if before.count else frozenset()
         if there:
-            self.store.commit(scope, replace(before, count=before.count - len(there)), removed=sorted(there))
+            self.store.commit(
+                scope, replace(before, count=before.count - len(there)), removed=sorted(there)
+            )
         return len(there)
 
     def _empty(self, scope: UserScope, name: str) -> int:
@@ -188,18 +212,28 @@ class ManageVectors:
                 raise _refused("duplicate_id", f"{field.format(number)}id", "each id once")
             seen.add(one.id)
             if (one.text is None) != (given[0].text is None):
-                raise _refused("other_model", f"{field.format(number)}text", "all with values, or all with text")
+                raise _refused(
+                    "other_model",
+                    f"{field.format(number)}text",
+                    "all with values, or all with text",
+                )
         model, vectors = self._embedded(scope, [one.text for one in given if one.text is not None])
         values = vectors or [one.values or () for one in given]
         for number, each in enumerate(values):
             if not _is_vector(each):
-                raise _refused("invalid_vector", f"{field.format(number)}values", "finite numbers, not all zero")
+                raise _refused(
+                    "invalid_vector",
+                    f"{field.format(number)}values",
+                    "finite numbers, not all zero",
+                )
         return model, [
             StoredVector(one.id, array("f", each), one.metadata, one.text)
             for one, each in zip(given, values, strict=True)
         ]
 
-    def _embedded(self, scope: UserScope, texts: Sequence[str]) -> tuple[str | None, Sequence[Vector]]:
+    def _embedded(
+        self, scope: UserScope, texts: Sequence[str]
+    ) -> tuple[str | None, Sequence[Vector]]:
         if not texts:
             return None, ()
         embedder = self.embedder()
@@ -208,9 +242,13 @@ class ManageVectors:
         try:
             with paid_by(scope):
                 parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)]
-                return embedder.space.model, [vector for part in parts for vector in embedder.embed(part)]
+                return embedder.space.model, [
+                    vector for part in parts for vector in embedder.embed(part)
+                ]
         except ModelFailed as failure:
-            raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
+            raise Unavailable(
+                "The embedding model gave no vector; try again.", code="vector"
+            ) from failure
 
 
 def _is_vector(values: Sequence[float]) -> bool:
@@ -225,12 +263,17 @@ def _check_same(namespace: Namespace, other: Namespace) -> None:
     """Raise `Unprocessable` unless vectors of both can be compared."""
     if namespace.model != other.model:
         made_by = "the caller" if namespace.model is None else f"the model {namespace.model}"
-        raise Unprocessable(f"The vectors of this namespace were made by {made_by}.", code="other_model")
+        raise Unprocessable(
+            f"The vectors of this namespace were made by {made_by}.", code="other_model"
+        )
     if namespace.dimension != other.dimension:
         raise Unprocessable(
-            f"The vectors of this namespace have {namespace.dimension} numbers.", code="other_dimension"
+            f"The vectors of this namespace have {namespace.dimension} numbers.",
+            code="other_dimension",
         )
 
 
 def _refused(code: str, name: str, message: str) -> Unprocessable:
-    return Unprocessable("The vectors can't be stored.", code=code, errors=(FieldError(name, message),))
+    return Unprocessable(
+        "The vectors can't be stored.", code=code, errors=(FieldError(name, message),)
+    )

@@ -11,7 +11,9 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """A vector under its id; its numbers have single precision. `text` is what it was made of, if a model made it."""
+    """A vector under its id; its numbers have single precision. `text` is what it was made of, if a
+    model made it.
+    """
 
     id: str
     values: Sequence[float]
@@ -21,8 +23,9 @@ class StoredVector:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The vectors of a user that can be compared: all of one dimension, and of one embedding model (None: of the
-    caller's own making). Emptying it begins the next `generation`, which sees nothing of the one before.
+    """The vectors of a user that can be compared: all of one dimension, and of one embedding model
+    (None: of the caller's own making). Emptying it begins the next `generation`, which sees nothing
+    of the one before.
     """
 
     name: str
@@ -35,8 +38,8 @@ class Namespace:
 
 
 class VectorStore(Protocol):
-    """Reads are strongly consistent, and hold nothing of an earlier epoch of the user. Every call raises `Unavailable`
-    if the store can't answer.
+    """Reads are strongly consistent, and hold nothing of an earlier epoch of the user. Every call
+    raises `Unavailable` if the store can't answer.
     """
 
     def namespaces(self, scope: UserScope) -> tuple[Namespace, ...]:
@@ -48,15 +51,22 @@ class VectorStore(Protocol):
     def vectors(self, scope: UserScope, namespace: Namespace) -> Iterator[StoredVector]:
         """The vectors of this generation of the namespace, by id."""
 
-    def existing(self, scope: UserScope, namespace: Namespace, ids: Sequence[str]) -> frozenset[str]:
+    def existing(
+        self, scope: UserScope, namespace: Namespace, ids: Sequence[str]
+    ) -> frozenset[str]:
         """Those of the ids (at most 99) that this generation of the namespace has."""
 
     def commit(
-        self, scope: UserScope, namespace: Namespace, *, put: Sequence[StoredVector] = (), removed: Sequence[str] = ()
+        self,
+        scope: UserScope,
+        namespace: Namespace,
+        *,
+        put: Sequence[StoredVector] = (),
+        removed: Sequence[str] = (),
     ) -> None:
-        """Store the namespace as it shall be, put these vectors, and remove those ids: all or nothing, at most 50
-        vectors. The store raises the namespace's version by one. Raises `CommitLost` if that is not the one at which
-        it was read, or if its epoch is not the user's.
+        """Store the namespace as it shall be, put these vectors, and remove those ids: all or
+        nothing, at most 50 vectors. The store raises the namespace's version by one. Raises
+        `CommitLost` if that is not the one at which it was read, or if its epoch is not the user's.
         """
 
     def clear(self, scope: UserScope, namespace: Namespace) -> None:

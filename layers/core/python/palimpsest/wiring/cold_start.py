@@ -1,4 +1,6 @@
-"""What a function does once, when it starts in Lambda. Handlers call it; importing this module changes nothing."""
+"""What a function does once, when it starts in Lambda. Handlers call it; importing this module
+changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,18 @@ from typing import Any
 from palimpsest import settings
 
 FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}.marshal")
-"""This Python's code by the SHA-256 of its text. Layers have it: infra/dataclass_code.py writes it."""
+"""This Python's code by the SHA-256 of its text. Layers have it: infra/dataclass_code.py writes
+it.
+"""
 
 
 def use_ready_code(file: Path = FILE) -> None:
-    """From now on `dataclass` takes the code of the texts that the file knows, and compiles others as before. Without a
-    file nothing changes. Else a new process would compile 250 texts: a quarter of its CPU until the first answer.
+    """From now on `dataclass` takes the code of the texts that the file knows, and compiles others
+    as before. Without a file nothing changes. Else a new process would compile 250 texts: a quarter
+    of its CPU until the first answer.
 
-    It defines the name `exec` in the module `dataclasses`, which goes before the built-in function there.
+    It defines the name `exec` in the module `dataclasses`, which goes before the built-in function
+    there.
     """
     if not file.is_file():
         return
@@ -29,21 +35,27 @@ def use_ready_code(file: Path = FILE) -> None:
 
     def run(text: str, variables: dict[str, Any], names: Mapping[str, Any]) -> None:
         ready = known.get(sha256(text.encode()).digest())
-        code = marshal.loads(ready) if ready else compile(text, "<string>", "exec", dont_inherit=True)  # noqa: S302
+        code = (
+            marshal.loads(ready) if ready else compile(text, "<string>", "exec", dont_inherit=True)  # noqa: S302
+        )  # noqa: RUF100, S302
         exec(code, variables, names)  # noqa: S102 - as `dataclass` does
 
     vars(dataclasses)["exec"] = run
 
 
 def begin() -> None:
-    """Prepare this process to start fast. Call it before the first import that declares dataclasses."""
+    """Prepare this process to start fast. Call it before the first import that declares
+    dataclasses.
+    """
     use_ready_code()
     if settings.runs_in_lambda():
         gc.disable()  # until `warm` is done: what a function loads at its start is no garbage
 
 
 def warm(build: Callable[[], object]) -> None:
-    """In Lambda, call `build` while the function starts, so that the first request need not wait. Else do nothing."""
+    """In Lambda, call `build` while the function starts, so that the first request need not wait.
+    Else do nothing.
+    """
     if settings.runs_in_lambda():
         build()
         gc.freeze()  # nor will it be later: no collection looks at it again

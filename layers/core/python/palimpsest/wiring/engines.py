@@ -1,4 +1,6 @@
-"""Build the engines behind the ports from a function's settings, each once. Heavy libraries are imported here, late."""
+"""Build the engines behind the ports from a function's settings, each once. Heavy libraries are
+imported here, late.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,8 @@ def fact_store(tenants_table: str) -> StaticFacts:
 
 @cache
 def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSessions, Jobs]:
-    """The store of sessions, and of jobs in the same table. With `memories` (the memories table), a new session is
-    bound to its user's present epoch.
+    """The store of sessions, and of jobs in the same table. With `memories` (the memories table), a
+    new session is bound to its user's present epoch.
     """
     from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
@@ -142,7 +144,9 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
     from palimpsest.models.openai.chat import OpenAIChatModel
 
     key = model_key(environment.openai_key_parameter)
-    return OpenAIChatModel(key=key, base_url=environment.openai_base_url, model=environment.chat_model)
+    return OpenAIChatModel(
+        key=key, base_url=environment.openai_base_url, model=environment.chat_model
+    )
 
 
 def metered_model(environment: settings.PaidSettings) -> LanguageModel:
@@ -178,7 +182,10 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     space = Space(environment.embedding_model, environment.embedding_dimension)
     key = model_key(environment.openai_key_parameter)
     return OpenAIEmbedder(
-        key=key, space=space, base_url=environment.openai_base_url, count=_meter(environment.sessions_table)
+        key=key,
+        space=space,
+        base_url=environment.openai_base_url,
+        count=_meter(environment.sessions_table),
     )
 
 
@@ -194,11 +201,17 @@ def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
     return made
 
 
-def question_embedder(environment: settings.EmbeddingSettings, *, function: str = "") -> Embedder | None:
-    """The embedding model with a cache of its recent vectors; None while it needs a key and there is none. With
-    `function`, the function of that name runs the built-in model.
+def question_embedder(
+    environment: settings.EmbeddingSettings, *, function: str = ""
+) -> Embedder | None:
+    """The embedding model with a cache of its recent vectors; None while it needs a key and there
+    is none. With `function`, the function of that name runs the built-in model.
     """
-    return _caching(environment, function) if embeds_here(environment) or has_key(environment) else None
+    return (
+        _caching(environment, function)
+        if embeds_here(environment) or has_key(environment)
+        else None
+    )
 
 
 @cache
@@ -207,7 +220,9 @@ def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder
     from palimpsest.models.cached import CachingEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
-    return CachingEmbedder(FunctionEmbedder(function, space=space) if function else embedder(environment))
+    return CachingEmbedder(
+        FunctionEmbedder(function, space=space) if function else embedder(environment)
+    )
 
 
 def has_key(environment: settings.ModelSettings) -> bool:
@@ -246,11 +261,15 @@ def search_index(environment: settings.SearchSettings) -> SearchIndex:
     from palimpsest.engines.opensearch.index import OpenSearchIndex
 
     region = boto3.Session().region_name if environment.search_url.startswith("https:") else None
-    return OpenSearchIndex(connected(environment.search_url, region=region), family=SEARCH_FAMILY, space=space)
+    return OpenSearchIndex(
+        connected(environment.search_url, region=region), family=SEARCH_FAMILY, space=space
+    )
 
 
 def _folder_of(package: str) -> Path:
-    """The folder of a package that holds only data; a path that does not exist if it is not installed."""
+    """The folder of a package that holds only data; a path that does not exist if it is not
+    installed.
+    """
     found = find_spec(package)
     places = list(found.submodule_search_locations or ()) if found else []
     return Path(places[0]) if places else Path(package)
@@ -272,7 +291,9 @@ def system_clock() -> Clock:
 
 @cache
 def authorizer() -> Authorize | AuthorizeTokens:
-    """What the function `authorize` asks, which needs no other part of the service: for keys, or for tokens."""
+    """What the function `authorize` asks, which needs no other part of the service: for keys, or
+    for tokens.
+    """
     told = settings.AuthorizeSettings.read()
     if not told.jwt_issuer:
         return Authorize(tenant_store(told.tenants_table), system_clock())

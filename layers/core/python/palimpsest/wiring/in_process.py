@@ -1,4 +1,6 @@
-"""The whole service in one process, on the in-memory adapters, without queues: each call does its work at once."""
+"""The whole service in one process, on the in-memory adapters, without queues: each call does its
+work at once.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.owners import InMemoryExpiries
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.tenants import (
+    InMemoryStaticFacts,
+    InMemoryTenants,
+    InMemoryUsages,
+)
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.engines.memory_store import StoredMemories, StoreIndex, recalled
 from palimpsest.errors import PalimpsestError
@@ -53,8 +59,8 @@ PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """All use cases over stores of their own. `work` does all pending jobs: call it after each call that may create
-    some.
+    """All use cases over stores of their own. `work` does all pending jobs: call it after each call
+    that may create some.
     """
 
     sessions: SessionsApp
@@ -74,11 +80,13 @@ def in_process(
     user: UserScope | None = None,
     memory_store: MemoryStore | None = None,
 ) -> InProcess:
-    """A service with one tenant, whose sessions begin with `memory`; over stores of one's `own`, from which what the
-    `user` has is indexed anew, or in memory. A `memory_store` takes the place of long-term memory alone.
+    """A service with one tenant, whose sessions begin with `memory`; over stores of one's `own`,
+    from which what the `user` has is indexed anew, or in memory. A `memory_store` takes the place
+    of long-term memory alone.
 
-    Without `chat`, summaries and memories consist of sentences from the conversation. Without `embedder`, search
-    compares words only. The search index is a file in a temporary folder that is deleted together with the service.
+    Without `chat`, summaries and memories consist of sentences from the conversation. Without
+    `embedder`, search compares words only. The search index is a file in a temporary folder that is
+    deleted together with the service.
     """
     clock, tokens = clock or system_clock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(embedder)
@@ -86,9 +94,15 @@ def in_process(
     unindexed = list(everything(own, user)) if own and user else []
     own = own or within(state)
     index: SearchIndex = _index(vectors, life=own.sessions)
-    stored = None if memory_store is None else StoredMemories(memory_store, own.memories, clock, space=index.space)
+    stored = (
+        None
+        if memory_store is None
+        else StoredMemories(memory_store, own.memories, clock, space=index.space)
+    )
     index = index if stored is None else StoreIndex(index, stored)
-    stores = _stores(own, state, index=index, recalled_from=None if stored is None else recalled(stored))
+    stores = _stores(
+        own, state, index=index, recalled_from=None if stored is None else recalled(stored)
+    )
     stores.tenants.replace_settings(scope, TenantSettings(memory=memory))
     if chat is not None:
         chat = metered(chat, Meter(stores.usages, clock, _to_nobody), tenants=stores.tenants)
@@ -96,14 +110,23 @@ def in_process(
     app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
     app = app if stored is None else over_store(app, stored)
     sessions = wire_sessions(
-        stores, tokens=tokens, clock=clock, memories=own.memories, facts=own.facts, search=lambda: app.search
+        stores,
+        tokens=tokens,
+        clock=clock,
+        memories=own.memories,
+        facts=own.facts,
+        search=lambda: app.search,
     )
     workers, sweep = _workers(own, stores, chat=chat, tokens=tokens, clock=clock)
     embed = Embed(own.memories, own.sessions, stores.index, vectors, clock)
-    return InProcess(sessions, app, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed))
+    return InProcess(
+        sessions, app, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed)
+    )
 
 
-def _stores(own: OwnStores, state: State, *, index: SearchIndex, recalled_from: Memories | None = None) -> MemoryStores:
+def _stores(
+    own: OwnStores, state: State, *, index: SearchIndex, recalled_from: Memories | None = None
+) -> MemoryStores:
     """What the use cases read and write; what no store of one's own holds is in memory."""
     return MemoryStores(
         sessions=own.sessions,
@@ -158,18 +181,31 @@ def _to_nobody(tenant: str, used: Mapping[str, int], *, is_counted: bool) -> Non
 
 
 def _workers(
-    own: OwnStores, stores: MemoryStores, *, chat: LanguageModel | None, tokens: TokenCounter, clock: Clock
+    own: OwnStores,
+    stores: MemoryStores,
+    *,
+    chat: LanguageModel | None,
+    tokens: TokenCounter,
+    clock: Clock,
 ) -> tuple[Sequence[Router], Callable[[], object]]:
-    """What works off the queues, and the sweep: over the sessions as they are stored, also those of erased users."""
+    """What works off the queues, and the sweep: over the sessions as they are stored, also those of
+    erased users.
+    """
     summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
     extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
     of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}
     summarize = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
     of_both = {**of_all, "memories": own.memories, "tenants": stores.tenants}
     extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
-    beside: dict[str, Any] = {"blobs": stores.blobs, "vectors": stores.vectors, "usages": stores.usages}
+    beside: dict[str, Any] = {
+        "blobs": stores.blobs,
+        "vectors": stores.vectors,
+        "usages": stores.usages,
+    }
     beside["tokens"] = tokens
-    removal, sweep = wire_sweep(**of_both, expiries=own.expiries, **beside, settling=0)  # no other function writes
+    removal, sweep = wire_sweep(
+        **of_both, expiries=own.expiries, **beside, settling=0
+    )  # no other function writes
     return (Router({"summarize": summarize}), extraction.queue, removal), sweep
 
 
@@ -188,7 +224,9 @@ def _discard(index: EmbeddedIndex, folder: Path) -> None:
 
 
 class Work:
-    """Does what queues, workers and schedule do on AWS. Safe to call from many threads: one works, the others wait."""
+    """Does what queues, workers and schedule do on AWS. Safe to call from many threads: one works,
+    the others wait.
+    """
 
     def __init__(
         self,
@@ -211,8 +249,8 @@ class Work:
         self._lock = threading.Lock()
 
     def __call__(self) -> None:
-        """Do every pending job and those that it creates, then update the search index. If a step fails, the next call
-        tries it again; after four attempts the job is marked as failed.
+        """Do every pending job and those that it creates, then update the search index. If a step
+        fails, the next call tries it again; after four attempts the job is marked as failed.
         """
         with self._lock:
             if seconds(self._clock.now()) >= self._swept_at + SWEEP_SECONDS:

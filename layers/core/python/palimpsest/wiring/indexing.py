@@ -1,4 +1,6 @@
-"""Build the workers that keep the search index up to date: those of the functions `embed` and `reindex`."""
+"""Build the workers that keep the search index up to date: those of the functions `embed` and
+`reindex`.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ from palimpsest.wiring.engines import (
 
 @dataclass(frozen=True, slots=True)
 class EmbedWorker:
-    """`embed` indexes changes and returns those to try again; `hide` sets when a message is delivered again; `vectors`
-    answers a function that asks for vectors.
+    """`embed` indexes changes and returns those to try again; `hide` sets when a message is
+    delivered again; `vectors` answers a function that asks for vectors.
     """
 
     embed: Callable[[Sequence[Changed]], tuple[Changed, ...]]
@@ -42,10 +44,15 @@ def embed_worker() -> EmbedWorker:
     from palimpsest.engines.aws import SqsVisibility
 
     sessions, jobs = session_store(environment.sessions_table)
-    memories, clock = memory_store(environment.memories_table, environment.sessions_table), system_clock()
+    memories, clock = (
+        memory_store(environment.memories_table, environment.sessions_table),
+        system_clock(),
+    )
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     if embeds_here(environment):
-        embedder(environment)  # begins to load: a context that asks for a vector waits no more than seconds
+        embedder(
+            environment
+        )  # begins to load: a context that asks for a vector waits no more than seconds
 
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
         index, model = _prepared(environment), _embedder(environment)
@@ -71,12 +78,18 @@ def reindex_worker() -> Worker:
     def step(notice: JobNotice) -> None:
         embed = Embed(memories, sessions, index, _embedder(environment), clock)
         reindex = Reindex(
-            owners(environment.sessions_table, environment.memories_table), memories, sessions, index, embed
+            owners(environment.sessions_table, environment.memories_table),
+            memories,
+            sessions,
+            index,
+            embed,
         )
         ReindexStep(reindex, jobs, steps, clock, space)(notice)
 
     hide = SqsVisibility(environment.reindex_queue_url).hide
-    return Worker(step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), done=_nothing_waits)
+    return Worker(
+        step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), done=_nothing_waits
+    )
 
 
 def _nothing_waits(_: JobNotice) -> None:
@@ -91,14 +104,18 @@ def reindex_starter() -> StartReindex:
 
 @cache
 def _prepared(environment: settings.SearchSettings) -> SearchIndex:
-    """The index, created if it does not exist. Raises `Unavailable`; the next batch then tries again."""
+    """The index, created if it does not exist. Raises `Unavailable`; the next batch then tries
+    again.
+    """
     index = search_index(environment)
     index.prepare()
     return index
 
 
 def _embedder(environment: settings.SearchSettings) -> Embedder | None:
-    """The embedding model; None while the key that it needs is not stored. The index then holds words only."""
+    """The embedding model; None while the key that it needs is not stored. The index then holds
+    words only.
+    """
     if embeds_here(environment) or model_key(environment.openai_key_parameter).value():
         return embedder(environment)
     return None

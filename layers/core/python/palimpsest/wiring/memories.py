@@ -34,7 +34,14 @@ from palimpsest.memory.preferences import ManagePreferences
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.memories import Forget
 from palimpsest.memory.removal.users import Erase
-from palimpsest.models.ports import ChatModel, Embedder, JsonModel, LanguageModel, Reranker, TokenCounter
+from palimpsest.models.ports import (
+    ChatModel,
+    Embedder,
+    JsonModel,
+    LanguageModel,
+    Reranker,
+    TokenCounter,
+)
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions, SearchMemories, nearness
 from palimpsest.recall.tool import MemoryTools
@@ -86,7 +93,9 @@ def _none() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models in use. They are looked up for every call, as a key may be stored or removed at any time."""
+    """The models in use. They are looked up for every call, as a key may be stored or removed at
+    any time.
+    """
 
     embedder: Callable[[], Embedder | None] = _none
     answerer: Callable[[], JsonModel | None] = _none
@@ -95,7 +104,11 @@ class Models:
 
     @classmethod
     def fixed(
-        cls, *, embedder: Embedder | None, chat: LanguageModel | None, reranker: Reranker | None = None
+        cls,
+        *,
+        embedder: Embedder | None,
+        chat: LanguageModel | None,
+        reranker: Reranker | None = None,
     ) -> Models:
         """Models that stay the same for every call."""
         return cls(lambda: embedder, lambda: chat, chat, lambda: reranker)
@@ -164,16 +177,28 @@ class MemoriesApp:
 
 def searching(stores: MemoryStores, models: Models, clock: Clock) -> SearchMemories:
     memories = stores.recalled_from or stores.memories
-    return SearchMemories(memories, stores.sessions, stores.index, stores.index, models.embedder(), clock)
+    return SearchMemories(
+        memories, stores.sessions, stores.index, stores.index, models.embedder(), clock
+    )
 
 
 def wire_memories(
-    stores: MemoryStores, *, models: Models, tokens: TokenCounter, clock: Clock, may_name: tuple[str, ...] | None = None
+    stores: MemoryStores,
+    *,
+    models: Models,
+    tokens: TokenCounter,
+    clock: Clock,
+    may_name: tuple[str, ...] | None = None,
 ) -> MemoriesApp:
-    """The use cases of long-term memory over any adapters. `may_name` lists the models that callers may name; None:
-    any.
+    """The use cases of long-term memory over any adapters. `may_name` lists the models that callers
+    may name; None: any.
     """
-    sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
+    sessions, jobs, memories, tenants = (
+        stores.sessions,
+        stores.jobs,
+        stores.memories,
+        stores.tenants,
+    )
     exports = RemoveExports(stores.blobs, clock)
     manage_memories = ManageMemories(memories, tenants, clock, exports)
     schedule = ExtractionSchedule(jobs)
@@ -196,7 +221,9 @@ def wire_memories(
         remember=remember,
         manage_memories=manage_memories,
         preferences=ManagePreferences(memories, remember, clock, exports),
-        vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache(), exports),
+        vectors=ManageVectors(
+            stores.vectors, memories, models.embedder, clock, VectorCache(), exports
+        ),
         graph=ManageGraph(memories, remember, read_graph, clock, GraphLimit(memories), exports),
         query_graph=QueryGraph(read_graph, stores.graphs),
         forget=Forget(memories, jobs, clock),
@@ -240,4 +267,6 @@ def memories_app() -> MemoriesApp:
         reranker=lambda: reranker(environment),
     )
     tokens, clock = token_counter(), system_clock()
-    return wire_memories(stores, models=models, tokens=tokens, clock=clock, may_name=environment.models)
+    return wire_memories(
+        stores, models=models, tokens=tokens, clock=clock, may_name=environment.models
+    )

@@ -19,23 +19,31 @@ from palimpsest.text.analyser import content_terms
 from palimpsest.wiring.memories import MemoriesApp
 
 NEWEST, FOUND = 50, 20
-"""How many memories a context chooses from: those said last, and those found by words and by meaning."""
+"""How many memories a context chooses from: those said last, and those found by words and by
+meaning.
+"""
 
 
 def over_store(app: MemoriesApp, stored: StoredMemories) -> MemoriesApp:
-    """The use cases with contexts, removals and erasure over the store; recall reads what the app's stores name."""
+    """The use cases with contexts, removals and erasure over the store; recall reads what the app's
+    stores name.
+    """
     known = partial(_known, app, stored)
     extractive = ExtractiveInStore(stored.ledger, app.clock, known=known, chat=app.models.selector)
     manage = app.manage_memories
     return replace(
         app,
         context=replace(app.context, blocks=replace(app.context.blocks, extractive=extractive)),
-        manage_memories=ManageStored(manage.memories, manage.tenants, manage.clock, manage.exports, stored=stored),
+        manage_memories=ManageStored(
+            manage.memories, manage.tenants, manage.clock, manage.exports, stored=stored
+        ),
         erase=EraseStored(app.erase.memories, app.erase.clock, stored),
     )
 
 
-def _known(app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: str) -> Sequence[Record]:
+def _known(
+    app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: str
+) -> Sequence[Record]:
     if not stored.store.count(owner.user):
         return ()
     found = list(stored.worded(owner, "", k=NEWEST))
@@ -45,7 +53,9 @@ def _known(app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: 
     return tuple({record.id: record for record in found}.values())
 
 
-def _near(app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: str) -> Iterator[Record]:
+def _near(
+    app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: str
+) -> Iterator[Record]:
     """Those near in meaning; none where no vector can be made."""
     embedder = app.models.embedder()
     if embedder is None:
@@ -74,7 +84,9 @@ class ManageStored(ManageMemories):
     stored: StoredMemories = field(kw_only=True)
 
     def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
-        """Remove the memory from the store, and from the ledger what it was made of. Raises `NotFound`."""
+        """Remove the memory from the store, and from the ledger what it was made of. Raises
+        `NotFound`.
+        """
         made_of = self.stored.record_ids(scope, record_id)
         was_there = self.stored.drop(scope, record_id)
         for each in made_of:
@@ -100,5 +112,6 @@ class ManageStored(ManageMemories):
 
 def _not_there(*_asked: object) -> Unprocessable:
     return Unprocessable(
-        "A MemoryStore has no lists, versions or changes: save, recall and delete.", code="not_in_memory_store"
+        "A MemoryStore has no lists, versions or changes: save, recall and delete.",
+        code="not_in_memory_store",
     )

@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The stores that a function behind the API reads and writes. Its store of sessions is always wrapped here in the
-    guard that hides sessions of erased users.
+    """The stores that a function behind the API reads and writes. Its store of sessions is always
+    wrapped here in the guard that hides sessions of erased users.
     """
 
     sessions: Sessions
@@ -78,7 +78,9 @@ class Stores:
 
 @dataclass(frozen=True, slots=True)
 class SessionsApp:
-    """What the `sessions` function can do. `extract` and `report` are None where there is no long-term memory."""
+    """What the `sessions` function can do. `extract` and `report` are None where there is no
+    long-term memory.
+    """
 
     stores: Stores
     append: Append
@@ -109,9 +111,10 @@ def wire_sessions(
     search: Callable[[], SearchMemories] | None = None,
     models: tuple[str, ...] | None = None,
 ) -> SessionsApp:
-    """Build the use cases of conversations over any adapters, and those of long-term memory that need only tables.
-    `search` is called whenever a context is to hold messages that are similar to the one just appended. `models` are
-    those that callers may name; None: any.
+    """Build the use cases of conversations over any adapters, and those of long-term memory that
+    need only tables.
+    `search` is called whenever a context is to hold messages that are similar to the one just
+    appended. `models` are those that callers may name; None: any.
     """
     sessions, jobs, tenants = stores.sessions, stores.jobs, stores.tenants
     contents = Contents(stores.blobs, jobs, clock)
@@ -135,7 +138,9 @@ def wire_sessions(
         redact=Redact(sessions, tokens, clock),
         read_job=ReadJob(jobs, clock),
         list_jobs=ListJobs(sessions, jobs, report.shown if report else lambda job: job),
-        retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
+        retry_job=RetryJob(
+            jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock
+        ),
         settings=ManageSettings(tenants, jobs, clock),
         export=Export(jobs, stores.blobs, clock),
         usage=ReadUsage(stores.usages, clock),
@@ -154,7 +159,9 @@ def _near(search: Callable[[], SearchMemories]) -> Near:
     return near
 
 
-def restarts(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock: Clock) -> dict[Family, Restart]:
+def restarts(
+    *, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock: Clock
+) -> dict[Family, Restart]:
     """For each family of jobs, what starts a failed one again when a caller asks for that."""
     overflow = partial(OverflowJobs(sessions, jobs, clock).arm, at_once=True)
     found: dict[Family, Restart] = {"overflow": overflow, "steps": RestartSteps(jobs, clock)}
@@ -168,7 +175,10 @@ def sessions_app() -> SessionsApp:
     environment = settings.SessionsSettings.read()
     table = environment.sessions_table
     sessions, jobs = session_store(table, environment.memories_table)
-    tenants, blobs = tenant_store(environment.tenants_table, table), blob_store(environment.contents_bucket)
+    tenants, blobs = (
+        tenant_store(environment.tenants_table, table),
+        blob_store(environment.contents_bucket),
+    )
     stores = Stores(sessions, jobs, keyed_calls(table), tenants, blobs, usage_store(table))
     memories = memory_store(environment.memories_table, table)
 

@@ -25,13 +25,26 @@ from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.shares import FairQueues
-from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps, Wait, Worker
+from palimpsest.jobs.steps import (
+    GiveUpStep,
+    Handling,
+    Restart,
+    RestartSteps,
+    Router,
+    UserSteps,
+    Wait,
+    Worker,
+)
 from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.expire import Expire, Remind
 from palimpsest.memory.removal.memories import ForgetPages
-from palimpsest.memory.removal.messages import ForgetMemoriesOfSession, RemoveFromSession, TakeBackRedacted
+from palimpsest.memory.removal.messages import (
+    ForgetMemoriesOfSession,
+    RemoveFromSession,
+    TakeBackRedacted,
+)
 from palimpsest.memory.removal.retention import SETTLING, RetainPages
 from palimpsest.memory.removal.sessions import ForgetSessionPages
 from palimpsest.memory.removal.users import ErasePages
@@ -79,22 +92,36 @@ def wire_sweep(
     is_indexed: bool = True,
     settling: float = SETTLING,
 ) -> tuple[Router, Sweep]:
-    """Build the worker of the sweep queue, and the scheduled sweep, which sends lost messages to `queues` again;
-    changes of records only where there is an index. `settling` is how many seconds a changed retention waits for
-    writes that are under way.
+    """Build the worker of the sweep queue, and the scheduled sweep, which sends lost messages to
+    `queues` again; changes of records only where there is an index. `settling` is how many seconds
+    a changed retention waits for writes that are under way.
     """
     contents = Contents(blobs, jobs, clock)
     kinds = (
-        SessionsKind(sessions, memories, jobs, contents, tenants, SessionLimit(sessions, clock), tokens, clock).kind,
+        SessionsKind(
+            sessions,
+            memories,
+            jobs,
+            contents,
+            tenants,
+            SessionLimit(sessions, clock),
+            tokens,
+            clock,
+        ).kind,
         RecordsKind(memories, expiries, tenants, clock).kind,
         VectorsKind(vectors, memories).kind,
     )
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
     told = queues if is_indexed else None
     pages = UserSteps(jobs, restart, clock, told)
-    forget, named = ForgetMemoriesOfSession(memories, clock), ForgetMemoriesOfSession(memories, clock, jobs)
+    forget, named = (
+        ForgetMemoriesOfSession(memories, clock),
+        ForgetMemoriesOfSession(memories, clock, jobs),
+    )
     exports = RemoveExports(blobs, clock)
-    removal = Handling(RemoveFromSession(sessions, pages, clock, forget, contents, exports), give_up)
+    removal = Handling(
+        RemoveFromSession(sessions, pages, clock, forget, contents, exports), give_up
+    )
     redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents, exports)
     sent = partial(forget_sent, blobs)
     remember = Remember(memories, tenants, clock)
@@ -103,23 +130,35 @@ def wire_sweep(
             "delete": removal,
             "withdraw": removal,
             "redact": Handling(redacted, give_up),
-            "forget": Handling(ForgetPages(memories, expiries, pages, clock, remember, exports), give_up),
+            "forget": Handling(
+                ForgetPages(memories, expiries, pages, clock, remember, exports), give_up
+            ),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
-            "erase": Handling(ErasePages(sessions, memories, usages, pages, clock, contents, sent, exports), give_up),
-            "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock, settling), give_up),
+            "erase": Handling(
+                ErasePages(sessions, memories, usages, pages, clock, contents, sent, exports),
+                give_up,
+            ),
+            "retain": Handling(
+                RetainPages(tenants, sessions, memories, expiries, pages, clock, settling), give_up
+            ),
             "upload": Handling(contents.settle, contents.give_up),
             "export": Handling(ExportPages(kinds, memories, blobs, pages, clock), give_up),
             "import": Handling(ImportPages(kinds, blobs, memories, pages, clock), give_up),
         }
     )
     steps = Steps(sessions, jobs, memories, clock, contents)
-    parking = GiveUpExtraction(steps, PatternExtractor())  # it needs only the extractor's chunk size
+    parking = GiveUpExtraction(
+        steps, PatternExtractor()
+    )  # it needs only the extractor's chunk size
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
     expire = Expire(memories, expiries, clock, Remind(expiries, clock, told))
     overflow = OverflowJobs(sessions, jobs, clock).restart
     restarts: dict[Family, Restart] = {
-        "overflow": overflow, "steps": restart, "extraction": extraction, "upload": contents.abandon,
-    }  # fmt: skip
+        "overflow": overflow,
+        "steps": restart,
+        "extraction": extraction,
+        "upload": contents.abandon,
+    }
     return work, Sweep(sessions, jobs, clock, restarts, expire, queues, usages)
 
 
@@ -138,8 +177,9 @@ def wire_summarize(
 
 @dataclass(frozen=True, slots=True)
 class ExtractionWork:
-    """The parts of extraction: its step, what fails a job for good, what retries it on request, what the sweep
-    restarts. `queue` is the worker of the queue `extract`, which also does the flushes that wait for an extraction.
+    """The parts of extraction: its step, what fails a job for good, what retries it on request,
+    what the sweep restarts. `queue` is the worker of the queue `extract`, which also does the
+    flushes that wait for an extraction.
     """
 
     step: ExtractChunk
@@ -160,7 +200,9 @@ def wire_extraction(
     blobs: Blobs | None = None,
 ) -> ExtractionWork:
     """Build extraction over any adapters. Without `blobs` only stored messages are extracted."""
-    steps = Steps(sessions, jobs, memories, clock, Contents(blobs, jobs, clock) if blobs is not None else None)
+    steps = Steps(
+        sessions, jobs, memories, clock, Contents(blobs, jobs, clock) if blobs is not None else None
+    )
     retry = RetryExtraction(steps)
     give_up = GiveUpExtraction(steps, extractor)
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
@@ -201,7 +243,9 @@ def dispatcher() -> Dispatch:
     bus, indexes = EventBridge(environment.event_bus), bool(environment.embed_queue_url)
     usages = usage_store(environment.sessions_table)
     _, jobs = session_store(environment.sessions_table)
-    return Dispatch(fair(queues, environment, jobs), read=stream_record, bus=bus, usages=usages, indexes=indexes)
+    return Dispatch(
+        fair(queues, environment, jobs), read=stream_record, bus=bus, usages=usages, indexes=indexes
+    )
 
 
 @cache
@@ -286,16 +330,25 @@ def _sweep() -> tuple[Router, Sweep]:
 
 
 def _worker(
-    work: Handling | Router, queue: Queue, environment: settings.SharedQueueSettings, *, url: str, jobs: Jobs
+    work: Handling | Router,
+    queue: Queue,
+    environment: settings.SharedQueueSettings,
+    *,
+    url: str,
+    jobs: Jobs,
 ) -> Worker:
     from palimpsest.engines.aws import SqsQueues, SqsVisibility
 
     own = SqsQueues({kind: url for kind, listed in KINDS.items() if listed.queue == queue})
     done = fair(own, environment, jobs).done
-    return Worker(work.step, work.give_up, SqsVisibility(url).hide, Wait(jobs, system_clock()), done)
+    return Worker(
+        work.step, work.give_up, SqsVisibility(url).hide, Wait(jobs, system_clock()), done
+    )
 
 
-def fair(queues: Queues, environment: settings.SharedQueueSettings, jobs: Jobs, *, heals: bool = False) -> FairQueues:
+def fair(
+    queues: Queues, environment: settings.SharedQueueSettings, jobs: Jobs, *, heals: bool = False
+) -> FairQueues:
     """The queues in which no tenant has more jobs at once than its share."""
     shares = share_store(environment.sessions_table)
     return FairQueues(queues, shares, jobs, environment.tenant_jobs_at_once, heals)

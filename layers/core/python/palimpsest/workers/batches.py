@@ -9,7 +9,11 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.batch import (
+    BatchProcessor,
+    EventType,
+    process_partial_response,
+)
 from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -29,7 +33,9 @@ LONGEST_BACKOFF = 900
 
 NOTICE = {field.name for field in fields(JobNotice)}
 
-CHANGES = [{field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged, Removed)]
+CHANGES = [
+    {field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged, Removed)
+]
 """The fields of a queue's message, all of them and no others."""
 
 LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
@@ -45,8 +51,8 @@ def read_notice(body: str) -> JobNotice:
 
 
 def read_change(body: str) -> Changed:
-    """The change that a queue message names. Raises `ValueError`, `LookupError`, `TypeError` or `BadRequest` if it
-    names none.
+    """The change that a queue message names. Raises `ValueError`, `LookupError`, `TypeError` or
+    `BadRequest` if it names none.
     """
     said = json.loads(body)
     if not isinstance(said, dict) or said.keys() not in CHANGES:
@@ -62,41 +68,56 @@ def read_change(body: str) -> Changed:
 
 
 def backoff(error: Exception, *, receives: int) -> int:
-    """Whole seconds until the next attempt: what the model's provider asked for, else a pause that grows."""
+    """Whole seconds until the next attempt: what the model's provider asked for, else a pause that
+    grows.
+    """
     if isinstance(error, ModelUnavailable) and error.retry_after is not None:
         return int(min(LONGEST_RETRY_AFTER, max(1, error.retry_after)))
     return pause(receives)
 
 
 def pause(receives: int) -> int:
-    """Whole seconds to wait after a message was received `receives` times: about 5, doubled with every receive."""
+    """Whole seconds to wait after a message was received `receives` times: about 5, doubled with
+    every receive.
+    """
     return int(back_off(receives - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
 
 
 def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker) -> dict[str, Any]:
-    """Have the worker do what each message of an SQS event names; the answer lists the messages that failed."""
+    """Have the worker do what each message of an SQS event names; the answer lists the messages
+    that failed.
+    """
     return queue_batch(event, context, handle=partial(queue_record, worker=worker))
 
 
 def queue_record(record: SQSRecord, *, worker: Worker) -> None:
-    """Run one step of the job that the message names. If it fails, the message is delivered again after a pause; after
-    the last attempt the job is marked as failed.
+    """Run one step of the job that the message names. If it fails, the message is delivered again
+    after a pause; after the last attempt the job is marked as failed.
 
-    The error is raised in both cases, so that the queue counts the attempt and does not delete the message. If no
-    further attempt can help (the message or the job can't be read), there is no pause: the message reaches the
-    dead-letter queue, and its alarm, at once.
+    The error is raised in both cases, so that the queue counts the attempt and does not delete the
+    message. If no further attempt can help (the message or the job can't be read), there is no
+    pause: the message reaches the dead-letter queue, and its alarm, at once.
     """
     receives = int(record.attributes.approximate_receive_count)
     try:
         notice = read_notice(record.body)
     except (ValueError, LookupError):
-        logger.warning("message names no job", extra={"message_id": record.message_id, "receives": receives})
+        logger.warning(
+            "message names no job", extra={"message_id": record.message_id, "receives": receives}
+        )
         worker.hide(record.receipt_handle, seconds=0)
         raise
-    fields = {"tenant": notice.tenant, "job_id": notice.job_id, "kind": notice.kind, "receives": receives}
+    fields = {
+        "tenant": notice.tenant,
+        "job_id": notice.job_id,
+        "kind": notice.kind,
+        "receives": receives,
+    }
     try:
         worker.step(notice)
-    except Exception as error:  # the outermost edge: whatever failed, the job must end or be tried again
+    except (
+        Exception
+    ) as error:  # the outermost edge: whatever failed, the job must end or be tried again
         failure = _failure(error)
         logger.warning("job step failed", extra={**fields, **failure})
         if receives >= MAX_RECEIVES or isinstance(error, DamagedJob):
@@ -106,7 +127,9 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
         else:
             hidden = backoff(error, receives=receives)
             worker.hide(record.receipt_handle, seconds=hidden)
-            with suppress(PalimpsestError):  # else the sweep may send a second message, which does no harm
+            with suppress(
+                PalimpsestError
+            ):  # else the sweep may send a second message, which does no harm
                 worker.wait(notice, seconds=hidden)
         raise
     _leave(worker, notice)
@@ -116,16 +139,20 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
 def _leave(worker: Worker, notice: JobNotice) -> None:
     try:
         worker.done(notice)
-    except PalimpsestError as error:  # the step is done nevertheless, and the sweep finds the jobs that wait
-        logger.warning("place in the queue not left", extra={"job_id": notice.job_id, **_failure(error)})
+    except (
+        PalimpsestError
+    ) as error:  # the step is done nevertheless, and the sweep finds the jobs that wait
+        logger.warning(
+            "place in the queue not left", extra={"job_id": notice.job_id, **_failure(error)}
+        )
 
 
 def change_batch(
     event: dict[str, Any], *, embed: Callable[[Sequence[Changed]], Collection[Changed]], hide: Hide
 ) -> dict[str, Any]:
-    """Index all changes that the messages of an SQS event name, in one call. The answer lists the messages that failed:
-    each is delivered again after a pause. A message that names no change has no pause: it reaches the dead-letter queue
-    at once.
+    """Index all changes that the messages of an SQS event name, in one call. The answer lists the
+    messages that failed: each is delivered again after a pause. A message that names no change has
+    no pause: it reaches the dead-letter queue at once.
     """
     records = [SQSRecord(each) for each in event["Records"]]
     named = {record.message_id: _named(record) for record in records}
@@ -135,7 +162,11 @@ def change_batch(
     except Exception as error:  # noqa: BLE001 - the outermost edge: whatever failed, it must be tried again
         logger.warning("changes failed", extra=_failure(error))
         failed = set(wanted)
-    again = [record for record in records if (change := named[record.message_id]) is None or change in failed]
+    again = [
+        record
+        for record in records
+        if (change := named[record.message_id]) is None or change in failed
+    ]
     for record in again:
         is_named = named[record.message_id] is not None
         receives = int(record.attributes.approximate_receive_count)
@@ -168,15 +199,19 @@ def queue_batch(
 def stream_batch(
     event: dict[str, Any], context: LambdaContext, *, handle: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Handle every record of a DynamoDB stream event; the answer lists those that failed. Lambda delivers the first of
-    them and all later records again.
+    """Handle every record of a DynamoDB stream event; the answer lists those that failed. Lambda
+    delivers the first of them and all later records again.
     """
 
     def record_handler(record: DynamoDBRecord) -> None:
         try:
             handle(record.raw_event)
-        except Exception as error:  # the outermost edge: the record is delivered again, and nobody else logs why
-            logger.warning("stream record failed", extra={"event_id": record.event_id, **_failure(error)})
+        except (
+            Exception
+        ) as error:  # the outermost edge: the record is delivered again, and nobody else logs why
+            logger.warning(
+                "stream record failed", extra={"event_id": record.event_id, **_failure(error)}
+            )
             raise
         logger.info("stream record done", extra={"event_id": record.event_id})
 
@@ -188,4 +223,8 @@ def _batch(
 ) -> dict[str, Any]:
     processor = BatchProcessor(event_type=kind, raise_on_entire_batch_failure=False)
     logger.info("batch", extra={"records": len(event["Records"])})
-    return dict(process_partial_response(event=event, record_handler=handle, processor=processor, context=context))
+    return dict(
+        process_partial_response(
+            event=event, record_handler=handle, processor=processor, context=context
+        )
+    )

@@ -1,4 +1,6 @@
-"""Forward stream records: a new job to its worker, a change to the indexer, and what has happened to the event bus."""
+"""Forward stream records: a new job to its worker, a change to the indexer, and what has happened
+to the event bus.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,24 @@ from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.ports import Changed, EventBus, EventName, Happened, JobNotice, Queues, StreamRecord, Unreadable
+from palimpsest.jobs.ports import (
+    Changed,
+    EventBus,
+    EventName,
+    Happened,
+    JobNotice,
+    Queues,
+    StreamRecord,
+    Unreadable,
+)
 from palimpsest.observability import measured
 from palimpsest.usage import Tally, Usages
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """`read` decodes a stream record of the engine that the tables are on. `indexes` is false where there is no search
-    index.
+    """`read` decodes a stream record of the engine that the tables are on. `indexes` is false where
+    there is no search index.
     """
 
     queues: Queues
@@ -26,11 +37,13 @@ class Dispatch:
     indexes: bool = True
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Put one queue message for one stream record, if it asks for one, count what a session has taken in, and
-        publish what has happened; a record that cannot be read goes to the parked queue. What the bus does not take
-        goes to a queue of its own: no bus holds up the work that follows.
+        """Put one queue message for one stream record, if it asks for one, count what a session has
+        taken in, and publish what has happened; a record that cannot be read goes to the parked
+        queue. What the bus does not take goes to a queue of its own: no bus holds up the work that
+        follows.
 
-        Raises `Unavailable` if the queue or the store does not answer; the stream then delivers the record again.
+        Raises `Unavailable` if the queue or the store does not answer; the stream then delivers the
+        record again.
         """
         found = self.read(record)
         self._send(found.asks)
@@ -40,7 +53,9 @@ class Dispatch:
             self._publish(found.happened)
 
     def publish(self, body: str) -> None:
-        """Publish the event of a queue message. Raises `Unavailable`, `ValueError` for a message that names none."""
+        """Publish the event of a queue message. Raises `Unavailable`, `ValueError` for a message
+        that names none.
+        """
         self.bus.publish([read_event(body)])
 
     def _publish(self, event: Happened) -> None:

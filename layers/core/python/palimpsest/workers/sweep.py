@@ -1,4 +1,6 @@
-"""The scheduled sweep: delete expired sessions and memories, and start lost, stuck or failed jobs again."""
+"""The scheduled sweep: delete expired sessions and memories, and start lost, stuck or failed jobs
+again.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ PER_SHARD = 25
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """`restarts` holds what starts jobs again, by family. `queues` is None where jobs are done without queues."""
+    """`restarts` holds what starts jobs again, by family. `queues` is None where jobs are done
+    without queues.
+    """
 
     sessions: Sessions
     jobs: Jobs
@@ -33,11 +37,12 @@ class Sweep:
     usages: Usages
 
     def __call__(self) -> int:
-        """Visit sessions and jobs that have come due, at most 25 of each shard, then memories; return how many were
-        visited.
+        """Visit sessions and jobs that have come due, at most 25 of each shard, then memories;
+        return how many were visited.
 
-        If another writer changes one at the same time, the next sweep visits it again. Raises `Unavailable` after all
-        were visited, if one met a store that does not answer: no other waits for that.
+        If another writer changes one at the same time, the next sweep visits it again. Raises
+        `Unavailable` after all were visited, if one met a store that does not answer: no other
+        waits for that.
         """
         looked_at, unavailable = 0, None
         for due in self.jobs.due(now=seconds(self.clock.now()), limit=PER_SHARD):
@@ -70,8 +75,8 @@ class Sweep:
             self._set_aside(job, error.code)
 
     def _wait_for(self, job: Job, *, now: int) -> None:
-        """Send the message of a job again that no worker has begun, or whose worker is gone: its first message may be
-        lost, or hidden for minutes. Two do no harm.
+        """Send the message of a job again that no worker has begun, or whose worker is gone: its
+        first message may be lost, or hidden for minutes. Two do no harm.
         """
         looked_at = job.looked_at(now=now)
         if self.queues is None:
@@ -92,11 +97,18 @@ class Sweep:
         self.jobs.settle(job, due_at=None)
 
     def _retain(self, scope: SessionScope) -> None:
-        """Delete the session if it has expired; if it was active meanwhile, schedule the next visit."""
+        """Delete the session if it has expired; if it was active meanwhile, schedule the next
+        visit.
+        """
         now = self.clock.now()
         opened = self.sessions.open(scope, settings=True)
         head, settings = opened.head, opened.settings
-        if head is None or settings is None or head.status == "deleted" or settings.base != head.base:
+        if (
+            head is None
+            or settings is None
+            or head.status == "deleted"
+            or settings.base != head.base
+        ):
             return  # its deletion is under way and removes the settings
         if (tally := head.tally(scope)) is not None:
             self.usages.reach(tally)  # the stream's record of the newest message may have been lost

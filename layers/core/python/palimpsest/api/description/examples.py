@@ -14,7 +14,12 @@ SESSION: Json = {
     "agent_id": "hr-assistant",
     "status": "active",
     "system": "You answer questions about our HR policies.",
-    "memory": {"strategy": "summarize", "max_tokens": 100000, "trigger_ratio": 0.8, "keep_recent_turns": 5},
+    "memory": {
+        "strategy": "summarize",
+        "max_tokens": 100000,
+        "trigger_ratio": 0.8,
+        "keep_recent_turns": 5,
+    },
     "metadata": {"channel": "chat"},
     "retention_days": 30,
     "window": WINDOW,
@@ -41,8 +46,19 @@ ROW: Json = {
 
 CONTEXT: Json = {
     "messages": [{"role": "system", "content": SESSION["system"]}, QUESTION, REPLY],
-    "refs": [None, {"seq": 1, "id": ROW["id"]}, {"seq": 2, "id": "81a87f75d6caf4c1aec7bdf1e11b71aa"}],
-    "tokens": {"context": 41, "budget": 100000, "window": 41, "summary": 0, "memory": 0, "tools": 0},
+    "refs": [
+        None,
+        {"seq": 1, "id": ROW["id"]},
+        {"seq": 2, "id": "81a87f75d6caf4c1aec7bdf1e11b71aa"},
+    ],
+    "tokens": {
+        "context": 41,
+        "budget": 100000,
+        "window": 41,
+        "summary": 0,
+        "memory": 0,
+        "tools": 0,
+    },
     "omitted": None,
     "compaction": "none",
     "degraded": [],
@@ -75,13 +91,24 @@ JOB: Json = {
     "attempt": 0,
     "error": None,
     "result": {"first": 1, "last": 12, "messages": 12},
-    "ledger": {"received": 0, "extracted": 0, "skipped": 0, "parked": 0, "reasons": {}, "dropped": {}},
+    "ledger": {
+        "received": 0,
+        "extracted": 0,
+        "skipped": 0,
+        "parked": 0,
+        "reasons": {},
+        "dropped": {},
+    },
     "records": [],
     "usage": {"model_calls": 1, "tokens_in": 6021, "tokens_out": 210, "cost_usd": None},
     "created_at": "2026-01-05T09:29:58.000Z",
 }
 
-LISTED: Json = {name: value for name, value in JOB.items() if name not in {"result", "ledger", "records", "usage"}}
+LISTED: Json = {
+    name: value
+    for name, value in JOB.items()
+    if name not in {"result", "ledger", "records", "usage"}
+}
 
 DELETED: Json = {**JOB, "kind": "delete", "result": {"removed": 13}}
 
@@ -116,15 +143,24 @@ NEW_TENANT_SETTINGS: Json = {
     "memory_days": 365,
     "retention": {"facts": "2y", "preferences": "permanent"},
     "models": None,
-    "limits": {"requests_per_second": 50, "sessions": None, "memories": 5000, "model_cost_usd": 20.0},
+    "limits": {
+        "requests_per_second": 50,
+        "sessions": None,
+        "memories": 5000,
+        "model_cost_usd": 20.0,
+    },
 }
 
 TENANT_SETTINGS: Json = NEW_TENANT_SETTINGS | {
     "retention": {
-        "conversations": "30d", "facts": "2y", "events": "1y", "instructions": "1y", "preferences": "permanent",
+        "conversations": "30d",
+        "facts": "2y",
+        "events": "1y",
+        "instructions": "1y",
+        "preferences": "permanent",
     },
     "retention_job": None,
-}  # fmt: skip
+}
 
 USAGE: Json = {
     "from": "2026-01-01",
@@ -132,13 +168,22 @@ USAGE: Json = {
     "by": "user",
     "usage": [
         {
-            "day": None, "user_id": "sarah", "messages": 412, "message_tokens": 18903, "bytes": 97310,
-            "model_calls": 57, "tokens_in": 31200, "tokens_out": 2410, "embedding_calls": 240,
-            "embedding_tokens": 9120, "cost_usd": 0.004084, "unpriced_calls": 0,
+            "day": None,
+            "user_id": "sarah",
+            "messages": 412,
+            "message_tokens": 18903,
+            "bytes": 97310,
+            "model_calls": 57,
+            "tokens_in": 31200,
+            "tokens_out": 2410,
+            "embedding_calls": 240,
+            "embedding_tokens": 9120,
+            "cost_usd": 0.004084,
+            "unpriced_calls": 0,
         }
     ],
     "next_cursor": None,
-}  # fmt: skip
+}
 
 PAGES: dict[str, Json] = {
     "SessionPage": {"sessions": [SESSION], "next_cursor": None},
@@ -164,8 +209,16 @@ ANSWERS: dict[str, Json] = {
     "JobDone": DELETED,
     "UserErased": ERASED,
     "JobPending": PENDING,
-    "NothingExtracted": {"session_id": "onboarding-7", "job_id": None, "state": "done", "armed": False},
-    "WindowEmptied": {"session_id": "onboarding-7", "window": {**WINDOW, "messages": 0, "tokens": 12}},
+    "NothingExtracted": {
+        "session_id": "onboarding-7",
+        "job_id": None,
+        "state": "done",
+        "armed": False,
+    },
+    "WindowEmptied": {
+        "session_id": "onboarding-7",
+        "window": {**WINDOW, "messages": 0, "tokens": 12},
+    },
     "Pruned": {
         "session_id": "onboarding-7",
         "job_id": None,
@@ -201,7 +254,10 @@ REQUESTS: dict[str, Json] = {
         "system": SESSION["system"],
         "memory": {"strategy": "summarize", "max_tokens": 100000},
     },
-    "SessionSetup": {"system": "You answer in one sentence.", "memory": {"strategy": "trim", "max_tokens": 8000}},
+    "SessionSetup": {
+        "system": "You answer in one sentence.",
+        "memory": {"strategy": "trim", "max_tokens": 8000},
+    },
     "SessionChange": {"memory": {"keep_recent_turns": 3}, "metadata": {"channel": None}},
     "AppendRequest": {"user_id": "sarah", "messages": [QUESTION], "context": {"max_tokens": 8000}},
     "ContextRequest": {"message": "And on Mondays?", "max_tokens": 8000},

@@ -10,7 +10,9 @@ from palimpsest.api.description.examples import Json
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """From what these operations answer to others, with parameters that the answer, or what was asked, gives."""
+    """From what these operations answer to others, with parameters that the answer, or what was
+    asked, gives.
+    """
 
     by: tuple[str, ...]
     to: tuple[str, ...]
@@ -22,17 +24,42 @@ SAME_SESSION = {"session_id": "$request.path.session_id"}
 SAME_USER = {"user_id": "$request.path.user_id"}
 
 OF_SESSION = (
-    "read_session", "change_session", "replace_session", "end_session", "append_messages", "read_history",
-    "remove_messages", "get_context", "get_context_for", "prune_window", "list_compactions", "extract_session",
+    "read_session",
+    "change_session",
+    "replace_session",
+    "end_session",
+    "append_messages",
+    "read_history",
+    "remove_messages",
+    "get_context",
+    "get_context_for",
+    "prune_window",
+    "list_compactions",
+    "extract_session",
     "delete_session",
-)  # fmt: skip
+)
 
-OF_MEMORY = ("read_memory", "change_memory", "read_memory_history", "revert_memory", "delete_memory")
+OF_MEMORY = (
+    "read_memory",
+    "change_memory",
+    "read_memory_history",
+    "revert_memory",
+    "delete_memory",
+)
 
 WITH_JOB = (
-    "delete_session", "remove_messages", "prune_window", "extract_session", "ingest_transcript", "forget_memories",
-    "delete_preferences", "forget_sessions", "erase_user", "retry_job", "end_session",
-)  # fmt: skip
+    "delete_session",
+    "remove_messages",
+    "prune_window",
+    "extract_session",
+    "ingest_transcript",
+    "forget_memories",
+    "delete_preferences",
+    "forget_sessions",
+    "erase_user",
+    "retry_job",
+    "end_session",
+)
 
 LINKS = (
     Led(("create_session",), OF_SESSION, {"session_id": "$response.body#/session_id"}),
@@ -41,12 +68,28 @@ LINKS = (
         ("read_history", "get_context", "delete_session"),
         {"session_id": "$response.body#/session_id"},
     ),
-    Led(("delete_session",), ("read_session", "read_history", "get_context", "delete_session"), SAME_SESSION),
-    Led(("list_compactions",), ("unfold_compaction",), {**SAME_SESSION, "n": "$response.body#/compactions/0/n"}),
+    Led(
+        ("delete_session",),
+        ("read_session", "read_history", "get_context", "delete_session"),
+        SAME_SESSION,
+    ),
+    Led(
+        ("list_compactions",),
+        ("unfold_compaction",),
+        {**SAME_SESSION, "n": "$response.body#/compactions/0/n"},
+    ),
     Led(WITH_JOB, ("read_job",), {"job_id": "$response.body#/job_id"}),
     Led(("save_memories",), OF_MEMORY, {**SAME_USER, "memory_id": "$response.body#/memories/0/id"}),
-    Led(("change_memory", "revert_memory"), OF_MEMORY, {**SAME_USER, "memory_id": "$response.body#/id"}),
-    Led(("delete_memory",), ("read_memory", "delete_memory"), {**SAME_USER, "memory_id": "$response.body#/id"}),
+    Led(
+        ("change_memory", "revert_memory"),
+        OF_MEMORY,
+        {**SAME_USER, "memory_id": "$response.body#/id"},
+    ),
+    Led(
+        ("delete_memory",),
+        ("read_memory", "delete_memory"),
+        {**SAME_USER, "memory_id": "$response.body#/id"},
+    ),
     Led(
         ("put_preference", "read_preference"),
         ("read_memory_history",),

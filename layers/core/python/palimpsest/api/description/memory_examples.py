@@ -1,4 +1,6 @@
-"""An example of every request to long-term memory and of every answer, for the API's description."""
+"""An example of every request to long-term memory and of every answer, for the API's
+description.
+"""
 
 from __future__ import annotations
 
@@ -53,16 +55,28 @@ SUPERSEDED: Json = {
 COUNTS: Json = {"fact": 7, "event": 3, "instruction": 2, "task": 0, "preference": 0, "total": 12}
 
 FOUND: Json = {
-    **{name: MEMORY[name] for name in (
-        "id", "type", "content", "source", "valid_from", "subject", "topic_key", "importance", "agent_id", "metadata",
-        "data",
-    )},
+    **{
+        name: MEMORY[name]
+        for name in (
+            "id",
+            "type",
+            "content",
+            "source",
+            "valid_from",
+            "subject",
+            "topic_key",
+            "importance",
+            "agent_id",
+            "metadata",
+            "data",
+        )
+    },
     "score": 0.91,
     "found_by": ["keyword", "vector"],
     "times": 1,
     "role": None,
     "outdated_by": None,
-}  # fmt: skip
+}
 PREFERENCE: Json = {
     "key": "language",
     "value": "German",
@@ -134,7 +148,11 @@ ANSWERS: dict[str, Json] = {
             }
         ]
     },
-    "ToolResult": {"role": "tool", "tool_call_id": "call_1", "content": "[User Memory]\n- Sarah works in Marketing."},
+    "ToolResult": {
+        "role": "tool",
+        "tool_call_id": "call_1",
+        "content": "[User Memory]\n- Sarah works in Marketing.",
+    },
     "Preference": PREFERENCE,
     "Preferences": {"preferences": [PREFERENCE]},
     "GraphEntity": ENTITY,
@@ -143,8 +161,16 @@ ANSWERS: dict[str, Json] = {
     "GraphRelationship": RELATIONSHIP,
     "GraphRelationships": {"relationships": [{**RELATIONSHIP, "outcome": "created"}]},
     "GraphRelationshipPage": {"relationships": [RELATIONSHIP], "next_cursor": None},
-    "Neighbors": {"entities": [{**ENTITY, "depth": 1}], "relationships": [RELATIONSHIP], "is_whole": True},
-    "GraphRows": {"columns": ["p.name", "p.value"], "rows": [["language", "German"]], "is_whole": True},
+    "Neighbors": {
+        "entities": [{**ENTITY, "depth": 1}],
+        "relationships": [RELATIONSHIP],
+        "is_whole": True,
+    },
+    "GraphRows": {
+        "columns": ["p.name", "p.value"],
+        "rows": [["language", "German"]],
+        "is_whole": True,
+    },
     "PreferencePage": {"preferences": [PREFERENCE], "next_cursor": None},
     "ProtectedResource": {
         "resource": "https://abc123.execute-api.eu-central-1.amazonaws.com/v1/users/sarah/mcp",
@@ -165,22 +191,37 @@ ANSWERS: dict[str, Json] = {
         "created_at": "2026-01-05T09:00:00.000Z",
         "updated_at": "2026-01-05T09:00:00.000Z",
     },
-    "RpcFailure": {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "There is no such tool."}},
+    "RpcFailure": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "error": {"code": -32602, "message": "There is no such tool."},
+    },
     "RpcResult": {
         "jsonrpc": "2.0",
         "id": 1,
         "result": {
-            "content": [{"type": "text", "text": f"- Sarah works in Marketing. (fact, 2026-01-05, id {MEMORY['id']})"}],
+            "content": [
+                {
+                    "type": "text",
+                    "text": f"- Sarah works in Marketing. (fact, 2026-01-05, id {MEMORY['id']})",
+                }
+            ],
             "structuredContent": {"memories": [FOUND], "degraded": []},
             "isError": False,
         },
     },
     "VectorNamespace": NAMESPACE,
     "VectorStats": {"namespaces": [NAMESPACE], "count": 1},
-    "VectorMatches": {"matches": [{"id": "photo-1", "score": 0.98, "metadata": {"album": "Rome"}, "text": None}]},
+    "VectorMatches": {
+        "matches": [{"id": "photo-1", "score": 0.98, "metadata": {"album": "Rome"}, "text": None}]
+    },
     "VectorsDeleted": {"count": 1},
     "PartStored": {"upload_id": "move", "part": 0, "bytes": 1204},
-    "Imported": {"job_id": None, "state": "done", "result": {"restored": 2, "there": 0, "conflicts": 0}},
+    "Imported": {
+        "job_id": None,
+        "state": "done",
+        "result": {"restored": 2, "there": 0, "conflicts": 0},
+    },
     "StaticFact": FACT,
     "StaticFactPage": {"static_facts": [FACT], "next_cursor": None},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
@@ -194,9 +235,14 @@ ANSWERS: dict[str, Json] = {
 }
 REQUESTS: dict[str, Json] = {
     "TenantImport": {"data": {"export_job_id": "job_" + "0" * 32}, "wait": 20},
-    "ImportPart": {"data": '{"format":"palimpsest","kind":"export","version":1}\n{"kind":"user","user_id":"sarah"}\n'},
+    "ImportPart": {
+        "data": '{"format":"palimpsest","kind":"export","version":1}\n{"kind":"user","user_id":"sarah"}\n'
+    },
     "UserImport": {"format": "mem0", "data": {"results": [{"id": "1", "memory": "Likes tea."}]}},
-    "Mem0Add": {"messages": [{"role": "user", "content": "I work in Marketing."}], "user_id": "sarah"},
+    "Mem0Add": {
+        "messages": [{"role": "user", "content": "I work in Marketing."}],
+        "user_id": "sarah",
+    },
     "Mem0Query": {"query": "Where does Sarah work?", "user_id": "sarah"},
     "Mem0List": {"filters": {"user_id": "sarah"}},
     "Mem0Update": {"text": "Sarah works in Sales."},
@@ -218,7 +264,10 @@ REQUESTS: dict[str, Json] = {
             }
         ]
     },
-    "ForgetRequest": {"filter": {"types": ["event"], "created_before": "2025-12-31T23:59:59Z"}, "wait": 20},
+    "ForgetRequest": {
+        "filter": {"types": ["event"], "created_before": "2025-12-31T23:59:59Z"},
+        "wait": 20,
+    },
     "IngestRequest": {
         "session_id": "onboarding-7",
         "messages": [{"role": "user", "content": "I moved to Marketing last week."}],
@@ -226,17 +275,33 @@ REQUESTS: dict[str, Json] = {
     },
     "RecallBody": {
         "query": "Which department is Sarah in?",
-        "filter": {"types": ["fact"], "min_confidence": 0.5, "metadata": {"channel": {"in": ["chat", "mail"]}}},
+        "filter": {
+            "types": ["fact"],
+            "min_confidence": 0.5,
+            "metadata": {"channel": {"in": ["chat", "mail"]}},
+        },
         "answer": True,
     },
     "SearchBody": {"query": "marketing", "mode": "keyword", "k": 10},
     "ToolCallBody": {"arguments": '{"query": "department"}', "tool_call_id": "call_1"},
     "PreferenceValue": {"value": "German"},
-    "NewPreferences": {"preferences": {"language": "German", "answers": {"length": "short", "emoji": False}}},
-    "VectorsToStore": {"vectors": [{"id": "photo-1", "values": [0.1, 0.2, 0.3], "metadata": {"album": "Rome"}}]},
-    "VectorSearch": {"values": [0.1, 0.2, 0.25], "top_k": 5, "filter": {"album": {"in": ["Rome", "Oslo"]}}},
-    "NewEntities": {"entities": [{"type": "Company", "name": "Acme", "properties": {"employees": 120}}]},
-    "NewRelationships": {"relationships": [{"type": "WORKS_AT", "from": "sarah", "to": ENTITY["id"], "single": True}]},
+    "NewPreferences": {
+        "preferences": {"language": "German", "answers": {"length": "short", "emoji": False}}
+    },
+    "VectorsToStore": {
+        "vectors": [{"id": "photo-1", "values": [0.1, 0.2, 0.3], "metadata": {"album": "Rome"}}]
+    },
+    "VectorSearch": {
+        "values": [0.1, 0.2, 0.25],
+        "top_k": 5,
+        "filter": {"album": {"in": ["Rome", "Oslo"]}},
+    },
+    "NewEntities": {
+        "entities": [{"type": "Company", "name": "Acme", "properties": {"employees": 120}}]
+    },
+    "NewRelationships": {
+        "relationships": [{"type": "WORKS_AT", "from": "sarah", "to": ENTITY["id"], "single": True}]
+    },
     "GraphQuery": {"cypher": "MATCH (u:User {id: $userId})-[:PREFERS]->(p) RETURN p.name, p.value"},
     "EntityChange": {"properties": {"employees": 130}},
     "RelationshipChange": {"valid_to": "2026-03-01T00:00:00Z"},

@@ -1,4 +1,6 @@
-"""The OpenAPI description, made from the operations: `python -m palimpsest.api.description.openapi` writes it."""
+"""The OpenAPI description, made from the operations: `python -m palimpsest.api.description.openapi`
+writes it.
+"""
 
 from __future__ import annotations
 
@@ -26,32 +28,47 @@ SCHEMAS = "#/components/schemas/"
 TITLE = "Palimpsest"
 VERSION = "1"
 DESCRIPTION = (
-    "Agent memory as a service: append a conversation's messages, get back a context that always fits, read every word "
-    "of it later, and keep what is worth remembering of each user. Ids are 1 to 128 of `A-Z a-z 0-9 . _ : @ + | = -`. "
+    "Agent memory as a service: append a conversation's messages, get back a context that always "
+    "fits, read every word "
+    "of it later, and keep what is worth remembering of each user. Ids are 1 to 128 of `A-Z a-z "
+    "0-9 . _ : @ + | = -`. "
     "Bodies and answers stay under 5 MB. "
-    "A key with `write` alone reads nothing: fields that show what is stored are blank in the answers that it gets. "
+    "A key with `write` alone reads nothing: fields that show what is stored are blank in the "
+    "answers that it gets. "
     "400 is for what can't be parsed or named, 422 for what breaks the schema."
 )
 TAGS = {
-    "sessions": "A session is one conversation of a user, with its configuration: begin, configure, read, list, end "
+    "sessions": "A session is one conversation of a user, with its configuration: begin, "
+    "configure, read, list, end "
     "and delete sessions.",
-    "messages": "Append messages to a session and read its history. What is appended is kept word for word.",
-    "context": "The messages to send to the model next: always within the budget, with what is remembered. What left "
+    "messages": "Append messages to a session and read its history. What is appended is kept word "
+    "for word.",
+    "context": "The messages to send to the model next: always within the budget, with what is "
+    "remembered. What left "
     "the window can be unfolded.",
-    "memories": "Facts, events, instructions and tasks remembered of a user: extracted from conversations, or saved by "
+    "memories": "Facts, events, instructions and tasks remembered of a user: extracted from "
+    "conversations, or saved by "
     "hand.",
-    "preferences": "What a user prefers: any JSON value under a key, kept for ever and shown in contexts.",
-    "vectors": "Vectors under ids of your own, in namespaces: stored, searched by nearness and metadata, deleted.",
-    "graph": "Entities and the relationships between them: stored, versioned, walked through, and queried in Cypher.",
-    "recall": "Find what is remembered of a user, by question or by search; a tool lets a model ask by itself.",
+    "preferences": "What a user prefers: any JSON value under a key, kept for ever and shown in "
+    "contexts.",
+    "vectors": "Vectors under ids of your own, in namespaces: stored, searched by nearness and "
+    "metadata, deleted.",
+    "graph": "Entities and the relationships between them: stored, versioned, walked through, and "
+    "queried in Cypher.",
+    "recall": "Find what is remembered of a user, by question or by search; a tool lets a model "
+    "ask by itself.",
     "mcp": "A user's memory as tools of the Model Context Protocol, for clients that speak it.",
     "mem0": "mem0's REST API as a thin layer, for programs that were written for it.",
     "users": "Users of whom anything is remembered. Erasing a user removes everything.",
-    "jobs": "Work that outlasts a call, such as a summary or an extraction: read it, wait for it, try it again.",
-    "administration": "Settings and static facts of the tenant. Changing them needs the scope `admin`.",
+    "jobs": "Work that outlasts a call, such as a summary or an extraction: read it, wait for it, "
+    "try it again.",
+    "administration": "Settings and static facts of the tenant. Changing them needs the scope "
+    "`admin`.",
     "site": "Pages that need no key.",
 }
-"""The order of a user's path. The page shows tags, and the operations of each, as they stand here."""
+"""The order of a user's path. The page shows tags, and the operations of each, as they stand
+here.
+"""
 PHRASES = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
 EVERYWHERE = (400, 401, 403, 422, 500, 503)
 OWNER_PARAMETER = {
@@ -65,20 +82,26 @@ KEY_PARAMETER = {
     "name": KEY,
     "in": "header",
     "required": False,
-    "description": "For a day, the same request with the same key makes nothing more and names what the first one made",
+    "description": "For a day, the same request with the same key makes nothing more and names "
+    "what the first one made",
     "schema": {"type": "string", **LIKE_AN_ID},
 }
 PAGES = {"application/json": {"type": "object"}, "text/html; charset=utf-8": {"type": "string"}}
-PAGE_EXAMPLES = {"openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}}, "docs": "<!DOCTYPE html>…"} | {
-    "console": "<!DOCTYPE html>…"
-}
+PAGE_EXAMPLES = {
+    "openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}},
+    "docs": "<!DOCTYPE html>…",
+} | {"console": "<!DOCTYPE html>…"}
 
 
 def description() -> Json:
     """The OpenAPI document."""
     behind_a_key = tuple(each for each in OPERATIONS if each.function != "site")
     made = json.loads(resolver(behind_a_key).get_openapi_json_schema(title=TITLE, version=VERSION))
-    requests = {name: shape for name, shape in made["components"]["schemas"].items() if "Validation" not in name}
+    requests = {
+        name: shape
+        for name, shape in made["components"]["schemas"].items()
+        if "Validation" not in name
+    }
     for name, example in REQUESTS.items():
         requests[name]["examples"] = [example]
     _move_defaults(requests)
@@ -88,15 +111,24 @@ def description() -> Json:
         paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, stated, requests)
     return {
         "openapi": "3.1.0",
-        "info": {"title": TITLE, "version": VERSION, "description": DESCRIPTION, "license": {"name": "Apache-2.0"}},
+        "info": {
+            "title": TITLE,
+            "version": VERSION,
+            "description": DESCRIPTION,
+            "license": {"name": "Apache-2.0"},
+        },
         "servers": [{"url": "/"}],
         "security": [{"key": []}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
         "components": {
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key: `pal_…`"}},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": "An API key: `pal_…`"}
+            },
             "schemas": dict(sorted(_apart(requests, _answer_schemas()).items())),
-            "responses": {f"Problem{status}": _problem(status) for status in (*EVERYWHERE, 404, 405, 409, 413)}
+            "responses": {
+                f"Problem{status}": _problem(status) for status in (*EVERYWHERE, 404, 405, 409, 413)
+            }
             | {"Gateway429": _gateway("Too many requests"), "Limit429": _limit()},
         },
     }
@@ -112,14 +144,26 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
     }
     if known.function == "site":
         refused = {str(status): _ref(f"Problem{status}") for status in known.refuses}
-        return made | {"security": [], "responses": {"200": _page(known)} | refused | {"429": _ref("Gateway429")}}
+        return made | {
+            "security": [],
+            "responses": {"200": _page(known)} | refused | {"429": _ref("Gateway429")},
+        }
     made["x-scopes"] = list(known.scopes)
-    more = [*([KEY_PARAMETER] if known.makes else ()), *([OWNER_PARAMETER] if known.takes_owner else ())]
+    more = [
+        *([KEY_PARAMETER] if known.makes else ()),
+        *([OWNER_PARAMETER] if known.takes_owner else ()),
+    ]
     if parameters := [*stated.get("parameters", ()), *more]:
         made["parameters"] = parameters
     if body := stated.get("requestBody"):
-        made["requestBody"] = body | {"required": known.method == "PUT" or _must_hold_something(body, requests)}
-    return made | {"responses": _responses(known, has_path_ids="{" in known.path, has_body="requestBody" in stated)}
+        made["requestBody"] = body | {
+            "required": known.method == "PUT" or _must_hold_something(body, requests)
+        }
+    return made | {
+        "responses": _responses(
+            known, has_path_ids="{" in known.path, has_body="requestBody" in stated
+        )
+    }
 
 
 def _must_hold_something(body: Json, requests: Json) -> bool:
@@ -129,7 +173,9 @@ def _must_hold_something(body: Json, requests: Json) -> bool:
 
 
 def _move_defaults(schema: Any) -> None:
-    """State each default of a field in its description: generators make fields with a `default` required ones."""
+    """State each default of a field in its description: generators make fields with a `default`
+    required ones.
+    """
     if isinstance(schema, list):
         for each in schema:
             _move_defaults(each)
@@ -145,7 +191,10 @@ def _move_defaults(schema: Any) -> None:
 
 
 def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:
-    given = {str(status): _answer(status, models) | _links(known.name) for status, models in known.answers.items()}
+    given = {
+        str(status): _answer(status, models) | _links(known.name)
+        for status, models in known.answers.items()
+    }
     refused = {*EVERYWHERE, *known.refuses}
     refused |= {404} if has_path_ids else set()
     refused |= {413} if has_body or known.method in ("POST", "PUT", "PATCH") else set()
@@ -165,10 +214,18 @@ def _answer(status: int, models: str) -> Json:
         content = {"schema": listed, "example": [EXAMPLES[names[0]]]}
         return {"description": PHRASES[status], "content": {"application/json": content}}
     refs = [{"$ref": SCHEMAS + name} for name in names]
-    content = {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}, "example": EXAMPLES[names[0]]}
-    answer: Json = {"description": PHRASES.get(status, "Refused"), "content": {"application/json": content}}
+    content = {
+        "schema": refs[0] if len(refs) == 1 else {"anyOf": refs},
+        "example": EXAMPLES[names[0]],
+    }
+    answer: Json = {
+        "description": PHRASES.get(status, "Refused"),
+        "content": {"application/json": content},
+    }
     if status == HTTPStatus.ACCEPTED:
-        answer["headers"] = {"Location": {"description": "Where the job can be read", "schema": {"type": "string"}}}
+        answer["headers"] = {
+            "Location": {"description": "Where the job can be read", "schema": {"type": "string"}}
+        }
     return answer
 
 
@@ -185,8 +242,14 @@ def _links(name: str) -> Json:
 
 
 def _problem(status: int) -> Json:
-    content = {"schema": {"$ref": f"{SCHEMAS}Problem"}, "example": EXAMPLES["Problem"] | _like(status)}
-    return {"description": problems.title(HTTPStatus(status)), "content": {problems.CONTENT_TYPE: content}}
+    content = {
+        "schema": {"$ref": f"{SCHEMAS}Problem"},
+        "example": EXAMPLES["Problem"] | _like(status),
+    }
+    return {
+        "description": problems.title(HTTPStatus(status)),
+        "content": {problems.CONTENT_TYPE: content},
+    }
 
 
 def _like(status: int) -> Json:
@@ -226,7 +289,9 @@ def _ref(name: str) -> Json:
 
 
 def _answer_schemas() -> Json:
-    """The shapes of all answers; only a shape that is open by itself may hold more than it names."""
+    """The shapes of all answers; only a shape that is open by itself may hold more than it
+    names.
+    """
     names = {
         name
         for each in OPERATIONS
@@ -245,7 +310,9 @@ def _answer_schemas() -> Json:
 
 def _shape(name: str) -> Any:
     """The typed dictionary of this name, from whichever module of the API defines it."""
-    modules = [module for place, module in sys.modules.items() if place.startswith("palimpsest.api.")]
+    modules = [
+        module for place, module in sys.modules.items() if place.startswith("palimpsest.api.")
+    ]
     return next(shape for module in modules if is_typeddict(shape := getattr(module, name, None)))
 
 

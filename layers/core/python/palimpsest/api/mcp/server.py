@@ -1,7 +1,8 @@
-"""A user's memory as a server of the Model Context Protocol (MCP): one POST a message, nothing kept between two.
+"""A user's memory as a server of the Model Context Protocol (MCP): one POST a message, nothing kept
+between two.
 
-Both eras of the protocol are spoken: the handshake of 2025-11-25 and before, and the requests of 2026-07-28, each of
-which names its version itself (https://modelcontextprotocol.io/specification).
+Both eras of the protocol are spoken: the handshake of 2025-11-25 and before, and the requests of
+2026-07-28, each of which names its version itself (https://modelcontextprotocol.io/specification).
 """
 
 from __future__ import annotations
@@ -35,17 +36,22 @@ STATUS_OF = {METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND}
 """HTTP status of an error's code since 2026-07-28; every other one is 400."""
 CACHE = {"ttlMs": 60_000, "cacheScope": "private"}
 INSTRUCTIONS = (
-    "Long-term memory of one user. Recall before you answer anything that depends on what the user said earlier;"
+    "Long-term memory of one user. Recall before you answer anything that depends on what the user "
+    "said earlier;"
     " remember what will matter in later conversations."
 )
 ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 class RpcMessage(BaseModel):
-    """A request, or a notification, which has no id. What breaks the schema is answered as JSON-RPC says."""
+    """A request, or a notification, which has no id. What breaks the schema is answered as JSON-RPC
+    says.
+    """
 
     model_config = ConfigDict(
-        extra="allow", frozen=True, json_schema_extra={"required": ["jsonrpc", "method"], "additionalProperties": True}
+        extra="allow",
+        frozen=True,
+        json_schema_extra={"required": ["jsonrpc", "method"], "additionalProperties": True},
     )
 
     jsonrpc: Annotated[Any, WithJsonSchema({"const": "2.0"})] = None
@@ -75,7 +81,9 @@ class RpcFailure(TypedDict):
 
 
 class _Refused(Exception):
-    """A request that gets a JSON-RPC error: its code and message, and `data` where the protocol has some."""
+    """A request that gets a JSON-RPC error: its code and message, and `data` where the protocol has
+    some.
+    """
 
     def __init__(self, code: int, message: str, data: Json | None = None) -> None:
         super().__init__(message)
@@ -84,7 +92,9 @@ class _Refused(Exception):
             self.error["data"] = data
 
     def status(self, *, is_modern: bool) -> HTTPStatus:
-        """The status of the answer: clients of before 2026-07-28 read errors from 200, unless they sent no request."""
+        """The status of the answer: clients of before 2026-07-28 read errors from 200, unless they
+        sent no request.
+        """
         if self.error["code"] == INVALID_REQUEST or is_modern:
             return STATUS_OF.get(self.error["code"], HTTPStatus.BAD_REQUEST)
         return HTTPStatus.OK
@@ -98,10 +108,11 @@ class _Refused(Exception):
 def call_mcp(user_id: UserId, body: RpcMessage) -> Response[str]:
     """Speak MCP.
 
-    One message of the Model Context Protocol over streamable HTTP, without a session: 2026-07-28 and 2025-11-25, and
-    the versions before. The tools are those that the key's scopes allow: recall, remember, list_memories,
-    memory_history, forget and search_conversations. The user comes from the path, never from the arguments. What a
-    tool refuses is a result with `isError`; a notification is answered 202, without a body.
+    One message of the Model Context Protocol over streamable HTTP, without a session: 2026-07-28
+    and 2025-11-25, and the versions before. The tools are those that the key's scopes allow:
+    recall, remember, list_memories, memory_history, forget and search_conversations. The user comes
+    from the path, never from the arguments. What a tool refuses is a result with `isError`; a
+    notification is answered 202, without a body.
     """
     sent = body.model_dump(exclude_unset=True)
     is_modern, request_id = _is_modern(sent), _id(sent.get("id"))
@@ -114,13 +125,16 @@ def call_mcp(user_id: UserId, body: RpcMessage) -> Response[str]:
         result = _result(user_id, sent, is_modern=is_modern)
     except _Refused as refused:
         return _answered(
-            {"jsonrpc": "2.0", "id": request_id, "error": refused.error}, refused.status(is_modern=is_modern)
+            {"jsonrpc": "2.0", "id": request_id, "error": refused.error},
+            refused.status(is_modern=is_modern),
         )
     return _answered({"jsonrpc": "2.0", "id": request_id, "result": result}, HTTPStatus.OK)
 
 
 def _answered(answer: RpcResult | RpcFailure, status: HTTPStatus) -> Response[str]:
-    return Response(status_code=status, content_type=content_types.APPLICATION_JSON, body=dumps(answer))
+    return Response(
+        status_code=status, content_type=content_types.APPLICATION_JSON, body=dumps(answer)
+    )
 
 
 def _id(given: object) -> str | int | None:
@@ -153,7 +167,9 @@ def _is_modern(body: Json) -> bool:
 
 
 def _check_envelope(body: Json) -> None:
-    """Check what a request of 2026-07-28 states of itself, in its envelope and once more in its headers."""
+    """Check what a request of 2026-07-28 states of itself, in its envelope and once more in its
+    headers.
+    """
     meta, params = _meta(body), body.get("params", {})
     for name in ("protocolVersion", "clientCapabilities"):
         if f"{ENVELOPE}{name}" not in meta:
@@ -164,13 +180,21 @@ def _check_envelope(body: Json) -> None:
         stated["mcp-name"] = params["name"]
     for name, value in stated.items():
         if _decoded(_header(name)) != value:
-            raise _Refused(HEADER_MISMATCH, f"The header {name} does not say what the request says.")
+            raise _Refused(
+                HEADER_MISMATCH, f"The header {name} does not say what the request says."
+            )
     if asked != MODERN:
-        raise _Refused(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": [MODERN], "requested": asked})
+        raise _Refused(
+            UNSUPPORTED_VERSION,
+            "Unsupported protocol version",
+            {"supported": [MODERN], "requested": asked},
+        )
 
 
 def _decoded(header: str | None) -> str | None:
-    """A header's text, which stands in base64 where it is more than printable ASCII; None if it can't be read."""
+    """A header's text, which stands in base64 where it is more than printable ASCII; None if it
+    can't be read.
+    """
     encoded = ENCODED.fullmatch(header or "")
     if encoded is None:
         return header
@@ -215,7 +239,9 @@ def _info() -> Json:
 
 def _tools() -> list[Json]:
     """The tools that the caller's scopes allow."""
-    return [tool.described(name) for name, tool in TOOLS.items() if tool.scope in call().caller.scopes]
+    return [
+        tool.described(name) for name, tool in TOOLS.items() if tool.scope in call().caller.scopes
+    ]
 
 
 def _called(user: str, params: Json) -> Json:

@@ -70,7 +70,9 @@ def _search_conversations(user: str, arguments: Json) -> Answer:
 
 
 def _remember(user: str, arguments: Json) -> Answer:
-    return memories.save_memories(user, NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})]))
+    return memories.save_memories(
+        user, NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})])
+    )
 
 
 def _list_memories(user: str, arguments: Json) -> Answer:
@@ -84,7 +86,11 @@ def _memory_history(user: str, arguments: Json) -> Answer:
 def _forget(user: str, arguments: Json) -> Answer:
     asked = ForgetArguments.model_validate(arguments)
     if asked.filter is not None:
-        body = {"filter": asked.filter.model_dump(exclude_unset=True), "dry_run": asked.dry_run, "wait": 10.0}
+        body = {
+            "filter": asked.filter.model_dump(exclude_unset=True),
+            "dry_run": asked.dry_run,
+            "wait": 10.0,
+        }
         return memories.forget_memories(user, ForgetRequest.model_validate(body))
     ids = [*dict.fromkeys(asked.memory_ids or ())]
     for memory in ids:  # before anything is deleted
@@ -96,7 +102,9 @@ def _forget(user: str, arguments: Json) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as models see it. `run` takes the user and the arguments; its answer is the operation's own."""
+    """A tool as models see it. `run` takes the user and the arguments; its answer is the
+    operation's own.
+    """
 
     description: str
     scope: Scope
@@ -110,15 +118,26 @@ class Tool:
         schema = {"type": "object", "properties": self.properties, "additionalProperties": False}
         if self.required:
             schema["required"] = self.required
-        return {"name": name, "description": self.description, "inputSchema": schema, "annotations": hints}
+        return {
+            "name": name,
+            "description": self.description,
+            "inputSchema": schema,
+            "annotations": hints,
+        }
 
 
 _TYPES = {
-    "type": "array", "items": {"enum": list(get_args(ListedType))}, "description": "Only these types"
-}  # fmt: skip
+    "type": "array",
+    "items": {"enum": list(get_args(ListedType))},
+    "description": "Only these types",
+}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": 100}
 _TIMES = {
-    f"created_{side}": {"type": "string", "format": "date-time", "description": f"Not {other} than this time"}
+    f"created_{side}": {
+        "type": "string",
+        "format": "date-time",
+        "description": f"Not {other} than this time",
+    }
     for side, other in (("after", "earlier"), ("before", "later"))
 }
 _LIMITS = {
@@ -129,26 +148,37 @@ _LIMITS = {
 }
 TOOLS: Mapping[str, Tool] = {
     "recall": Tool(
-        "Search and recall what is known of the user: facts, events, instructions, tasks, and what was said before.",
+        "Search and recall what is known of the user: facts, events, instructions, tasks, and what "
+        "was said before.",
         "read",
         _recall,
         ("query",),
         {
-            "query": {"type": "string", "description": "What to look for, in a few words or as a question"},
+            "query": {
+                "type": "string",
+                "description": "What to look for, in a few words or as a question",
+            },
             "k": {**_COUNT, "description": "The most results"},
             "filter": {"type": "object", "properties": _LIMITS, "additionalProperties": False},
         },
     ),
     "remember": Tool(
-        "Save something about the user that will matter in later conversations. A newer fact of the same topic"
+        "Save something about the user that will matter in later conversations. A newer fact of "
+        "the same topic"
         " replaces the older one, whose history is kept.",
         "write",
         _remember,
         ("content",),
         {
-            "content": {"type": "string", "description": "One statement that is understood by itself"},
+            "content": {
+                "type": "string",
+                "description": "One statement that is understood by itself",
+            },
             "type": {"enum": ["fact", "event", "instruction", "task"], "default": "fact"},
-            "topic_key": {"type": "string", "description": "Topic of a fact or instruction, such as employer"},
+            "topic_key": {
+                "type": "string",
+                "description": "Topic of a fact or instruction, such as employer",
+            },
             "subject": {"type": "string", "description": "Whom or what it is about"},
             "importance": {"type": "number", "minimum": 0, "maximum": 1},
         },
@@ -180,7 +210,12 @@ TOOLS: Mapping[str, Tool] = {
         _forget,
         (),
         {
-            "memory_ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 50},
+            "memory_ids": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "maxItems": 50,
+            },
             "filter": {"type": "object", "properties": _LIMITS, "additionalProperties": False},
             "dry_run": {"type": "boolean", "description": "Only say what would be deleted"},
         },
@@ -205,7 +240,9 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def called(user: str, tool: Tool, arguments: Json) -> Json:
-    """The result of a tool: the operation's answer, as data and as text for clients that show text alone."""
+    """The result of a tool: the operation's answer, as data and as text for clients that show text
+    alone.
+    """
     try:
         call().caller.require(tool.scope)
         answer = tool.run(user, arguments)
@@ -214,20 +251,29 @@ def called(user: str, tool: Tool, arguments: Json) -> Json:
     except PalimpsestError as error:
         return _failed(error)
     data = json.loads(answer.body or "{}") if isinstance(answer, Response) else answer
-    return {"content": [{"type": "text", "text": _text(data)}], "structuredContent": data, "isError": False}
+    return {
+        "content": [{"type": "text", "text": _text(data)}],
+        "structuredContent": data,
+        "isError": False,
+    }
 
 
 def _failed(error: PalimpsestError) -> Json:
     """A problem as the model reads it, so that it can call again with other arguments."""
     failure = problems.problem(error)
-    lines = [f"{failure.code}: {failure.detail}", *(f"- {each.field}: {each.message}" for each in failure.errors)]
+    lines = [
+        f"{failure.code}: {failure.detail}",
+        *(f"- {each.field}: {each.message}" for each in failure.errors),
+    ]
     if failure.retryable:
         lines.append("The same call may work later.")
     return {"content": [{"type": "text", "text": "\n".join(lines)}], "isError": True}
 
 
 def _text(data: Mapping[str, Any]) -> str:
-    """One line for each memory or version, with the id that other tools take; other answers as JSON."""
+    """One line for each memory or version, with the id that other tools take; other answers as
+    JSON.
+    """
     rows = data.get("memories", data.get("versions"))
     if rows is None:
         return dumps(data)

@@ -1,4 +1,6 @@
-"""Chat messages as callers send them: checked by role, then split into what a context carries and the rest."""
+"""Chat messages as callers send them: checked by role, then split into what a context carries and
+the rest.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ CALL_FIELDS = {"function": ("name", "arguments"), "custom": ("name", "input")}
 MAX_NAME = 64
 IN_ROLES_OF_SUMMARIES = frozenset({"user", "system", "developer"})
 _REFUSED_IN_NAMES, _REFUSED_IN_TOOLS = re.compile(r"[\s<|\\/>]"), re.compile(r"[^A-Za-z0-9_-]")
-"""What the chat API refuses in the name of who speaks and in that of a tool: in contexts `_` stands in its place."""
+"""What the chat API refuses in the name of who speaks and in that of a tool: in contexts `_` stands
+in its place.
+"""
 Build = Callable[[Any, Callable[[Any], Any]], Any]
 
 
@@ -42,7 +46,9 @@ def _id(value: str) -> str:
     try:
         return checked_id(value, field="id")
     except BadRequest as error:
-        raise PydanticCustomError(INVALID_ID, "{wrong}", {"wrong": error.errors[0].message}) from error
+        raise PydanticCustomError(
+            INVALID_ID, "{wrong}", {"wrong": error.errors[0].message}
+        ) from error
 
 
 Id = Annotated[str, AfterValidator(_id), Field(json_schema_extra=LIKE_AN_ID)]
@@ -52,14 +58,19 @@ CallId = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
-HELD = {"image_url": (("url",),), "input_audio": (("data", "format"),), "file": (("file_id",), ("file_data",))}
+HELD = {
+    "image_url": (("url",),),
+    "input_audio": (("data", "format"),),
+    "file": (("file_id",), ("file_data",)),
+}
 """What the chat API wants in a part's object: one of these groups of texts."""
 
 
 class Part(BaseModel):
-    """One part of a content as the chat API has it: of any message a text, of an assistant a refusal too, of a user an
-    image, an audio or a file too. The parts `input_text`, `output_text` and `input_image` of other APIs are translated;
-    an assistant's `thinking`, `redacted_thinking` and `reasoning` are kept in the history and left out of contexts.
+    """One part of a content as the chat API has it: of any message a text, of an assistant a
+    refusal too, of a user an image, an audio or a file too. The parts `input_text`, `output_text`
+    and `input_image` of other APIs are translated; an assistant's `thinking`, `redacted_thinking`
+    and `reasoning` are kept in the history and left out of contexts.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
@@ -88,7 +99,9 @@ class Part(BaseModel):
         if choices := HELD.get(kind):
             held = part[kind]
             if not any(all(isinstance(held.get(name), str) for name in names) for names in choices):
-                message = f"{kind} needs {' or '.join(' and '.join(names) for names in choices)}, as text"
+                message = (
+                    f"{kind} needs {' or '.join(' and '.join(names) for names in choices)}, as text"
+                )
                 raise ValueError(message)
         return raw
 
@@ -102,12 +115,15 @@ class PartOfAssistant(Part):
     unshown = THOUGHTS
 
 
-INSTEAD = {"tool_use": "send it in tool_calls", "tool_result": "send it as a message of the role tool"}
+INSTEAD = {
+    "tool_use": "send it in tool_calls",
+    "tool_result": "send it as a message of the role tool",
+}
 
 
 def chat_part(part: Mapping[str, Any]) -> dict[str, Any]:
-    """The part with the field that its type names, and no other; texts and images of the Responses API in the chat
-    API's form.
+    """The part with the field that its type names, and no other; texts and images of the Responses
+    API in the chat API's form.
     """
     kind = part["type"]
     if kind in ("input_text", "output_text"):
@@ -168,9 +184,12 @@ class _Message(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     id: Annotated[
-        Id | None, Field(description="The caller's own id; ids on all messages make an append repeatable")
+        Id | None,
+        Field(description="The caller's own id; ids on all messages make an append repeatable"),
     ] = None
-    timestamp: Annotated[Timestamp | None, Field(description="When it was sent, by the caller's clock")] = None
+    timestamp: Annotated[
+        Timestamp | None, Field(description="When it was sent, by the caller's clock")
+    ] = None
     metadata: Metadata | None = None
 
 
@@ -198,10 +217,14 @@ class AssistantMessage(_Message):
         if self.content is None and self.refusal is None and not self.tool_calls:
             raise ValueError("an assistant message needs content, tool_calls or refusal")
         said = (
-            self.content is None or isinstance(self.content, str) or any(p.type not in THOUGHTS for p in self.content)
+            self.content is None
+            or isinstance(self.content, str)
+            or any(p.type not in THOUGHTS for p in self.content)
         )
         if not said and self.refusal is None and not self.tool_calls:
-            raise ValueError("thoughts alone are no message of the chat API: send them with the role item")
+            raise ValueError(
+                "thoughts alone are no message of the chat API: send them with the role item"
+            )
         ids = [short_call_id(call.id) for call in self.tool_calls or ()]
         if len(set(ids)) < len(ids):
             raise ValueError("two tool_calls have the same id")
@@ -209,7 +232,9 @@ class AssistantMessage(_Message):
 
 
 class ItemMessage(_Message):
-    """What the chat API has no message for, such as a model's reasoning: kept in the history, left out of contexts."""
+    """What the chat API has no message for, such as a model's reasoning: kept in the history, left
+    out of contexts.
+    """
 
     role: Literal["item"]
     item: Annotated[dict[str, Any], Field(min_length=1, description="As the other API has it")]
@@ -227,10 +252,16 @@ class _Read:
     def __init__(self, kind: Any, build: Build, *, or_text: bool = False) -> None:
         self.kind, self.build, self.or_text = kind, build, or_text
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_wrap_validator_function(self.build, handler.generate_schema(self.kind))
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_wrap_validator_function(
+            self.build, handler.generate_schema(self.kind)
+        )
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         described = handler(schema)
         return {"anyOf": [{"type": "string"}, described]} if self.or_text else described
 
@@ -238,14 +269,25 @@ class _Read:
 def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
     if not isinstance(raw, dict):
         check(raw)
-    given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("tool_calls", [])}
+    given = {
+        name: value
+        for name, value in raw.items()
+        if value is not None and (name, value) != ("tool_calls", [])
+    }
     check(given)
     carried = ("role", "item") if given["role"] == ITEM else CHAT_FIELDS[given["role"]]
     sent = {name: given[name] for name in carried if name in given}
     if isinstance(sent.get("content"), list):
-        sent["content"] = [{key: value for key, value in part.items() if value is not None} for part in sent["content"]]
+        sent["content"] = [
+            {key: value for key, value in part.items() if value is not None}
+            for part in sent["content"]
+        ]
     chat = _as_the_chat_api_takes_it(sent)
-    extra = {name: value for name, value in given.items() if name not in carried and name not in OWN_FIELDS}
+    extra = {
+        name: value
+        for name, value in given.items()
+        if name not in carried and name not in OWN_FIELDS
+    }
     extra |= {name: value for name, value in sent.items() if chat.get(name) != value}
     return Draft(
         chat=chat,
@@ -261,7 +303,9 @@ def _as_the_chat_api_takes_it(sent: Mapping[str, Any]) -> dict[str, Any]:
     if "tool_calls" in chat:
         chat["tool_calls"] = [_call(call) for call in chat["tool_calls"]]
     if isinstance(chat.get("content"), list):
-        chat["content"] = [chat_part(part) for part in chat["content"] if part["type"] not in THOUGHTS]
+        chat["content"] = [
+            chat_part(part) for part in chat["content"] if part["type"] not in THOUGHTS
+        ]
         if not chat["content"]:
             del chat["content"]
     if chat["role"] in IN_ROLES_OF_SUMMARIES:
@@ -290,7 +334,8 @@ ChatMessage = Annotated[
     Draft,
     _Read(
         Annotated[
-            SystemMessage | UserMessage | AssistantMessage | ToolMessage | ItemMessage, Field(discriminator="role")
+            SystemMessage | UserMessage | AssistantMessage | ToolMessage | ItemMessage,
+            Field(discriminator="role"),
         ],
         _draft,
     ),

@@ -1,4 +1,6 @@
-"""Compactions of a session: what left the window, each with the messages that it stands for; and making room there."""
+"""Compactions of a session: what left the window, each with the messages that it stands for; and
+making room there.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,22 @@ from palimpsest.api.answers import Window, window
 from palimpsest.api.call import call
 from palimpsest.api.fields import Closed, MaxTokens, Moment, SessionId, WaitSeconds
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, after_number, paged
+from palimpsest.api.pages import (
+    DEFAULT_LIMIT,
+    Cursor,
+    Limit,
+    NextCursor,
+    Order,
+    after_number,
+    paged,
+)
 from palimpsest.api.resources.chat import Given
-from palimpsest.api.resources.context import Context, ContextOptions, WhyNoRoom, answered_with_context
+from palimpsest.api.resources.context import (
+    Context,
+    ContextOptions,
+    WhyNoRoom,
+    answered_with_context,
+)
 from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.api.resources.messages import carried
 from palimpsest.conversations.message import text_of
@@ -29,8 +44,12 @@ Compaction = TypedDict(
         "n": int,
         "from": int,
         "to": int,
-        "summary": Annotated[str | None, Field(description="null where the strategy drops without a summary")],
-        "method": Annotated[str, Field(description="model, extractive, trim, delete, fifo or empty")],
+        "summary": Annotated[
+            str | None, Field(description="null where the strategy drops without a summary")
+        ],
+        "method": Annotated[
+            str, Field(description="model, extractive, trim, delete, fifo or empty")
+        ],
         "model": str | None,
         "prompt_hash": str | None,
         "tokens_before": int,
@@ -44,7 +63,8 @@ class PruneRequest(Closed):
     strategy: Annotated[
         Literal["fifo", "summarize", "semantic"],
         Field(
-            description="fifo drops the oldest turns, summarize replaces them; semantic keeps those that matter most to"
+            description="fifo drops the oldest turns, summarize replaces them; semantic keeps "
+            "those that matter most to"
             " the `message`, or to the user's newest one"
         ),
     ]
@@ -76,26 +96,40 @@ class Pruned(TypedDict):
     degraded: list[str]
 
 
-@operation("POST /v1/sessions/{session_id}/prune", scopes=("read", "write"), answers={200: "Pruned", 202: "JobPending"})
+@operation(
+    "POST /v1/sessions/{session_id}/prune",
+    scopes=("read", "write"),
+    answers={200: "Pruned", 202: "JobPending"},
+)
 def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     """Make room in the window.
 
-    `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a summary: 200 if that is
-    done within `wait` seconds, else 202 and a job. `semantic` keeps at once, within the budget, the recent turns and
-    of the older ones those that matter most to the topic, in whole turns of at most 20 messages; `kept` says which and
-    why. It waits up to 3 s for the vectors of messages that were just stored; where one is still missing, words and
-    importance decide, and `degraded` names `vector`. What leaves the window stays in the history.
+    `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a
+    summary: 200 if that is done within `wait` seconds, else 202 and a job. `semantic` keeps at
+    once, within the budget, the recent turns and of the older ones those that matter most to the
+    topic, in whole turns of at most 20 messages; `kept` says which and why. It waits up to 3 s for
+    the vectors of messages that were just stored; where one is still missing, words and importance
+    decide, and `degraded` names `vector`. What leaves the window stays in the history.
     """
     scope, use = call().session(session_id), call().use
 
     def prune(_: str | None) -> list[Any]:
         topic = None if body.message is None else text_of(body.message)
-        requested = use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens, topic=topic)
-        kept = [{"from": one.first, "to": one.last, "why": one.why, "score": one.score} for one in requested.kept]
+        requested = use.prune(
+            scope, strategy=body.strategy, max_tokens=body.max_tokens, topic=topic
+        )
+        kept = [
+            {"from": one.first, "to": one.last, "why": one.why, "score": one.score}
+            for one in requested.kept
+        ]
         return [requested.job, requested.why_not, kept, [] if requested.has_vectors else ["vector"]]
 
     job_id, why_not, kept, degraded = call().made(prune)
-    job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
+    job = (
+        None
+        if job_id is None
+        else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
+    )
     if job is not None and not job.has_ended:
         return accepted(job.id, job.state)
     answer = {
@@ -107,10 +141,14 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
         "degraded": degraded,
         "window": window(call().use.manage.read(scope).head),
     }
-    return answered_with_context(answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message)
+    return answered_with_context(
+        answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message
+    )
 
 
-@operation("GET /v1/sessions/{session_id}/compactions", answers={200: "CompactionPage"}, refuses=(413,))
+@operation(
+    "GET /v1/sessions/{session_id}/compactions", answers={200: "CompactionPage"}, refuses=(413,)
+)
 def list_compactions(
     session_id: SessionId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc"
 ) -> Response[str]:
@@ -127,7 +165,11 @@ def list_compactions(
     return paged("compactions", rows, listed=listed, after=after)
 
 
-@operation("GET /v1/sessions/{session_id}/compactions/{n}/messages", answers={200: "MessagePage"}, refuses=(413,))
+@operation(
+    "GET /v1/sessions/{session_id}/compactions/{n}/messages",
+    answers={200: "MessagePage"},
+    refuses=(413,),
+)
 def unfold_compaction(
     session_id: SessionId,
     n: Annotated[int, Path(ge=1, description="`n` of the compaction")],
@@ -140,7 +182,9 @@ def unfold_compaction(
     """
     scope = call().session(session_id)
     listed = (scope.partition, "unfolded", n)
-    page, after = call().use.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))
+    page, after = call().use.history.unfold(
+        scope, n, limit=limit, after=after_number(cursor, *listed)
+    )
     rows = ((carried(each), each.seq) for each in page)
     return paged("messages", rows, listed=listed, after=after)
 

@@ -30,10 +30,16 @@ from palimpsest.scope import SessionScope
 operation = operations_on("context", function="sessions")
 
 Model = Annotated[
-    str, Field(min_length=1, max_length=128, description="The model that will read it: its window is the budget")
+    str,
+    Field(
+        min_length=1,
+        max_length=128,
+        description="The model that will read it: its window is the budget",
+    ),
 ]
 WHOSE = (
-    "The API that `messages` and `tools` are written for: OpenAI's chat (openai) or Responses (responses), Anthropic's"
+    "The API that `messages` and `tools` are written for: OpenAI's chat (openai) or Responses "
+    "(responses), Anthropic's"
     " Messages (anthropic), Amazon Bedrock's Converse (converse; bytes are base64)"
 )
 
@@ -42,27 +48,39 @@ class ContextOptions(Closed):
     max_tokens: MaxTokens | None = None
     model: Model | None = None
     compact: Annotated[
-        Literal["sync"] | None, Field(description="sync: compact what overflows first, waiting up to 20 s for it")
+        Literal["sync"] | None,
+        Field(description="sync: compact what overflows first, waiting up to 20 s for it"),
     ] = None
-    explain: Annotated[bool, Field(description="Add why each part is there, and what was left out")] = False
-    at: Annotated[int | None, Field(ge=1, description="The window as it stood after this message, alone")] = None
+    explain: Annotated[
+        bool, Field(description="Add why each part is there, and what was left out")
+    ] = False
+    at: Annotated[
+        int | None, Field(ge=1, description="The window as it stood after this message, alone")
+    ] = None
     format: Annotated[ContextFormat, Field(description=WHOSE)] = "openai"
 
 
 class ContextRequest(ContextOptions):
     message: Annotated[
-        Given | None, Field(description="The user's message about to be sent, as text or message: weighed, not stored")
+        Given | None,
+        Field(
+            description="The user's message about to be sent, as text or message: weighed, not "
+            "stored"
+        ),
     ] = None
 
 
-WhyNoRoom = Annotated[WhyNot | None, Field(description="Why no room was made; null if it was, or is being made")]
+WhyNoRoom = Annotated[
+    WhyNot | None, Field(description="Why no room was made; null if it was, or is being made")
+]
 
 
 class ContextTokens(TypedDict):
-    """`context` counts this answer's messages, `window` all that the window holds, `summary` the summary in it.
+    """`context` counts this answer's messages, `window` all that the window holds, `summary` the
+    summary in it.
 
-    `memory` counts what the memory prompt takes: a part of `context`, or on top of it with `memory_as` none. `tools`
-    counts the definitions of tools. All together keep within the budget.
+    `memory` counts what the memory prompt takes: a part of `context`, or on top of it with
+    `memory_as` none. `tools` counts the definitions of tools. All together keep within the budget.
     """
 
     context: int
@@ -101,32 +119,50 @@ class ShownMessage(ShownMemory):
 
 
 class Context(TypedDict):
-    messages: Annotated[Sequence[Mapping[str, Any]], Field(description="Ready to send, as `format` has them")]
+    messages: Annotated[
+        Sequence[Mapping[str, Any]], Field(description="Ready to send, as `format` has them")
+    ]
     system: NotRequired[
-        Annotated[str | Sequence[Json], Field(description="What Anthropic and Converse take beside the messages")]
+        Annotated[
+            str | Sequence[Json],
+            Field(description="What Anthropic and Converse take beside the messages"),
+        ]
     ]
     refs: Annotated[
         Sequence[MessageRef | None],
         Field(
-            description="For each of `messages` the stored message that it shows (the first of those that it joins);"
+            description="For each of `messages` the stored message that it shows (the first of "
+            "those that it joins);"
             " null for what was made for this context"
         ),
     ]
     tokens: ContextTokens
     omitted: Annotated[
-        SequenceRange | None, Field(description="Stored messages that are not here and that no summary here stands for")
+        SequenceRange | None,
+        Field(description="Stored messages that are not here and that no summary here stands for"),
     ]
     compaction: CompactionState
-    why_not: NotRequired[Annotated[WhyNoRoom, Field(description="With `compact`: why nothing was compacted")]]
-    degraded: Annotated[Sequence[str], Field(description="Blocks that could not be read and are missing here")]
+    why_not: NotRequired[
+        Annotated[WhyNoRoom, Field(description="With `compact`: why nothing was compacted")]
+    ]
+    degraded: Annotated[
+        Sequence[str], Field(description="Blocks that could not be read and are missing here")
+    ]
     static_facts: Annotated[list[ShownFact], Field(description="What the tenant states")]
-    extracted_facts: Annotated[list[ShownMemory], Field(description="What was extracted from the user's conversations")]
-    vector_matches: Annotated[list[ShownMessage], Field(description="Past messages that are similar to the given one")]
+    extracted_facts: Annotated[
+        list[ShownMemory], Field(description="What was extracted from the user's conversations")
+    ]
+    vector_matches: Annotated[
+        list[ShownMessage], Field(description="Past messages that are similar to the given one")
+    ]
     memory_prompt: Annotated[
         str, Field(description="All three as the model gets them, escaped; empty if there are none")
     ]
     tools: NotRequired[
-        Annotated[Sequence[Mapping[str, Any]], Field(description="With `auto_recall`: what the model may be given")]
+        Annotated[
+            Sequence[Mapping[str, Any]],
+            Field(description="With `auto_recall`: what the model may be given"),
+        ]
     ]
     trace: NotRequired[Annotated[Json, Field(description="With `explain`: why each part is there")]]
 
@@ -139,28 +175,45 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     ] = None,
     model: Annotated[
         str | None,
-        Query(min_length=1, max_length=128, description="The model that will read it: its window is the budget"),
+        Query(
+            min_length=1,
+            max_length=128,
+            description="The model that will read it: its window is the budget",
+        ),
     ] = None,
-    compact: Annotated[Literal["sync"] | None, Query(description="sync: fold what overflows first, up to 20 s")] = None,
-    explain: Annotated[bool, Query(description="Say why each part is there, and what was left out")] = False,  # noqa: FBT002
-    at: Annotated[int | None, Query(ge=1, description="The window as it stood after this message")] = None,
+    compact: Annotated[
+        Literal["sync"] | None, Query(description="sync: fold what overflows first, up to 20 s")
+    ] = None,
+    explain: Annotated[  # noqa: FBT002
+        bool, Query(description="Say why each part is there, and what was left out")
+    ] = False,  # noqa: FBT002, RUF100
+    at: Annotated[
+        int | None, Query(ge=1, description="The window as it stood after this message")
+    ] = None,
     form: Annotated[ContextFormat, Query(alias="format", description=WHOSE)] = "openai",
 ) -> Context:
     """Get the context.
 
-    Chat messages ready to send, always within the budget, with what the session's blocks remember. Only
-    `compact=sync` waits for a model.
+    Chat messages ready to send, always within the budget, with what the session's blocks remember.
+    Only `compact=sync` waits for a model.
     """
-    options = ContextOptions(max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at, format=form)
+    options = ContextOptions(
+        max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at, format=form
+    )
     return context_of(call().session(session_id), options)
 
 
-@operation("POST /v1/sessions/{session_id}/context", function="memories", scopes=("read",), answers={200: "Context"})
+@operation(
+    "POST /v1/sessions/{session_id}/context",
+    function="memories",
+    scopes=("read",),
+    answers={200: "Context"},
+)
 def get_context_for(session_id: SessionId, body: ContextRequest) -> Context:
     """Get the context for a message.
 
-    As GET, for a message about to be sent: its tokens are counted, it is not stored, and a vector block adds similar
-    past messages. What could not be read in time is named in `degraded`.
+    As GET, for a message about to be sent: its tokens are counted, it is not stored, and a vector
+    block adds similar past messages. What could not be read in time is named in `degraded`.
     """
     return context_of(call().session(session_id), body, given=body.message)
 
@@ -174,7 +227,9 @@ def answered_with_context(
     newest: Chat | None = None,
     status: int = 200,
 ) -> Response[str]:
-    """The answer to something that is already done, with the context; null where the context can't be read."""
+    """The answer to something that is already done, with the context; null where the context can't
+    be read.
+    """
     try:
         context = context_of(scope, options, given=given, newest=newest)
         degraded = dict.fromkeys((*done.get("degraded", ()), *context["degraded"]))
@@ -185,13 +240,27 @@ def answered_with_context(
 
 
 def context_of(
-    scope: SessionScope, options: ContextOptions, *, given: Chat | None = None, newest: Chat | None = None
+    scope: SessionScope,
+    options: ContextOptions,
+    *,
+    given: Chat | None = None,
+    newest: Chat | None = None,
 ) -> Context:
     is_asked = options.compact is not None
-    why_not = call().wired.prune.compact(scope, wait=call().patience(LONGEST_WAIT)) if is_asked else None
+    why_not = (
+        call().wired.prune.compact(scope, wait=call().patience(LONGEST_WAIT)) if is_asked else None
+    )
     read = call().wired.context
-    asked: dict[str, Any] = {"max_tokens": options.max_tokens, "model": options.model, "at": options.at}
-    shown = _shown(read(scope, given=given, newest=newest, **asked), explain=options.explain, form=options.format)
+    asked: dict[str, Any] = {
+        "max_tokens": options.max_tokens,
+        "model": options.model,
+        "at": options.at,
+    }
+    shown = _shown(
+        read(scope, given=given, newest=newest, **asked),
+        explain=options.explain,
+        form=options.format,
+    )
     return {**shown, "why_not": why_not} if is_asked else shown
 
 
@@ -199,7 +268,9 @@ def _shown(read: ReadContext, *, explain: bool, form: ContextFormat) -> Context:
     written = read.written(form)
     answer: Context = {
         "messages": written.messages,
-        "refs": [None if ref is None else {"seq": ref[0], "id": ref[1]} for ref in read.refs(written)],
+        "refs": [
+            None if ref is None else {"seq": ref[0], "id": ref[1]} for ref in read.refs(written)
+        ],
         "tokens": {
             "context": read.fitted.tokens,
             "budget": read.budget,
@@ -208,14 +279,19 @@ def _shown(read: ReadContext, *, explain: bool, form: ContextFormat) -> Context:
             "memory": read.memory.tokens,
             "tools": read.tools_tokens,
         },
-        "omitted": None if read.omitted is None else {"from": read.omitted[0], "to": read.omitted[1]},
+        "omitted": None
+        if read.omitted is None
+        else {"from": read.omitted[0], "to": read.omitted[1]},
         "compaction": read.compaction,
         "degraded": read.degraded,
         "static_facts": [
-            {"id": item.id, "content": item.text, "agent_id": item.agent} for item in read.memory.of("static")
+            {"id": item.id, "content": item.text, "agent_id": item.agent}
+            for item in read.memory.of("static")
         ],
         "extracted_facts": [_remembered(item) for item in read.memory.of("extractive")],
-        "vector_matches": [{**_remembered(item), "role": item.speaker} for item in read.memory.of("vector")],
+        "vector_matches": [
+            {**_remembered(item), "role": item.speaker} for item in read.memory.of("vector")
+        ],
         "memory_prompt": read.memory.text,
     }
     if written.system is not None:

@@ -50,8 +50,14 @@ def _scalar(value: Any) -> Scalar:
 
 
 def _metadata(value: Any) -> Any:
-    """A value of metadata, with its nested ones. Raises `ValueError` for what no filter could match."""
-    names = [name for name in _names(value) if not re.fullmatch(NAME, name) or not 0 < len(name) <= MAX_NAME]
+    """A value of metadata, with its nested ones. Raises `ValueError` for what no filter could
+    match.
+    """
+    names = [
+        name
+        for name in _names(value)
+        if not re.fullmatch(NAME, name) or not 0 < len(name) <= MAX_NAME
+    ]
     if names:
         message = f"names have 1 to {MAX_NAME} characters and no ="
         raise ValueError(message)
@@ -64,7 +70,9 @@ def _metadata(value: Any) -> Any:
 def _names(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         yield from value
-    for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+    for inner in (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    ):
         yield from _names(inner)
 
 
@@ -80,7 +88,9 @@ def _condition(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return _scalar(value)
     if not value or not value.keys() <= OPERATORS:
-        message = f"must be a text, a number, true, false, or an object of {', '.join(sorted(OPERATORS))}"
+        message = (
+            f"must be a text, a number, true, false, or an object of {', '.join(sorted(OPERATORS))}"
+        )
         raise ValueError(message)
     for operator, operand in value.items():
         _operand(operator, operand)
@@ -103,7 +113,9 @@ def _operand(operator: str, operand: Any) -> None:
 
 
 TopicKey = Annotated[str, Field(max_length=1_000), AfterValidator(_topic)]
-Subject = Annotated[str, Field(max_length=200, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
+Subject = Annotated[
+    str, Field(max_length=200, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)
+]
 Share = Annotated[float, Field(ge=0, le=1)]
 TermName = Annotated[str, Field(min_length=1, max_length=64, pattern=NAME)]
 Path = Annotated[str, Field(min_length=1, max_length=256, pattern=NAME)]
@@ -112,7 +124,8 @@ Metadata = Annotated[
     AfterValidator(_few),
     Field(
         max_length=MAX_METADATA_TERMS,
-        description="Values that filters match, by name: texts, numbers, true and false, also nested in objects and "
+        description="Values that filters match, by name: texts, numbers, true and false, also "
+        "nested in objects and "
         "lists; 64 values at most",
     ),
 ]
@@ -122,34 +135,46 @@ RANGED = {"description": "A number, or a time as a text in ISO 8601", "anyOf": S
 Condition = Annotated[
     Any,
     AfterValidator(_condition),
-    WithJsonSchema({
-        "anyOf": [
-            *SCALARS,
-            {
-                "type": "object",
-                "minProperties": 1,
-                "additionalProperties": False,
-                "properties": {
-                    "eq": {"anyOf": SCALARS}, "ne": {"anyOf": SCALARS}, **dict.fromkeys(sorted(RANGES), RANGED),
-                    "in": {"type": "array", "minItems": 1, "maxItems": MOST_IN, "items": {"anyOf": SCALARS}},
-                    "exists": {"type": "boolean"},
+    WithJsonSchema(
+        {
+            "anyOf": [
+                *SCALARS,
+                {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": False,
+                    "properties": {
+                        "eq": {"anyOf": SCALARS},
+                        "ne": {"anyOf": SCALARS},
+                        **dict.fromkeys(sorted(RANGES), RANGED),
+                        "in": {
+                            "type": "array",
+                            "minItems": 1,
+                            "maxItems": MOST_IN,
+                            "items": {"anyOf": SCALARS},
+                        },
+                        "exists": {"type": "boolean"},
+                    },
                 },
-            },
-        ]
-    }),
-]  # fmt: skip
+            ]
+        }
+    ),
+]
 Conditions = Annotated[
     dict[Path, Condition],
     Field(
         max_length=MAX_METADATA_TERMS,
-        description="By name, nested ones joined by dots: a value that it must have, or conditions. `ne` also holds "
+        description="By name, nested ones joined by dots: a value that it must have, or "
+        "conditions. `ne` also holds "
         "where there is none; a list has each of its values",
     ),
 ]
 
 
 class Filter(Closed):
-    """Every limit that is given must hold. Values match exactly; limits of numbers and times are inclusive."""
+    """Every limit that is given must hold. Values match exactly; limits of numbers and times are
+    inclusive.
+    """
 
     types: Annotated[list[ListedType], Field(max_length=5, default_factory=list)]
     min_importance: Share | None = None
@@ -187,9 +212,9 @@ def stored_topic(given: str | None) -> str | None:
 
 
 def read_terms(given: Sequence[str]) -> dict[str, Any] | None:
-    """The conditions by path, None for none: `name=value`, or `name[operator]=value`, with `in` once for each value. A
-    value that is a JSON number, true, false or a quoted text is that; any other is a text as it stands. Raises
-    `Unprocessable`.
+    """The conditions by path, None for none: `name=value`, or `name[operator]=value`, with `in`
+    once for each value. A value that is a JSON number, true, false or a quoted text is that; any
+    other is a text as it stands. Raises `Unprocessable`.
     """
     if len(given) > MAX_METADATA_TERMS:
         raise _refused(f"at most {MAX_METADATA_TERMS} terms")
@@ -205,7 +230,9 @@ def read_terms(given: Sequence[str]) -> dict[str, Any] | None:
         known = terms.get(path)
         operators = known if isinstance(known, dict) else {}
         read = _value_of(value)
-        terms[path] = operators | {operator: [*operators.get(operator, ()), read] if operator == "in" else read}
+        terms[path] = operators | {
+            operator: [*operators.get(operator, ()), read] if operator == "in" else read
+        }
     try:
         return {path: _condition(wanted) for path, wanted in terms.items()} or None
     except ValueError as error:
@@ -222,5 +249,6 @@ def _value_of(text: str) -> Scalar:
 
 def _refused(message: str) -> Unprocessable:
     return Unprocessable(
-        f"The request breaks the schema: metadata: {message}", errors=(FieldError("metadata", message),)
+        f"The request breaks the schema: metadata: {message}",
+        errors=(FieldError("metadata", message),),
     )

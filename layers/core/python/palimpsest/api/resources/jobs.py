@@ -41,7 +41,9 @@ class Ledger(TypedDict):
     skipped: int
     parked: int
     reasons: Annotated[Mapping[str, int], Field(description="Why messages were skipped")]
-    dropped: Annotated[Mapping[str, int], Field(description="Findings that did not hold, by reason")]
+    dropped: Annotated[
+        Mapping[str, int], Field(description="Findings that did not hold, by reason")
+    ]
 
 
 class JobUsage(TypedDict):
@@ -66,14 +68,23 @@ class ListedJob(TypedDict):
 class WorkedJob(ListedJob):
     result: Mapping[str, int]
     ledger: Ledger
-    records: Annotated[Sequence[str], Field(description="Ids of the memories that it created or confirmed")]
+    records: Annotated[
+        Sequence[str], Field(description="Ids of the memories that it created or confirmed")
+    ]
     usage: JobUsage
 
 
 class Job(WorkedJob):
-    receipt: NotRequired[Annotated[Receipt | RedactionReceipt, Field(description="Of an erasure or a redaction")]]
+    receipt: NotRequired[
+        Annotated[Receipt | RedactionReceipt, Field(description="Of an erasure or a redaction")]
+    ]
     files: NotRequired[
-        Annotated[list[str], Field(description="Of an export: addresses that work for an hour, in the order of lines")]
+        Annotated[
+            list[str],
+            Field(
+                description="Of an export: addresses that work for an hour, in the order of lines"
+            ),
+        ]
     ]
 
 
@@ -89,7 +100,9 @@ class Beside(TypedDict):
     armed: NotRequired[Annotated[bool, Field(description="Whether this call began the extraction")]]
     created: NotRequired[Annotated[bool, Field(description="Whether an ingest began the session")]]
     appended: NotRequired[Annotated[int, Field(description="How many messages an ingest stored")]]
-    last_seq: NotRequired[Annotated[int, Field(description="The number of the last message of an ingest")]]
+    last_seq: NotRequired[
+        Annotated[int, Field(description="The number of the last message of an ingest")]
+    ]
 
 
 class JobDone(Job, Beside):
@@ -122,9 +135,14 @@ class NothingExtracted(Beside):
 def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: Annotated[
         str | None,
-        Query(description="Of this user. Without a user and a session: failed jobs", json_schema_extra=LIKE_AN_ID),
+        Query(
+            description="Of this user. Without a user and a session: failed jobs",
+            json_schema_extra=LIKE_AN_ID,
+        ),
     ] = None,
-    session_id: Annotated[str | None, Query(description="Of this session", json_schema_extra=LIKE_AN_ID)] = None,
+    session_id: Annotated[
+        str | None, Query(description="Of this session", json_schema_extra=LIKE_AN_ID)
+    ] = None,
     state: Annotated[JobState | None, Query(description="Only those in this state")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
@@ -132,15 +150,20 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
 ) -> Json:
     """List jobs.
 
-    Jobs of a user or of a session, or with `state=failed` all failed jobs of the tenant, ordered by creation, for 30
-    days. A page may be short or empty although more
-    follow; only a `next_cursor` of null is the end.
+    Jobs of a user or of a session, or with `state=failed` all failed jobs of the tenant, ordered by
+    creation, for 30 days. A page may be short or empty although more follow; only a `next_cursor`
+    of null is the end.
     """
     check_ids(user_id=user_id, session_id=session_id)
     tenant = call().caller.tenant
     newest_first = order == "desc"
     find = partial(
-        call().use.list_jobs, tenant, user=user_id, session=session_id, state=state, newest_first=newest_first
+        call().use.list_jobs,
+        tenant,
+        user=user_id,
+        session=session_id,
+        state=state,
+        newest_first=newest_first,
     )
     listed = (tenant.tenant, "jobs", user_id, session_id, state, order)
     return listing("jobs", find, _listed, listed=listed, limit=limit, cursor=cursor)
@@ -159,8 +182,8 @@ def read_job(job_id: JobId, wait: Wait = 0) -> Job:
 def retry_job(job_id: JobId) -> Response[str]:
     """Try a failed job again.
 
-    A new job does the work of the failed one; the answer names it. Without this call, failed work is tried again
-    later by itself.
+    A new job does the work of the failed one; the answer names it. Without this call, failed work
+    is tried again later by itself.
     """
     retry, tenant = call().use.retry_job, call().caller.tenant
     return accepted(call().made(lambda _: retry(tenant, job_id)), "pending")
@@ -180,8 +203,12 @@ def shown_job(job: StoredJob) -> Job:
     return _job(job, report(job) if report is not None and job.kind == "extract" else None)
 
 
-def awaited_or_ended(job_id: str | None, *, wait: float, beside: Mapping[str, Any]) -> Response[str]:
-    """As `awaited`, for a job that may have ended before this call; None: there was nothing to do."""
+def awaited_or_ended(
+    job_id: str | None, *, wait: float, beside: Mapping[str, Any]
+) -> Response[str]:
+    """As `awaited`, for a job that may have ended before this call; None: there was nothing to
+    do.
+    """
     if job_id is None:
         return answered({"job_id": None, "state": "done", **beside})
     now = call()
@@ -193,11 +220,17 @@ def awaited_or_ended(job_id: str | None, *, wait: float, beside: Mapping[str, An
 
 def accepted(job_id: str, state: str, *, beside: Mapping[str, Any] | None = None) -> Response[str]:
     headers = {"Location": f"/v1/jobs/{job_id}"}
-    return answered({"job_id": job_id, "state": state, **(beside or {})}, status=HTTPStatus.ACCEPTED, headers=headers)
+    return answered(
+        {"job_id": job_id, "state": state, **(beside or {})},
+        status=HTTPStatus.ACCEPTED,
+        headers=headers,
+    )
 
 
 def ended(job_id: str, wait: float) -> StoredJob | None:
-    """The job if it ended within `wait` seconds; None also where it can't be read now: what was asked for is done."""
+    """The job if it ended within `wait` seconds; None also where it can't be read now: what was
+    asked for is done.
+    """
     if not wait:
         return None
     now = call()
@@ -212,7 +245,9 @@ def _listed(found: StoredJob) -> ListedJob:
     """A job on all of a user's memory has no session and no range."""
     return {
         "job_id": found.id,
-        "kind": cast("TenantJobKind", found.kind),  # the operator's jobs are in a tenant that no key is of
+        "kind": cast(
+            "TenantJobKind", found.kind
+        ),  # the operator's jobs are in a tenant that no key is of
         "state": found.state,
         "user_id": found.user,
         "session_id": found.session or None,
@@ -224,12 +259,16 @@ def _listed(found: StoredJob) -> ListedJob:
 
 
 def _job(found: StoredJob, report: Report | None) -> Job:
-    """The ledger counts what an extraction did with messages; a job without a report extracts nothing."""
+    """The ledger counts what an extraction did with messages; a job without a report extracts
+    nothing.
+    """
     spent = report.spent if report else spent_of([found.usage, found.spent])
     answer: Job = {
         **_listed(found),  # type: ignore[typeddict-item] # mypy asks for what is not required, too
         "result": found.result,
-        "ledger": cast(Ledger, asdict(report.ledger if report else CountedLedger(0, 0, 0, 0, {}, {}))),
+        "ledger": cast(
+            Ledger, asdict(report.ledger if report else CountedLedger(0, 0, 0, 0, {}, {}))
+        ),
         "records": report.records if report else (),
         "usage": cast(JobUsage, asdict(spent)),
     }

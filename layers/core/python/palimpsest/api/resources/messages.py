@@ -14,9 +14,27 @@ from typing_extensions import TypedDict
 from palimpsest.api.answers import Window, answered, window
 from palimpsest.api.call import call
 from palimpsest.api.encoding import dumps, size_in_answer
-from palimpsest.api.fields import NOT_BLANK, Closed, Json, MemoryFields, Moment, SessionId, Wait, WaitSeconds, not_blank
+from palimpsest.api.fields import (
+    NOT_BLANK,
+    Closed,
+    Json,
+    MemoryFields,
+    Moment,
+    SessionId,
+    Wait,
+    WaitSeconds,
+    not_blank,
+)
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, after_number, paged
+from palimpsest.api.pages import (
+    DEFAULT_LIMIT,
+    Cursor,
+    Limit,
+    NextCursor,
+    Order,
+    after_number,
+    paged,
+)
 from palimpsest.api.problems import naming
 from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
@@ -39,12 +57,16 @@ IF_LAST = "Only if this is the sequence number of the newest message (0: there i
 def _few_enough(messages: Any) -> Any:
     if isinstance(messages, list) and len(messages) > MAX_MESSAGES_PER_APPEND:
         error = FieldError("messages", f"{len(messages)} of at most {MAX_MESSAGES_PER_APPEND}")
-        raise TooLarge("There are too many messages in one append.", code="too_many_messages", errors=(error,))
+        raise TooLarge(
+            "There are too many messages in one append.", code="too_many_messages", errors=(error,)
+        )
     return messages
 
 
 class AppendRequest(Closed):
-    user_id: Annotated[Id | None, Field(description="Whose session it is. Begins the session if there is none")] = None
+    user_id: Annotated[
+        Id | None, Field(description="Whose session it is. Begins the session if there is none")
+    ] = None
     agent_id: Id | None = None
     memory: Annotated[
         MemoryFields | None,
@@ -54,22 +76,33 @@ class AppendRequest(Closed):
         ),
     ] = None
     messages: Annotated[
-        list[ChatMessage], BeforeValidator(_few_enough), Field(min_length=1, max_length=MAX_MESSAGES_PER_APPEND)
+        list[ChatMessage],
+        BeforeValidator(_few_enough),
+        Field(min_length=1, max_length=MAX_MESSAGES_PER_APPEND),
     ]
     context: Annotated[
-        ContextOptions | None, Field(description="Add the context to the answer, with memories for the user's message")
+        ContextOptions | None,
+        Field(description="Add the context to the answer, with memories for the user's message"),
     ] = None
     allow_repeat: Annotated[
-        bool, Field(description="Without a key: store the messages even if they equal the last append")
+        bool,
+        Field(description="Without a key: store the messages even if they equal the last append"),
     ] = False
     if_last: Annotated[int | None, Field(ge=0, description=IF_LAST)] = None
 
 
 class Redaction(Closed):
     content: Annotated[
-        str, Field(max_length=100_000, json_schema_extra=NOT_BLANK, description="The text in place of the old one")
+        str,
+        Field(
+            max_length=100_000,
+            json_schema_extra=NOT_BLANK,
+            description="The text in place of the old one",
+        ),
     ]
-    metadata: Annotated[Metadata | None, Field(description="In place of the old ones; without it they stay")] = None
+    metadata: Annotated[
+        Metadata | None, Field(description="In place of the old ones; without it they stay")
+    ] = None
     wait: WaitSeconds = 0
 
     @field_validator("content")
@@ -96,8 +129,12 @@ class Appended(TypedDict):
     messages: list[AppendedMessage]
     window: Window
     overflow: Overflow | None
-    replayed: Annotated[bool, Field(description="This append had been stored before; this is its first result")]
-    context: NotRequired[Annotated[Context | None, Field(description="If asked for; null if it could not be read")]]
+    replayed: Annotated[
+        bool, Field(description="This append had been stored before; this is its first result")
+    ]
+    context: NotRequired[
+        Annotated[Context | None, Field(description="If asked for; null if it could not be read")]
+    ]
     degraded: NotRequired[list[str]]
 
 
@@ -115,7 +152,9 @@ class HistoryMessage(TypedDict):
     tool_call_id: NotRequired[str | None]
     item: NotRequired[Annotated[Json | None, Field(description="Of the role item: what it holds")]]
     tokens: int
-    timestamp: Annotated[Moment | None, Field(description="When it was sent, by the caller's clock")]
+    timestamp: Annotated[
+        Moment | None, Field(description="When it was sent, by the caller's clock")
+    ]
     created_at: Moment
     client_id: NotRequired[Annotated[str | None, Field(description="The id that it was sent with")]]
     metadata: Mapping[str, Any]
@@ -123,7 +162,8 @@ class HistoryMessage(TypedDict):
         Annotated[
             str,
             Field(
-                description="Of a message that no answer can carry: where `chat`, `extra` and `metadata` can be read "
+                description="Of a message that no answer can carry: where `chat`, `extra` and "
+                "`metadata` can be read "
                 "for 15 minutes, as JSON; `content` has its beginning and end"
             ),
         ]
@@ -145,9 +185,10 @@ class WindowEmptied(TypedDict):
 def append_messages(session_id: SessionId, body: AppendRequest) -> Appended | Response[str]:
     """Append messages.
 
-    Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an answer was lost,
-    repeat the request with the same Idempotency-Key, or with ids on all messages: it returns the first result.
-    Calls that an assistant makes in several messages in a row are stored as one message, as the chat API has them.
+    Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an
+    answer was lost, repeat the request with the same Idempotency-Key, or with ids on all messages:
+    it returns the first result. Calls that an assistant makes in several messages in a row are
+    stored as one message, as the chat API has them.
     """
     if body.context is not None:
         call().caller.require("read")
@@ -166,7 +207,9 @@ def append_messages(session_id: SessionId, body: AppendRequest) -> Appended | Re
     answer = _appended(session_id, done)
     if body.context is not None:
         said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
-        return answered_with_context(answer, scope, body.context, newest=next(said, None), status=HTTPStatus.CREATED)
+        return answered_with_context(
+            answer, scope, body.context, newest=next(said, None), status=HTTPStatus.CREATED
+        )
     return answer
 
 
@@ -193,7 +236,9 @@ def read_message(session_id: SessionId, seq: Seq) -> Response[str]:
 
     One message of the history, word for word.
     """
-    return answered(carried(call().use.history.message(call().session(session_id), seq)), most=MOST_ROW)
+    return answered(
+        carried(call().use.history.message(call().session(session_id), seq)), most=MOST_ROW
+    )
 
 
 @operation(
@@ -203,15 +248,17 @@ def read_message(session_id: SessionId, seq: Seq) -> Response[str]:
 )
 def remove_messages(
     session_id: SessionId,
-    first: Annotated[int | None, Query(alias="from", ge=1, description="Withdraw from this sequence number on")] = None,
+    first: Annotated[
+        int | None, Query(alias="from", ge=1, description="Withdraw from this sequence number on")
+    ] = None,
     if_last: Annotated[int | None, Query(ge=0, description=f"With `from`: {IF_LAST}")] = None,
     wait: Wait = 0,
 ) -> WindowEmptied | Response[str]:
     """Empty the window, or withdraw messages.
 
-    Without `from`, the window is emptied and the history stays. With `from`, every message from that sequence number
-    on is withdrawn at once from window, summaries and history; a job deletes it. A session without messages stays as
-    it is.
+    Without `from`, the window is emptied and the history stays. With `from`, every message from
+    that sequence number on is withdrawn at once from window, summaries and history; a job deletes
+    it. A session without messages stays as it is.
     """
     scope = call().session(session_id)
     if first is None:
@@ -223,17 +270,22 @@ def remove_messages(
     return awaited(job_id, wait=wait, beside={"session_id": session_id, "window": window(head)})
 
 
-@operation("PATCH /v1/sessions/{session_id}/messages/{seq}", answers={200: "JobDone", 202: "JobPending"})
+@operation(
+    "PATCH /v1/sessions/{session_id}/messages/{seq}", answers={200: "JobDone", 202: "JobPending"}
+)
 def redact_message(session_id: SessionId, seq: Seq, body: Redaction) -> Response[str]:
     """Redact a message.
 
-    Replace what a message says. Its place, role and id stay; refusal, unknown fields and the arguments of its calls
-    go. From this answer on no read of the session shows the old text. A job takes back the summaries and memories that
-    were made of it, and its receipt says so; it is done once the search index holds nothing of it either.
+    Replace what a message says. Its place, role and id stay; refusal, unknown fields and the
+    arguments of its calls go. From this answer on no read of the session shows the old text. A job
+    takes back the summaries and memories that were made of it, and its receipt says so; it is done
+    once the search index holds nothing of it either.
     """
     scope = call().session(session_id)
     head, job_id = call().use.redact(scope, seq, content=body.content, metadata=body.metadata)
-    return awaited(job_id, wait=body.wait, beside={"session_id": session_id, "window": window(head)})
+    return awaited(
+        job_id, wait=body.wait, beside={"session_id": session_id, "window": window(head)}
+    )
 
 
 def _appended(session_id: str, done: AppendedMessages) -> Appended:
@@ -241,7 +293,9 @@ def _appended(session_id: str, done: AppendedMessages) -> Appended:
     return {
         "session_id": session_id,
         "created": done.created,
-        "messages": [{"id": each.id, "seq": each.seq, "tokens": each.tokens} for each in done.messages],
+        "messages": [
+            {"id": each.id, "seq": each.seq, "tokens": each.tokens} for each in done.messages
+        ],
         "window": window(done.head),
         "overflow": None
         if happened is None
@@ -255,7 +309,10 @@ def carried(stored: Message) -> HistoryMessage:
     row = shown_message(stored)
     if stored.large is None or size_in_answer(dumps(row)) <= MOST_ROW:
         return row
-    return {**shown_message(left(stored, stored.large)), "content_url": call().use.history.address(stored)}
+    return {
+        **shown_message(left(stored, stored.large)),
+        "content_url": call().use.history.address(stored),
+    }
 
 
 def shown_message(stored: Message) -> HistoryMessage:
@@ -270,4 +327,7 @@ def shown_message(stored: Message) -> HistoryMessage:
         "metadata": stored.metadata,
     }
     row |= {} if stored.client_id is None else {"client_id": stored.client_id}
-    return cast(HistoryMessage, row if stored.redacted_at is None else {**row, "redacted_at": stored.redacted_at})
+    return cast(
+        HistoryMessage,
+        row if stored.redacted_at is None else {**row, "redacted_at": stored.redacted_at},
+    )

@@ -1,4 +1,6 @@
-"""Preferences of a user: JSON values under keys; each is also a memory, which contexts show and recall finds."""
+"""Preferences of a user: JSON values under keys; each is also a memory, which contexts show and
+recall finds.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,17 @@ class PreferenceValue(Closed):
 
 class NewPreferences(Closed):
     preferences: Annotated[
-        dict[Id, JsonValue], Field(min_length=1, max_length=MAX_STATEMENTS, description="Values by key; others stay")
+        dict[Id, JsonValue],
+        Field(min_length=1, max_length=MAX_STATEMENTS, description="Values by key; others stay"),
     ]
 
 
 class Preference(TypedDict):
     key: str
     value: Annotated[Any, Field(description="The JSON value as it was set")]
-    memory_id: Annotated[str, Field(description="The memory that holds it: its history, and reverting, by this id")]
+    memory_id: Annotated[
+        str, Field(description="The memory that holds it: its history, and reverting, by this id")
+    ]
     updated_at: Moment
 
 
@@ -62,7 +67,14 @@ def list_preferences(user_id: UserId, limit: Limit = DEFAULT_LIMIT, cursor: Curs
     """
     scope = call().user(user_id)
     find = partial(call().memory.preferences.listed, scope)
-    return listing("preferences", find, _shown, listed=(scope.partition, "preferences"), limit=limit, cursor=cursor)
+    return listing(
+        "preferences",
+        find,
+        _shown,
+        listed=(scope.partition, "preferences"),
+        limit=limit,
+        cursor=cursor,
+    )
 
 
 @operation("PUT /v1/users/{user_id}/preferences", answers={200: "Preferences"}, refuses=(409,))
@@ -93,12 +105,16 @@ def read_preference(user_id: UserId, key: Key) -> Preference:
     return _shown(call().memory.preferences.read(call().user(user_id), key))
 
 
-@operation("PUT /v1/users/{user_id}/preferences/{key}", answers={201: "Preference", 200: "Preference"}, refuses=(409,))
+@operation(
+    "PUT /v1/users/{user_id}/preferences/{key}",
+    answers={201: "Preference", 200: "Preference"},
+    refuses=(409,),
+)
 def put_preference(user_id: UserId, key: Key, body: PreferenceValue) -> Response[str]:
     """Set a preference.
 
-    Any JSON value up to 16 KB. It is kept until it is deleted; earlier values stay in the history of `memory_id`. The
-    answer is 201 for a new value and 200 for the one that was set already.
+    Any JSON value up to 16 KB. It is kept until it is deleted; earlier values stay in the history
+    of `memory_id`. The answer is 201 for a new value and 200 for the one that was set already.
     """
     (made,) = call().memory.preferences.set(call().user(user_id), {key: body.value})
     is_new = made.outcome == "created"

@@ -1,4 +1,6 @@
-"""Recall: the memories and messages that answer a question, search by one retriever, and tools for a model."""
+"""Recall: the memories and messages that answer a question, search by one retriever, and tools for
+a model.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,13 @@ operation = operations_on("recall", function="memories")
 
 MAX_QUERY = 2_000  # characters
 
-Query = Annotated[str, Field(max_length=MAX_QUERY, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
+Query = Annotated[
+    str, Field(max_length=MAX_QUERY, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)
+]
 K = Annotated[int, Field(ge=1, le=100, description="The most results")]
-AskingSession = Annotated[Id | None, Field(description="The session that asks: what its window holds is not returned")]
+AskingSession = Annotated[
+    Id | None, Field(description="The session that asks: what its window holds is not returned")
+]
 
 
 class AnyFilter(Filter):
@@ -56,23 +62,43 @@ class AnyFilter(Filter):
 class RecallBody(Closed):
     query: Query
     k: K = DEFAULT_K
-    max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000, description="Room for the memories, in tokens")] = None
+    max_tokens: Annotated[
+        int | None, Field(ge=1, le=1_000_000, description="Room for the memories, in tokens")
+    ] = None
     filter: AnyFilter | None = None
     as_of: Annotated[Timestamp | None, Field(description="What held at this time")] = None
-    known_at: Annotated[Timestamp | None, Field(description="What had been recorded by this time")] = None
-    answer: Annotated[bool, Field(description="Answer the question from the memories, with citations")] = False
-    explain: Annotated[bool, Field(description="Say how the memories were found and ranked")] = False
+    known_at: Annotated[
+        Timestamp | None, Field(description="What had been recorded by this time")
+    ] = None
+    answer: Annotated[
+        bool, Field(description="Answer the question from the memories, with citations")
+    ] = False
+    explain: Annotated[bool, Field(description="Say how the memories were found and ranked")] = (
+        False
+    )
     min_score: Annotated[
-        float | None, Field(ge=0, le=1, description="Return no memory whose `score` is lower, however few are left")
+        float | None,
+        Field(
+            ge=0, le=1, description="Return no memory whose `score` is lower, however few are left"
+        ),
     ] = None
     format: Annotated[
         Literal["json", "context"],
-        Field(description="context: the answer's `context` has the memories as `[User Memory]` text for a model, too"),
+        Field(
+            description="context: the answer's `context` has the memories as `[User Memory]` text "
+            "for a model, too"
+        ),
     ] = "json"
-    similarity: Annotated[bool, Field(description="With `format: context`: each line ends in its score")] = False
+    similarity: Annotated[
+        bool, Field(description="With `format: context`: each line ends in its score")
+    ] = False
     session_id: AskingSession = None
     rerank: Annotated[
-        bool, Field(description="Have a model read the first 24 found, for 400 ms at most, and put them in order")
+        bool,
+        Field(
+            description="Have a model read the first 24 found, for 400 ms at most, and put them in "
+            "order"
+        ),
     ] = True
 
     def asked(self) -> RecallRequest:
@@ -95,12 +121,14 @@ class SearchBody(Closed):
     model_config = ConfigDict(json_schema_extra={"required": ["mode"]})
 
     mode: Annotated[
-        Literal["keyword", "vector"], Field(description="By words (BM25) or by meaning (cosine), nothing fused")
+        Literal["keyword", "vector"],
+        Field(description="By words (BM25) or by meaning (cosine), nothing fused"),
     ]
     k: K = DEFAULT_K
     filter: AnyFilter | None = None
     embedding: Annotated[
-        Values | None, Field(description="With mode vector: a vector of your own in place of the query's")
+        Values | None,
+        Field(description="With mode vector: a vector of your own in place of the query's"),
     ] = None
     query: Annotated[Query | None, Field(validate_default=True)] = None
 
@@ -113,7 +141,9 @@ class SearchBody(Closed):
 
     @field_validator("embedding")
     @classmethod
-    def _is_searched_by_vector(cls, value: list[float] | None, others: ValidationInfo) -> list[float] | None:
+    def _is_searched_by_vector(
+        cls, value: list[float] | None, others: ValidationInfo
+    ) -> list[float] | None:
         if value is not None and others.data.get("mode") != "vector":
             raise ValueError("an embedding is searched in mode vector")
         return value
@@ -130,20 +160,27 @@ class Found(TypedDict):
     content: str
     score: float
     found_by: Annotated[Sequence[str], Field(description="Which retrievers found it")]
-    times: Annotated[int, Field(description="How many memories and messages that were found have this text")]
+    times: Annotated[
+        int, Field(description="How many memories and messages that were found have this text")
+    ]
     source: Provenance
     valid_from: Moment
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
     outdated_by: Annotated[
         str | None,
-        Field(description="The memory or message that says what holds now, where this one says an earlier value"),
+        Field(
+            description="The memory or message that says what holds now, where this one says an "
+            "earlier value"
+        ),
     ]
     subject: str | None
     topic_key: str | None
     importance: float | None
     agent_id: str | None
     metadata: Mapping[str, Any]
-    data: Annotated[Any, Field(description="JSON of the caller; of a preference its value; null for a message")]
+    data: Annotated[
+        Any, Field(description="JSON of the caller; of a preference its value; null for a message")
+    ]
 
 
 class FoundMemories(TypedDict):
@@ -159,13 +196,25 @@ class ModelUsage(TypedDict):
 
 class Recalled(FoundMemories):
     answer: Annotated[str | None, Field(description="Only if asked for; empty if nothing answers")]
-    citations: Annotated[Sequence[str], Field(description="Ids of the memories that the answer rests on")]
+    citations: Annotated[
+        Sequence[str], Field(description="Ids of the memories that the answer rests on")
+    ]
     method: Annotated[str | None, Field(description="model, or quoted: the memories' own words")]
-    degraded: Annotated[Sequence[str], Field(description="What could not take part: vector, search, reranker, answer")]
+    degraded: Annotated[
+        Sequence[str],
+        Field(description="What could not take part: vector, search, reranker, answer"),
+    ]
     usage: ModelUsage
-    context: NotRequired[Annotated[str, Field(description="With `format: context`: the memories as text for a model")]]
+    context: NotRequired[
+        Annotated[
+            str, Field(description="With `format: context`: the memories as text for a model")
+        ]
+    ]
     trace: NotRequired[
-        Annotated[Mapping[str, Any], Field(description="With `explain`: how the memories were found and ranked")]
+        Annotated[
+            Mapping[str, Any],
+            Field(description="With `explain`: how the memories were found and ranked"),
+        ]
     ]
 
 
@@ -173,12 +222,14 @@ class Recalled(FoundMemories):
 def recall(user_id: UserId, body: RecallBody) -> Recalled:
     """Recall.
 
-    The memories and messages that answer a question best, each with its source. They are found by words, by topics
-    and by meaning; if nothing fits, there are none. Memories that were corrected are not returned as current. Left out
-    are calls and results of our own tools, the question said again, equal texts beyond the first (`times` counts them),
-    and with `session_id` what that session's window still holds. With `answer` a model answers the question from the
-    memories and cites them. A reranker that fails, is too slow or absent leaves the order that the searches gave; what
-    it cost and did is in the `trace` of `explain`. What could not take part is named in `degraded`.
+    The memories and messages that answer a question best, each with its source. They are found by
+    words, by topics and by meaning; if nothing fits, there are none. Memories that were corrected
+    are not returned as current. Left out are calls and results of our own tools, the question said
+    again, equal texts beyond the first (`times` counts them), and with `session_id` what that
+    session's window still holds. With `answer` a model answers the question from the memories and
+    cites them. A reranker that fails, is too slow or absent leaves the order that the searches
+    gave; what it cost and did is in the `trace` of `explain`. What could not take part is named in
+    `degraded`.
     """
     found = call().memory.recall(call().user(user_id), body.asked())
     answer = _recalled(found, asked=body.answer)
@@ -189,18 +240,25 @@ def recall(user_id: UserId, body: RecallBody) -> Recalled:
     return answer
 
 
-@operation("POST /v1/users/{user_id}/memories/search", scopes=("read",), answers={200: "FoundMemories"})
+@operation(
+    "POST /v1/users/{user_id}/memories/search", scopes=("read",), answers={200: "FoundMemories"}
+)
 def search_memories(user_id: UserId, body: SearchBody) -> FoundMemories:
     """Search memories.
 
-    Search with one retriever, by words or by meaning, and return its own scores. If it fails, the answer is 503;
-    without an embedding model, a search by meaning is 422 `no_vectors`.
+    Search with one retriever, by words or by meaning, and return its own scores. If it fails, the
+    answer is 503; without an embedding model, a search by meaning is 422 `no_vectors`.
     """
     search = call().memory.search
     if body.embedding is not None:
         check_embedding(body.embedding, search.vectors.space, field="embedding")
     found = search(
-        call().user(user_id), body.query or "", mode=body.mode, k=body.k, where=body.where(), vector=body.embedding
+        call().user(user_id),
+        body.query or "",
+        mode=body.mode,
+        k=body.k,
+        where=body.where(),
+        vector=body.embedding,
     )
     return {"memories": list(map(_found, found))}
 
@@ -244,11 +302,17 @@ def _recalled(found: use_case.Recalled, *, asked: bool) -> Recalled:
 
 class ToolCallBody(Closed):
     arguments: Annotated[
-        str | dict[str, Any], Field(description="As the model wrote them: JSON text, or the object it stands for")
+        str | dict[str, Any],
+        Field(description="As the model wrote them: JSON text, or the object it stands for"),
     ]
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=256)] = None
     k: Annotated[
-        int | None, Field(ge=1, le=50, description="The most memories that are shown; default: `max_records`, or 5")
+        int | None,
+        Field(
+            ge=1,
+            le=50,
+            description="The most memories that are shown; default: `max_records`, or 5",
+        ),
     ] = None
     session_id: AskingSession = None
 
@@ -267,14 +331,19 @@ class ToolResult(TypedDict):
 
 @operation("GET /v1/tools", answers={200: "Tools"})
 def list_tools(
-    form: Annotated[ToolFormat, InQuery(alias="format", description="Whose API they are written for")] = "openai",
+    form: Annotated[
+        ToolFormat, InQuery(alias="format", description="Whose API they are written for")
+    ] = "openai",
 ) -> Tools:
     """List tools.
 
-    The definitions of the tools that the caller may call, in the form that a model's API, or MCP, takes.
+    The definitions of the tools that the caller may call, in the form that a model's API, or MCP,
+    takes.
     """
     may_write = "write" in call().caller.scopes
-    return {"tools": [definition(tool, form) for tool in TOOLS.values() if may_write or not tool.writes]}
+    return {
+        "tools": [definition(tool, form) for tool in TOOLS.values() if may_write or not tool.writes]
+    }
 
 
 @operation("POST /v1/users/{user_id}/tools/{name}", scopes=("read",), answers={200: "ToolResult"})
@@ -285,10 +354,10 @@ def call_tool(
 ) -> ToolResult:
     """Call a tool.
 
-    The answer is a tool message that can be appended as it is. The user comes from the path, never from the
-    arguments. Arguments that can't be used are answered with a message, so that the model can call again. With
-    `session_id` a search repeats nothing that the session's window still holds. `remember` and `forget` need the scope
-    `write` too.
+    The answer is a tool message that can be appended as it is. The user comes from the path, never
+    from the arguments. Arguments that can't be used are answered with a message, so that the model
+    can call again. With `session_id` a search repeats nothing that the session's window still
+    holds. `remember` and `forget` need the scope `write` too.
     """
     tool = tool_named(name)
     if tool.writes:

@@ -17,7 +17,9 @@ class Reached(TypedDict):
 
 
 class Indexed(TypedDict):
-    """Whether the index holds nothing of it any more. It answers nothing that the tables do not have, also before."""
+    """Whether the index holds nothing of it any more. It answers nothing that the tables do not
+    have, also before.
+    """
 
     state: Literal["pending", "done"]
 
@@ -45,26 +47,45 @@ class Receipt(TypedDict):
     """What the erasure of a user has reached, store by store."""
 
     sessions: Reached
-    memories: Annotated[Reached, Field(description="Counted in items, including those that belong to memories")]
+    memories: Annotated[
+        Reached, Field(description="Counted in items, including those that belong to memories")
+    ]
     index: Indexed
     usage: Annotated[Nameless, Field(description="Counts of each day, which belong to the tenant")]
     jobs: Annotated[Expires, Field(description="They hold ids and counts")]
-    tombstones: Annotated[Expires, Field(description="Of sessions: the ids of session and user, no text")]
-    keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of what was made")]
+    tombstones: Annotated[
+        Expires, Field(description="Of sessions: the ids of session and user, no text")
+    ]
+    keys: Annotated[
+        Expires, Field(description="Idempotency keys: hashes, and ids of what was made")
+    ]
     queues: Annotated[Expires, Field(description="Dead letters name jobs")]
-    exports: Annotated[Reached, Field(description="Those of the user, and those of the whole tenant")]
-    logs: Annotated[Expires, Field(description="They hold hashes of the user's id, with a key that is in no log")]
+    exports: Annotated[
+        Reached, Field(description="Those of the user, and those of the whole tenant")
+    ]
+    logs: Annotated[
+        Expires,
+        Field(description="They hold hashes of the user's id, with a key that is in no log"),
+    ]
     backups: Expires
-    epoch: Annotated[Stays, Field(description="The user's id and how often it was erased: so late work is known")]
+    epoch: Annotated[
+        Stays, Field(description="The user's id and how often it was erased: so late work is known")
+    ]
 
 
 class RedactionReceipt(TypedDict):
     """From which stores the old text of a redacted message is gone."""
 
     messages: Reached
-    summaries: Annotated[Reached, Field(description="Those that may have held it lost their text, and are made anew")]
-    memories: Annotated[Reached, Field(description="Those that came from the message alone, with their quotes")]
-    exports: Annotated[Reached, Field(description="Those that may hold it: of the user, and of the whole tenant")]
+    summaries: Annotated[
+        Reached, Field(description="Those that may have held it lost their text, and are made anew")
+    ]
+    memories: Annotated[
+        Reached, Field(description="Those that came from the message alone, with their quotes")
+    ]
+    exports: Annotated[
+        Reached, Field(description="Those that may hold it: of the user, and of the whole tenant")
+    ]
     index: Indexed
     streams: Annotated[Expires, Field(description="The tables' logs of changes")]
     backups: Expires

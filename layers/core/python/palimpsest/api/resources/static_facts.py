@@ -21,12 +21,15 @@ from palimpsest.tenants.ports import StaticFact as StoredFact
 
 operation = operations_on("administration", function="memories")
 
-FactId = Annotated[str, Path(description="Id of the fact, chosen by the tenant", json_schema_extra=LIKE_AN_ID)]
+FactId = Annotated[
+    str, Path(description="Id of the fact, chosen by the tenant", json_schema_extra=LIKE_AN_ID)
+]
 
 
 class StaticFactBody(Closed):
     content: Annotated[
-        JsonValue, Field(description="A text, or any JSON that says something: contexts show it as text")
+        JsonValue,
+        Field(description="A text, or any JSON that says something: contexts show it as text"),
     ]
     agent_id: Annotated[Id | None, Field(description="Only for sessions of this agent")] = None
 
@@ -44,7 +47,9 @@ class StaticFactPage(TypedDict):
 
 
 @operation("GET /v1/static-facts", answers={200: "StaticFactPage"})
-def list_static_facts(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc") -> Json:
+def list_static_facts(
+    limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc"
+) -> Json:
     """List static facts.
 
     The static facts of the tenant, ordered by id. There are at most 200.
@@ -70,17 +75,25 @@ def read_static_fact(fact_id: FactId) -> StaticFact:
 
 
 @operation(
-    "PUT /v1/static-facts/{fact_id}", scopes=("admin",), answers={201: "StaticFact", 200: "StaticFact"}, makes=True
+    "PUT /v1/static-facts/{fact_id}",
+    scopes=("admin",),
+    answers={201: "StaticFact", 200: "StaticFact"},
+    makes=True,
 )
 def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
     """Save a static fact.
 
-    From now on it is part of the context of every session with a `static` block: of all agents, or of the one named.
-    It is any JSON: contexts show `{"remote_days": 3, "in": ["DE", "AT"]}` as `remote_days: 3; in: DE, AT`.
+    From now on it is part of the context of every session with a `static` block: of all agents, or
+    of the one named. It is any JSON: contexts show `{"remote_days": 3, "in": ["DE", "AT"]}` as
+    `remote_days: 3; in: DE, AT`.
     """
     facts, tenant = call().memory.facts, call().caller.tenant
-    is_new = call().made(lambda _: facts.put(tenant, fact_id, content=body.content, agent=body.agent_id))
-    return answered(_shown(facts.read(tenant, fact_id)), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+    is_new = call().made(
+        lambda _: facts.put(tenant, fact_id, content=body.content, agent=body.agent_id)
+    )
+    return answered(
+        _shown(facts.read(tenant, fact_id)), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK
+    )
 
 
 @operation("DELETE /v1/static-facts/{fact_id}", scopes=("admin",), answers={200: "Deleted"})
@@ -94,4 +107,9 @@ def delete_static_fact(fact_id: FactId) -> Deleted:
 
 
 def _shown(fact: StoredFact) -> StaticFact:
-    return {"id": fact.id, "content": fact.content, "agent_id": fact.agent, "updated_at": fact.updated_at}
+    return {
+        "id": fact.id,
+        "content": fact.content,
+        "agent_id": fact.agent,
+        "updated_at": fact.updated_at,
+    }

@@ -1,4 +1,6 @@
-"""The tenant: settings of its sessions and of what is kept, and its usage by day, by user or in all."""
+"""The tenant: settings of its sessions and of what is kept, and its usage by day, by user or in
+all.
+"""
 
 from __future__ import annotations
 
@@ -33,47 +35,75 @@ operation = operations_on("administration", function="sessions")
 class Limits(Closed):
     """What the tenant may use; null limits nothing."""
 
-    requests_per_second: Annotated[int | None, Field(ge=1, le=1_000, description="Over that: 429")] = None
+    requests_per_second: Annotated[
+        int | None, Field(ge=1, le=1_000, description="Over that: 429")
+    ] = None
     sessions: Annotated[
-        int | None, Field(ge=1, le=1_000_000, description="That exist at a time; another one is 429, an append goes on")
+        int | None,
+        Field(
+            ge=1,
+            le=1_000_000,
+            description="That exist at a time; another one is 429, an append goes on",
+        ),
     ] = None
     memories: Annotated[
-        int | None, Field(ge=1, le=1_000_000, description="Of each user at a time; extraction waits, a call is 429")
+        int | None,
+        Field(
+            ge=1,
+            le=1_000_000,
+            description="Of each user at a time; extraction waits, a call is 429",
+        ),
     ] = None
     model_cost_usd: Annotated[
         float | None,
         Field(
-            ge=0, le=1_000_000, allow_inf_nan=False,
-            description="Of language models in a month (UTC); over it, summaries and answers do without a model,"
+            ge=0,
+            le=1_000_000,
+            allow_inf_nan=False,
+            description="Of language models in a month (UTC); over it, summaries and answers do "
+            "without a model,"
             " and extraction waits",
         ),
-    ] = None  # fmt: skip
+    ] = None
 
 
 class NewTenantSettings(Closed):
-    memory: Annotated[MemoryFields, Field(description="Fields over the built-in defaults", default_factory=dict)]
+    memory: Annotated[
+        MemoryFields, Field(description="Fields over the built-in defaults", default_factory=dict)
+    ]
     retention_days: Annotated[
-        int | None, Field(ge=1, le=36_500, description="Days from a session's last activity; null = for ever")
+        int | None,
+        Field(ge=1, le=36_500, description="Days from a session's last activity; null = for ever"),
     ] = StoredSettings().retention_days
     memory_days: Annotated[
         int | None,
         Field(
-            ge=1, le=36_500, description="Days after their last mention that facts, events and instructions are kept"
+            ge=1,
+            le=36_500,
+            description="Days after their last mention that facts, events and instructions are kept",
         ),
     ] = StoredSettings().memory_days
     retention: Annotated[
-        Retention, Field(description="By kind, over retention_days and memory_days", default_factory=Retention)
+        Retention,
+        Field(
+            description="By kind, over retention_days and memory_days", default_factory=Retention
+        ),
     ]
     models: Annotated[
         list[str] | None,
-        Field(max_length=100, description="Models of the operator's list that sessions may name; null = all of it"),
+        Field(
+            max_length=100,
+            description="Models of the operator's list that sessions may name; null = all of it",
+        ),
     ] = None
     limits: Annotated[Limits, Field(description="What the tenant may use", default_factory=Limits)]
 
     @model_validator(mode="after")
     def _says_it_once(self) -> NewTenantSettings:
         if self.retention.conversations is not None and "retention_days" in self.model_fields_set:
-            raise ValueError("retention.conversations and retention_days say the same: give one of them")
+            raise ValueError(
+                "retention.conversations and retention_days say the same: give one of them"
+            )
         return self
 
 
@@ -99,14 +129,26 @@ class RetentionJob(TypedDict):
 
 class TenantSettings(TypedDict):
     memory: Mapping[str, Any]
-    retention_days: Annotated[int | None, Field(description="Days from a session's last activity; null = for ever")]
-    memory_days: Annotated[int | None, Field(description="Days after a memory was last mentioned; null = for ever")]
+    retention_days: Annotated[
+        int | None, Field(description="Days from a session's last activity; null = for ever")
+    ]
+    memory_days: Annotated[
+        int | None, Field(description="Days after a memory was last mentioned; null = for ever")
+    ]
     retention: Annotated[ShownRetention, Field(description="How long each kind is kept")]
-    models: Annotated[Sequence[str] | None, Field(description="Models that sessions may name; null = all allowed ones")]
-    limits: Annotated[ShownLimits, Field(description="What the tenant may use; null limits nothing")]
+    models: Annotated[
+        Sequence[str] | None,
+        Field(description="Models that sessions may name; null = all allowed ones"),
+    ]
+    limits: Annotated[
+        ShownLimits, Field(description="What the tenant may use; null limits nothing")
+    ]
     retention_job: Annotated[
         RetentionJob | None,
-        Field(description="Applies the last change of these days to what exists; null = none, or long done"),
+        Field(
+            description="Applies the last change of these days to what exists; null = none, or "
+            "long done"
+        ),
     ]
 
 
@@ -114,8 +156,8 @@ class TenantSettings(TypedDict):
 def read_settings() -> TenantSettings:
     """Read the tenant's settings.
 
-    The defaults for new sessions, the models that sessions may name, how long conversations and memories are kept, and
-    whether all that exist follow a change of that.
+    The defaults for new sessions, the models that sessions may name, how long conversations and
+    memories are kept, and whether all that exist follow a change of that.
     """
     return _shown(*call().use.settings.read(call().caller.tenant))
 
@@ -124,16 +166,19 @@ def read_settings() -> TenantSettings:
 def replace_settings(body: NewTenantSettings) -> TenantSettings:
     """Replace the tenant's settings.
 
-    New sessions and new memories take them. Changed days reach those that exist by a job: sessions count them from
-    their last activity, memories from their last mention. Fields that are left out go back to the built-in defaults.
-    `retention` says it by kind, over `memory_days`. A session's own `retention_days`, and its own `memory.retention`
-    for what is extracted from it, hold over both.
+    New sessions and new memories take them. Changed days reach those that exist by a job: sessions
+    count them from their last activity, memories from their last mention. Fields that are left out
+    go back to the built-in defaults. `retention` says it by kind, over `memory_days`. A session's
+    own `retention_days`, and its own `memory.retention` for what is extracted from it, hold over
+    both.
     """
     with naming("memory"):
         memory = parsed(dict(body.memory))
     settings = StoredSettings(
         memory=body.memory,
-        retention_days=days_of(body.retention.conversations) if body.retention.conversations else body.retention_days,
+        retention_days=days_of(body.retention.conversations)
+        if body.retention.conversations
+        else body.retention_days,
         memory_days=body.memory_days,
         by_type=body.retention.by_type,
         models=None if body.models is None else tuple(body.models),
@@ -156,7 +201,10 @@ def _kept(days: int | None) -> str:
 
 def _shown_retention(settings: StoredSettings) -> ShownRetention:
     lifetimes = {name: settings.lifetime(kind) for kind, name in KINDS.items()}
-    by_name = {name: _kept(None if lifetime is None else lifetime // DAY) for name, lifetime in lifetimes.items()}
+    by_name = {
+        name: _kept(None if lifetime is None else lifetime // DAY)
+        for name, lifetime in lifetimes.items()
+    }
     return {"conversations": _kept(settings.retention_days), **by_name}  # type: ignore[typeddict-item]
 
 
@@ -176,9 +224,15 @@ Day = Annotated[str, Field(json_schema_extra={"format": "date"})]
 
 
 COUNTED = (
-    "messages", "message_tokens", "bytes", "model_calls", "tokens_in", "tokens_out", "embedding_calls",
+    "messages",
+    "message_tokens",
+    "bytes",
+    "model_calls",
+    "tokens_in",
+    "tokens_out",
+    "embedding_calls",
     "embedding_tokens",
-)  # fmt: skip
+)
 
 
 class Used(TypedDict):
@@ -186,23 +240,31 @@ class Used(TypedDict):
     user_id: Annotated[str | None, Field(description="null by user: of users who were erased")]
     messages: Annotated[int, Field(description="Taken in by appends and ingests")]
     message_tokens: int
-    bytes: Annotated[int, Field(description="Of the messages; what was deleted since is not taken off")]
+    bytes: Annotated[
+        int, Field(description="Of the messages; what was deleted since is not taken off")
+    ]
     model_calls: Annotated[int, Field(description="Of language models, also those that failed")]
     tokens_in: int
     tokens_out: int
-    embedding_calls: Annotated[int, Field(description="Of a model server; the built-in model is not counted")]
+    embedding_calls: Annotated[
+        int, Field(description="Of a model server; the built-in model is not counted")
+    ]
     embedding_tokens: int
     cost_usd: Annotated[float, Field(description="Of the calls whose price is known")]
     unpriced_calls: Annotated[int, Field(description="Calls whose price or tokens are not known")]
 
 
-Usage = TypedDict("Usage", {"from": Day, "to": Day, "by": By, "usage": list[Used], "next_cursor": NextCursor})
+Usage = TypedDict(
+    "Usage", {"from": Day, "to": Day, "by": By, "usage": list[Used], "next_cursor": NextCursor}
+)
 
 
 @operation("GET /v1/usage", scopes=("admin",), answers={200: "Usage"})
 def read_usage(
     *,
-    from_: Annotated[date | None, Query(alias="from", description="First day, in UTC; left out: of this month")] = None,
+    from_: Annotated[
+        date | None, Query(alias="from", description="First day, in UTC; left out: of this month")
+    ] = None,
     to: Annotated[date | None, Query(description="Last day; left out: today")] = None,
     by: Annotated[By, Query(description="One sum, or one for each user or day")] = "tenant",
     user_id: Annotated[str | None, Query(description="Of this user alone")] = None,
@@ -211,8 +273,9 @@ def read_usage(
 ) -> Usage:
     """Read what the tenant has used.
 
-    Messages are counted within seconds, model calls at once, each exactly once. Up to 93 days in one answer; counts are
-    kept for 400 days. Exports do not contain them, and an erased user's lose the name.
+    Messages are counted within seconds, model calls at once, each exactly once. Up to 93 days in
+    one answer; counts are kept for 400 days. Exports do not contain them, and an erased user's lose
+    the name.
     """
     user = None if user_id is None else checked_id(user_id, field="user_id")
     found = call().use.usage(call().caller.tenant, first=from_, last=to, by=by, user=user)
@@ -221,7 +284,13 @@ def read_usage(
     left = [one for one in found.sums if place is None or _place(one) > place]
     following = cursor_at(*listed, after=_place(left[limit - 1])) if len(left) > limit else None
     used = [_used(one) for one in left[:limit]]
-    return {"from": found.first, "to": found.last, "by": by, "usage": used, "next_cursor": following}
+    return {
+        "from": found.first,
+        "to": found.last,
+        "by": by,
+        "usage": used,
+        "next_cursor": following,
+    }
 
 
 def _place(one: Sum) -> str:
@@ -232,5 +301,11 @@ def _place(one: Sum) -> str:
 def _used(one: Sum) -> Used:
     named = {name: one.counts.get(name, 0) for name in COUNTED}
     cost, unpriced = one.counts.get("cost_nano_usd", 0) / NANO_USD, one.counts.get("unpriced", 0)
-    used = {"day": one.day, "user_id": one.user, **named, "cost_usd": cost, "unpriced_calls": unpriced}
+    used = {
+        "day": one.day,
+        "user_id": one.user,
+        **named,
+        "cost_usd": cost,
+        "unpriced_calls": unpriced,
+    }
     return cast("Used", used)

@@ -34,7 +34,9 @@ class FromUpload(Closed):
 
 
 class ImportPart(Closed):
-    data: Annotated[str, Field(min_length=1, description="Part of the lines of an export, cut anywhere")]
+    data: Annotated[
+        str, Field(min_length=1, description="Part of the lines of an export, cut anywhere")
+    ]
 
 
 class PartStored(TypedDict):
@@ -43,42 +45,57 @@ class PartStored(TypedDict):
     bytes: int
 
 
-UploadId = Annotated[str, Path(description="Name of the upload, of your own", json_schema_extra=LIKE_AN_ID)]
+UploadId = Annotated[
+    str, Path(description="Name of the upload, of your own", json_schema_extra=LIKE_AN_ID)
+]
 
 Part = Annotated[int, Path(ge=0, le=MOST_PARTS - 1, description="Place of the part, from 0")]
 
 
 class TenantImport(Closed):
     data: Annotated[
-        str | FromExport | FromUpload, Field(description="The lines of an export, up to 5 MB, or where they are")
+        str | FromExport | FromUpload,
+        Field(description="The lines of an export, up to 5 MB, or where they are"),
     ]
     wait: WaitSeconds = 0
 
 
 class UserImport(Closed):
-    format: Annotated[Literal["palimpsest", "mem0", "agentcore"], Field(description="Who wrote `data`")] = "palimpsest"
+    format: Annotated[
+        Literal["palimpsest", "mem0", "agentcore"], Field(description="Who wrote `data`")
+    ] = "palimpsest"
     data: Annotated[
         str | FromExport | FromUpload | dict[str, Any] | list[Any],
-        Field(description="The lines of an export; what mem0's get_all or AgentCore's ListEvents answered"),
+        Field(
+            description="The lines of an export; what mem0's get_all or AgentCore's ListEvents "
+            "answered"
+        ),
     ]
     wait: WaitSeconds = 0
 
 
 class Imported(TypedDict):
-    """What was done at once: how much was stored, was there already, or has something else in its place."""
+    """What was done at once: how much was stored, was there already, or has something else in its
+    place.
+    """
 
     job_id: None
     state: Literal["done"]
     result: Mapping[str, int]
 
 
-@operation("POST /v1/users/{user_id}/export", scopes=("read",), makes=True, answers={200: "JobDone", 202: "JobPending"})
+@operation(
+    "POST /v1/users/{user_id}/export",
+    scopes=("read",),
+    makes=True,
+    answers={200: "JobDone", 202: "JobPending"},
+)
 def export_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
     """Export a user.
 
-    A job writes everything that is stored of the user as lines of JSON, with ids and all versions: docs/export.md. The
-    job names its `files`, each behind an address that works for an hour; they are removed after seven days, and with
-    the user.
+    A job writes everything that is stored of the user as lines of JSON, with ids and all versions:
+    docs/export.md. The job names its `files`, each behind an address that works for an hour; they
+    are removed after seven days, and with the user.
     """
     return _exported(user_id, wait=wait)
 
@@ -97,24 +114,40 @@ def _exported(user: str | None, *, wait: float) -> Response[str]:
     return awaited(call().made(lambda key: export(tenant, user=user, key=key)), wait=wait)
 
 
-@operation("POST /v1/users/{user_id}/import", answers={200: "JobDone | Imported", 202: "JobPending"})
+@operation(
+    "POST /v1/users/{user_id}/import", answers={200: "JobDone | Imported", 202: "JobPending"}
+)
 def import_user(user_id: UserId, body: UserImport) -> Imported | Response[str]:
     """Import a user.
 
-    A job stores what an export holds under the same ids; what is there already stays, so that a second import changes
-    nothing. Every line is checked before anything is stored. With another `format`, memories or events of another
-    service are stored at once.
+    A job stores what an export holds under the same ids; what is there already stays, so that a
+    second import changes nothing. Every line is checked before anything is stored. With another
+    `format`, memories or events of another service are stored at once.
     """
     if body.format != "palimpsest":
         foreign, scope = call().memory.import_foreign, call().user(user_id)
-        take: Callable[..., dict[str, int]] = foreign.mem0 if body.format == "mem0" else foreign.agentcore
-        return {"job_id": None, "state": "done", "result": call().made(lambda _: take(scope, body.data))}
+        take: Callable[..., dict[str, int]] = (
+            foreign.mem0 if body.format == "mem0" else foreign.agentcore
+        )
+        return {
+            "job_id": None,
+            "state": "done",
+            "result": call().made(lambda _: take(scope, body.data)),
+        }
     if not isinstance(body.data, str | FromExport | FromUpload):
-        raise Unprocessable("Send the lines of an export as one text.", errors=(FieldError("data", "must be a text"),))
+        raise Unprocessable(
+            "Send the lines of an export as one text.",
+            errors=(FieldError("data", "must be a text"),),
+        )
     return _imported(user_id, body.data, wait=body.wait)
 
 
-@operation("POST /v1/import", scopes=("admin",), answers={200: "JobDone", 202: "JobPending"}, refuses=(404,))
+@operation(
+    "POST /v1/import",
+    scopes=("admin",),
+    answers={200: "JobDone", 202: "JobPending"},
+    refuses=(404,),
+)
 def import_tenant(body: TenantImport) -> Response[str]:
     """Import a tenant.
 
@@ -124,11 +157,13 @@ def import_tenant(body: TenantImport) -> Response[str]:
 
 
 @operation("PUT /v1/users/{user_id}/import/{upload_id}/{part}", answers={200: "PartStored"})
-def put_user_import_part(user_id: UserId, upload_id: UploadId, part: Part, body: ImportPart) -> PartStored:
+def put_user_import_part(
+    user_id: UserId, upload_id: UploadId, part: Part, body: ImportPart
+) -> PartStored:
     """Send a part of a user's import.
 
-    What is larger than a request is sent in parts, and imported with `{"data": {"upload_id": …}}`. Parts are kept for a
-    week, and may be sent again.
+    What is larger than a request is sent in parts, and imported with `{"data": {"upload_id": …}}`.
+    Parts are kept for a week, and may be sent again.
     """
     return _put_part(user_id, upload_id, part, body.data)
 
@@ -150,7 +185,9 @@ def _put_part(user: str | None, upload_id: str, part: int, data: str) -> PartSto
     return {"upload_id": upload, "part": part, "bytes": size}
 
 
-def _imported(user: str | None, data: str | FromExport | FromUpload, *, wait: float) -> Response[str]:
+def _imported(
+    user: str | None, data: str | FromExport | FromUpload, *, wait: float
+) -> Response[str]:
     imports, tenant = call().memory.imports, call().caller.tenant
 
     def begun(key: str | None) -> str:

@@ -36,7 +36,9 @@ class SessionCounts(TypedDict):
     total: int
 
 
-LastActivity = Annotated[Moment | None, Field(description="When a session was last written to; null without sessions")]
+LastActivity = Annotated[
+    Moment | None, Field(description="When a session was last written to; null without sessions")
+]
 
 
 class User(TypedDict):
@@ -60,7 +62,9 @@ class UserPage(TypedDict):
 
 @operation("GET /v1/users", answers={200: "UserPage"})
 def list_users(
-    counts: Annotated[bool, Query(description="Each with what GET /v1/users/{user_id} answers")] = False,  # noqa: FBT002
+    counts: Annotated[  # noqa: FBT002
+        bool, Query(description="Each with what GET /v1/users/{user_id} answers")
+    ] = False,  # noqa: FBT002, RUF100
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Json:
@@ -84,14 +88,18 @@ def list_users(
 def read_user(user_id: UserId) -> User:
     """Read a user.
 
-    The number of the user's current memories of each type and of sessions; all zero for an unknown user.
+    The number of the user's current memories of each type and of sessions; all zero for an unknown
+    user.
     """
     return _counted(call(), user_id)
 
 
 def _counted(now: Call, user_id: str) -> User:
     scope = now.user(user_id)
-    counts, activity = now.memory.manage_memories.counts(scope), now.memory.list_sessions.activity(scope)
+    counts, activity = (
+        now.memory.manage_memories.counts(scope),
+        now.memory.list_sessions.activity(scope),
+    )
     memories = cast("MemoryCounts", {**counts, "total": sum(counts.values())})
     total = activity.active + activity.ended
     return {
@@ -102,11 +110,14 @@ def _counted(now: Call, user_id: str) -> User:
     }
 
 
-@operation("DELETE /v1/users/{user_id}", scopes=("admin",), answers={200: "UserErased", 202: "JobPending"})
+@operation(
+    "DELETE /v1/users/{user_id}", scopes=("admin",), answers={200: "UserErased", 202: "JobPending"}
+)
 def erase_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
     """Erase a user.
 
-    From this answer on nothing of the user can be read, found or recalled. A job removes it; its receipt shows what
-    is done in each store, what remains where, and until when. What is stored later stays.
+    From this answer on nothing of the user can be read, found or recalled. A job removes it; its
+    receipt shows what is done in each store, what remains where, and until when. What is stored
+    later stays.
     """
     return awaited(call().memory.erase(call().user(user_id)), wait=wait)

@@ -1,4 +1,6 @@
-"""Vectors of a user: stored under ids of the caller's own, in namespaces, and searched by nearness and metadata."""
+"""Vectors of a user: stored under ids of the caller's own, in namespaces, and searched by nearness
+and metadata.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ MAX_TEXT = 8_000  # characters; models cut what is too long for them
 
 Text = Annotated[
     str,
-    Field(max_length=MAX_TEXT, json_schema_extra=NOT_BLANK, description="What the embedding model makes it of"),
+    Field(
+        max_length=MAX_TEXT,
+        json_schema_extra=NOT_BLANK,
+        description="What the embedding model makes it of",
+    ),
     AfterValidator(not_blank),
 ]
 InNamespace = Annotated[Id, Field(description="Vectors are compared within a namespace")]
@@ -70,14 +76,18 @@ class VectorSearch(_Placed):
 
     namespace: InNamespace = DEFAULT_NAMESPACE
     top_k: Annotated[int, Field(ge=1, le=100, description="The most results")] = 10
-    min_score: Annotated[float, Field(ge=-1, le=1, description="The lowest cosine of a result")] = -1.0
+    min_score: Annotated[
+        float, Field(ge=-1, le=1, description="The lowest cosine of a result")
+    ] = -1.0
     filter: Annotated[Conditions, Field(default_factory=dict)]
 
 
 class VectorNamespace(TypedDict):
     namespace: str
     dimension: int
-    model: Annotated[str | None, Field(description="The embedding model; null: the vectors are the caller's own")]
+    model: Annotated[
+        str | None, Field(description="The embedding model; null: the vectors are the caller's own")
+    ]
     count: Annotated[int, Field(description="How many vectors it holds")]
 
 
@@ -105,20 +115,25 @@ class VectorsDeleted(TypedDict):
 def put_vectors(user_id: UserId, body: VectorsToStore) -> VectorNamespace:
     """Store vectors.
 
-    Store 1 to 100 vectors under ids of your own, each of its `values`, or made of a `text` by the embedding model; one
-    with the same id is replaced. The first vector fixes the dimension and the model of its namespace: another one is
-    422 `other_dimension` or `other_model`. A namespace holds 5,000 at most.
+    Store 1 to 100 vectors under ids of your own, each of its `values`, or made of a `text` by the
+    embedding model; one with the same id is replaced. The first vector fixes the dimension and the
+    model of its namespace: another one is 422 `other_dimension` or `other_model`. A namespace holds
+    5,000 at most.
     """
     scope = call().user(user_id)
-    return call().made(lambda _: _shown(call().memory.vectors.upsert(scope, body.namespace, body.read())))
+    return call().made(
+        lambda _: _shown(call().memory.vectors.upsert(scope, body.namespace, body.read()))
+    )
 
 
-@operation("POST /v1/users/{user_id}/vectors/search", scopes=("read",), answers={200: "VectorMatches"})
+@operation(
+    "POST /v1/users/{user_id}/vectors/search", scopes=("read",), answers={200: "VectorMatches"}
+)
 def search_vectors(user_id: UserId, body: VectorSearch) -> VectorMatches:
     """Search vectors.
 
-    The nearest vectors of a namespace by cosine, among those whose metadata meet the `filter`. All of them are
-    compared, also those that were stored just now.
+    The nearest vectors of a namespace by cosine, among those whose metadata meet the `filter`. All
+    of them are compared, also those that were stored just now.
     """
     found = call().memory.vectors.search(
         call().user(user_id),
@@ -130,7 +145,12 @@ def search_vectors(user_id: UserId, body: VectorSearch) -> VectorMatches:
         min_score=body.min_score,
     )
     matches: list[VectorMatch] = [
-        {"id": one.vector.id, "score": one.score, "metadata": one.vector.metadata, "text": one.vector.text}
+        {
+            "id": one.vector.id,
+            "score": one.score,
+            "metadata": one.vector.metadata,
+            "text": one.vector.text,
+        }
         for one in found
     ]
     return {"matches": matches}
@@ -163,4 +183,9 @@ def count_vectors(user_id: UserId) -> VectorStats:
 
 
 def _shown(one: Namespace) -> VectorNamespace:
-    return {"namespace": one.name, "dimension": one.dimension, "model": one.model, "count": one.count}
+    return {
+        "namespace": one.name,
+        "dimension": one.dimension,
+        "model": one.model,
+        "count": one.count,
+    }

@@ -1,4 +1,6 @@
-"""The extractive block: the user's records, ranked without a model unless the block has a retrieval prompt."""
+"""The extractive block: the user's records, ranked without a model unless the block has a retrieval
+prompt.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from cachetools import LRUCache
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
-from palimpsest.context.blocks.ports import BlockContent, Conversation, Delete, Item, Update, read_only
+from palimpsest.context.blocks.ports import (
+    BlockContent,
+    Conversation,
+    Delete,
+    Item,
+    Update,
+    read_only,
+)
 from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.conversations.blocks import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
@@ -33,8 +42,8 @@ DEGRADED = "retrieval_model"
 DEFAULT = ExtractiveBlock(type="extractive")
 
 NEWEST, OLDEST = 400, 100
-"""How many records of a user are read: the newest, and the very first, which say who the user is. Recall searches all
-of them.
+"""How many records of a user are read: the newest, and the very first, which say who the user is.
+Recall searches all of them.
 """
 
 PREFERENCES = 100  # the newest, beside the other records
@@ -42,7 +51,9 @@ PREFERENCES = 100  # the newest, beside the other records
 POINTERS = 100  # in one read
 
 LAG = timedelta(seconds=2)
-"""By how much a list of records may lag behind: what was read right after a change is read once more."""
+"""By how much a list of records may lag behind: what was read right after a change is read once
+more.
+"""
 
 MAX_CACHED = 20_000  # records in a process
 
@@ -64,8 +75,8 @@ _NOTHING = "none"
 class ExtractiveMemory:
     """Implements `MemoryBlock`. Make one for all sessions: it caches the records of each user.
 
-    `chat` selects the facts of a block that has a `retrieval_prompt`. `update` and `delete` say how a conversation
-    changes what is remembered; without them it can't.
+    `chat` selects the facts of a block that has a `retrieval_prompt`. `update` and `delete` say how
+    a conversation changes what is remembered; without them it can't.
     """
 
     def __init__(
@@ -98,15 +109,26 @@ class ExtractiveMemory:
         return self._records.of(session.owner)
 
     def chosen(
-        self, session: Conversation, records: RecordRanking, message: str | None, *, asks: bool = False
+        self,
+        session: Conversation,
+        records: RecordRanking,
+        message: str | None,
+        *,
+        asks: bool = False,
     ) -> BlockContent:
-        """Return the facts for a message, the most relevant first. If `asks` is true, the model of a block with a
-        `retrieval_prompt` selects them; if it fails, they come in the order of their rank, and `degraded` says so.
+        """Return the facts for a message, the most relevant first. If `asks` is true, the model of
+        a block with a `retrieval_prompt` selects them; if it fails, they come in the order of their
+        rank, and `degraded` says so.
         """
         block = session.config.block(ExtractiveBlock) or DEFAULT
         now = milliseconds(self._clock.now())
         items = records.ranked(message, user=session.user, session=session.scope.session, now=now)
-        shown = partial(BlockContent, "extractive", max_tokens=block.max_tokens, max_items=session.config.max_records)
+        shown = partial(
+            BlockContent,
+            "extractive",
+            max_tokens=block.max_tokens,
+            max_items=session.config.max_records,
+        )
         if block.retrieval_prompt is None or not asks or not items:
             return shown(items)
         try:
@@ -125,7 +147,9 @@ class ExtractiveMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """The records at a version of the user. `is_settled`: no list lagged behind any more when they were read."""
+    """The records at a version of the user. `is_settled`: no list lagged behind any more when they
+    were read.
+    """
 
     user: UserState
     ranking: RecordRanking
@@ -134,8 +158,8 @@ class _Cached:
 
 
 class CurrentRecords:
-    """The current records of users, cached for as long as nothing about the user changes. Safe to use from many
-    threads.
+    """The current records of users, cached for as long as nothing about the user changes. Safe to
+    use from many threads.
     """
 
     def __init__(self, memories: Memories, clock: Clock) -> None:
@@ -147,7 +171,9 @@ class CurrentRecords:
         self._lock = threading.Lock()
 
     def of(self, scope: UserScope) -> RecordRanking:
-        """Return the user's current records; costs one small read if nothing changed. Raises `Unavailable`."""
+        """Return the user's current records; costs one small read if nothing changed. Raises
+        `Unavailable`.
+        """
         now = self._clock.now()
         user = self._memories.user(scope)
         with self._lock:
@@ -167,7 +193,10 @@ class CurrentRecords:
             oldest = self._memories.listed(scope, limit=OLDEST, newest_first=False)
             found |= {record.id: record for record in oldest.records}
         others = [record for record in found.values() if record.type != "preference"]
-        return (*newest_preferences(self._memories, scope, limit=PREFERENCES), *self._current(scope, others))
+        return (
+            *newest_preferences(self._memories, scope, limit=PREFERENCES),
+            *self._current(scope, others),
+        )
 
     def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
         """Leave out the records that another record of their topic has superseded."""
@@ -175,7 +204,9 @@ class CurrentRecords:
         parts = [topics[start : start + POINTERS] for start in range(0, len(topics), POINTERS)]
         read = parallel.each(lambda part: self._memories.pointers(scope, part), parts)
         current = {pointer.record for pointers in read for pointer in pointers.values()}
-        return tuple(record for record in records if record.topic_key is None or record.id in current)
+        return tuple(
+            record for record in records if record.topic_key is None or record.id in current
+        )
 
 
 class ModelSelection:
@@ -185,8 +216,8 @@ class ModelSelection:
         self._chat = chat
 
     def __call__(self, items: Sequence[Item], message: str, *, prompt: str) -> tuple[Item, ...]:
-        """Return those of the best items that the model names, in its order. Raises `ModelFailed`, also if there is no
-        model or it takes too long.
+        """Return those of the best items that the model names, in its order. Raises `ModelFailed`,
+        also if there is no model or it takes too long.
         """
         chat = self._chat
         if chat is None:
@@ -205,15 +236,23 @@ class ModelSelection:
 
 def _numbered(items: Sequence[Item]) -> str:
     said = (f"{item.who}: {item.text}" if item.who else item.text for item in items)
-    lines = (f"{number}. {escaped(harmless(text)[:MAX_FACT])}" for number, text in enumerate(said, 1))
+    lines = (
+        f"{number}. {escaped(harmless(text)[:MAX_FACT])}" for number, text in enumerate(said, 1)
+    )
     return "<memories>\n" + "\n".join(lines) + "\n</memories>"
 
 
 def _numbers(answer: str, *, most: int) -> list[int]:
-    """The numbers in an answer, each once. Raises `ModelOutputInvalid` if it holds anything else."""
+    """The numbers in an answer, each once. Raises `ModelOutputInvalid` if it holds anything
+    else.
+    """
     if answer.strip().strip(".").casefold() == _NOTHING:
         return []
     numbers = [int(digits) for digits in re.findall(r"\d{1,9}", answer)]
-    if not _ANSWER.fullmatch(answer) or not numbers or not all(1 <= number <= most for number in numbers):
+    if (
+        not _ANSWER.fullmatch(answer)
+        or not numbers
+        or not all(1 <= number <= most for number in numbers)
+    ):
         raise ModelOutputInvalid("The model named no memories.")
     return list(dict.fromkeys(numbers))

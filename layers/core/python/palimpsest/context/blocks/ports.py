@@ -19,9 +19,10 @@ Content_co = TypeVar("Content_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One fact, record or past message that a block brings. `said_at` is in epoch milliseconds; `speaker` is the role
-    of a past message. `who` is the name of whoever said the text in their own words; None if nobody is quoted. What
-    `score` means depends on the block; a higher one fits better.
+    """One fact, record or past message that a block brings. `said_at` is in epoch milliseconds;
+    `speaker` is the role of a past message. `who` is the name of whoever said the text in their own
+    words; None if nobody is quoted. What `score` means depends on the block; a higher one fits
+    better.
     """
 
     id: str
@@ -36,17 +37,24 @@ class Item:
 
     def is_from(self, source: Source) -> bool:
         """Whether it comes from the messages of a source, of one session, or from some of them."""
-        return self.source.session == source.session and set(source.seqs).issuperset(self.source.seqs)
+        return self.source.session == source.session and set(source.seqs).issuperset(
+            self.source.seqs
+        )
 
     def is_held(self, session: str, seqs: frozenset[int]) -> bool:
         """Whether it came from messages of this session that are all among `seqs`."""
-        return self.source.session == session and bool(self.source.seqs) and seqs.issuperset(self.source.seqs)
+        return (
+            self.source.session == session
+            and bool(self.source.seqs)
+            and seqs.issuperset(self.source.seqs)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class BlockContent:
-    """What a block brings, the best first, and how much of it may be shown: at most `max_tokens` and `max_items` (None:
-    as much as the context has room for). `degraded` names what could not be asked.
+    """What a block brings, the best first, and how much of it may be shown: at most `max_tokens`
+    and `max_items` (None: as much as the context has room for). `degraded` names what could not be
+    asked.
     """
 
     block: BlockType
@@ -71,13 +79,16 @@ class Conversation:
 
 
 class MemoryBlock(Protocol[Content_co]):
-    """One block, whose `get` returns a `BlockContent`, or all blocks together, whose `get` returns a whole context.
+    """One block, whose `get` returns a `BlockContent`, or all blocks together, whose `get` returns
+    a whole context.
 
     Every method raises `Unavailable` if a store can't answer.
     """
 
     def get(self, session: Conversation, message: str | None = None) -> Content_co:
-        """Return what is remembered. `message` is the user's message that is about to be sent, if there is one."""
+        """Return what is remembered. `message` is the user's message that is about to be sent, if
+        there is one.
+        """
 
     def update(self, session: Conversation, message: str) -> None:
         """Remember the newest message of the session. Raises `ReadOnlyBlock`."""
@@ -92,5 +103,7 @@ Delete = Callable[[Conversation], None]
 
 
 def read_only(*_asked: object) -> None:
-    """The `Update` and `Delete` of a block that conversations may not change. Raises `ReadOnlyBlock`."""
+    """The `Update` and `Delete` of a block that conversations may not change. Raises
+    `ReadOnlyBlock`.
+    """
     raise ReadOnlyBlock("This block can't be changed from a conversation.")

@@ -15,14 +15,18 @@ from palimpsest.recall.freshness import faded
 from palimpsest.text.analyser import content_terms, terms
 
 IMPORTANCE, SHARED, RECENCY = 0.5, 0.3, 0.2
-"""The weights of a record's importance, of the words it shares with the message, and of its recency."""
+"""The weights of a record's importance, of the words it shares with the message, and of its
+recency.
+"""
 
 HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half as recent
 
 
 @dataclass(frozen=True)
 class RecordRanking:
-    """The records of one user, to be ranked for any message. Their texts are split into words only once."""
+    """The records of one user, to be ranked for any message. Their texts are split into words only
+    once.
+    """
 
     records: tuple[Record, ...]
 
@@ -40,8 +44,9 @@ class RecordRanking:
         return [is_quoted(record) for record in self.records]
 
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
-        """Return the records that have not expired, the best first; tasks of other sessions come last. Those in their
-        user's own words carry the name of that user. `now` is in epoch milliseconds.
+        """Return the records that have not expired, the best first; tasks of other sessions come
+        last. Those in their user's own words carry the name of that user. `now` is in epoch
+        milliseconds.
         """
         shared, name = self._shared(message), name_of("user", user=user)
         items = [
@@ -53,11 +58,13 @@ class RecordRanking:
         return tuple(items)
 
     def _shared(self, message: str | None) -> list[float]:
-        """How much of the message's words each record has, from 0 to 1: the fewer records have a word, the more it
-        weighs. Words that no record has count nothing.
+        """How much of the message's words each record has, from 0 to 1: the fewer records have a
+        word, the more it weighs. Words that no record has count nothing.
         """
         shared = [0.0] * len(self.records)
-        asked = [found for word in content_terms(message or "") if (found := self._having.get(word))]
+        asked = [
+            found for word in content_terms(message or "") if (found := self._having.get(word))
+        ]
         weights = [math.log(1 + len(self.records) / len(found)) for found in asked]
         total = sum(weights)
         for found, weight in zip(asked, weights, strict=True):

@@ -1,4 +1,6 @@
-"""Read all blocks of a session beside its window: a block that fails is named, and the window answers without it."""
+"""Read all blocks of a session beside its window: a block that fails is named, and the window
+answers without it.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +27,28 @@ PATIENCE = 5.0  # seconds that a context waits for its blocks
 
 @dataclass(frozen=True, slots=True)
 class BlockReader:
-    """The blocks that can be read here. One that is None counts as failed if the session's configuration names it."""
+    """The blocks that can be read here. One that is None counts as failed if the session's
+    configuration names it.
+    """
 
     static: StaticMemory | None = None
     extractive: ExtractiveMemory | None = None
     vector: VectorMemory | None = None
 
     def begin(self, session: Conversation, *, newest: str | None, asks: bool) -> BlockReads:
-        """Begin to read the session's blocks. `newest` is the message that the model will answer: without one the
-        vector block is not read. With `asks` a model may be asked.
+        """Begin to read the session's blocks. `newest` is the message that the model will answer:
+        without one the vector block is not read. With `asks` a model may be asked.
         """
         until = monotonic() + PATIENCE
-        wanted = [block.type for block in session.config.blocks if self._is_wanted(block.type, session, newest)]
-        tasks = {block: parallel.begin(partial(self._read, block, session, newest), until=until) for block in wanted}
+        wanted = [
+            block.type
+            for block in session.config.blocks
+            if self._is_wanted(block.type, session, newest)
+        ]
+        tasks = {
+            block: parallel.begin(partial(self._read, block, session, newest), until=until)
+            for block in wanted
+        }
         return BlockReads(self, session, newest, tasks, asks=asks)
 
     def _is_wanted(self, block: BlockType, session: Conversation, newest: str | None) -> bool:
@@ -46,15 +57,23 @@ class BlockReader:
         return session.config.names_blocks or getattr(self, block) is not None
 
     def _read(self, block: BlockType, session: Conversation, newest: str | None) -> Any:
-        memory = {"static": self.static, "extractive": self.extractive, "vector": self.vector}[block]
+        memory = {"static": self.static, "extractive": self.extractive, "vector": self.vector}[
+            block
+        ]
         if memory is None:
             raise Unavailable("This block can't be read here.", code="no_such_block")
-        return memory.read(session) if isinstance(memory, ExtractiveMemory) else memory.get(session, newest)
+        return (
+            memory.read(session)
+            if isinstance(memory, ExtractiveMemory)
+            else memory.get(session, newest)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class BlockReads:
-    """Blocks that are being read; `failures` holds, for each that failed, its error's code or name."""
+    """Blocks that are being read; `failures` holds, for each that failed, its error's code or
+    name.
+    """
 
     blocks: BlockReader
     session: Conversation
@@ -64,14 +83,21 @@ class BlockReads:
     failures: dict[str, str] = field(default_factory=dict)
 
     def results(self, message: str | None) -> tuple[BlockContent, ...]:
-        """Return what each block brings; `message` is the newest that the user said. Never raises."""
+        """Return what each block brings; `message` is the newest that the user said. Never
+        raises.
+        """
         return tuple(self._result(block, task, message) for block, task in self.tasks.items())
 
-    def _result(self, block: BlockType, task: parallel.Task[Any], message: str | None) -> BlockContent:
+    def _result(
+        self, block: BlockType, task: parallel.Task[Any], message: str | None
+    ) -> BlockContent:
         extractive = self.blocks.extractive
         if block == "extractive" and extractive is not None:
             return self._safely(
-                block, lambda: extractive.chosen(self.session, task.result(), self.newest or message, asks=self.asks)
+                block,
+                lambda: extractive.chosen(
+                    self.session, task.result(), self.newest or message, asks=self.asks
+                ),
             )
         return self._safely(block, task.result)
 
@@ -79,12 +105,16 @@ class BlockReads:
         try:
             return read()
         except Exception as error:  # noqa: BLE001 - whatever it is, the window alone must answer
-            self.failures[block] = error.code if isinstance(error, PalimpsestError) else type(error).__name__
+            self.failures[block] = (
+                error.code if isinstance(error, PalimpsestError) else type(error).__name__
+            )
             return BlockContent(block, degraded=(block,))
 
 
 def stores(memories: Memories) -> Mapping[BlockType, Store]:
-    """For each block that stores what leaves a window: a test whether it has stored the messages of a job's range."""
+    """For each block that stores what leaves a window: a test whether it has stored the messages of
+    a job's range.
+    """
 
     def extracted(job: Job) -> PartState:
         """A range has failed while a part of it is parked."""

@@ -16,16 +16,22 @@ _Facts = tuple[int, tuple[StaticFact, ...]]  # with the version they are of
 
 
 class StaticMemory:
-    """Implements `MemoryBlock`. Facts that did not change cost one small read. Make one for all sessions."""
+    """Implements `MemoryBlock`. Facts that did not change cost one small read. Make one for all
+    sessions.
+    """
 
     def __init__(self, facts: StaticFacts) -> None:
         self._facts = facts
-        self._cache: LRUCache[str, _Facts] = LRUCache(MOST_STATED, getsizeof=lambda cached: 1 + len(cached[1]))
+        self._cache: LRUCache[str, _Facts] = LRUCache(
+            MOST_STATED, getsizeof=lambda cached: 1 + len(cached[1])
+        )
         self._lock = threading.Lock()
 
     def get(self, session: Conversation, message: str | None = None) -> BlockContent:  # noqa: ARG002 - for any
         facts = self._all(session.scope.owner)
-        return BlockContent("static", tuple(_item(fact) for fact in facts if fact.agent in (None, session.agent)))
+        return BlockContent(
+            "static", tuple(_item(fact) for fact in facts if fact.agent in (None, session.agent))
+        )
 
     def update(self, session: Conversation, message: str) -> None:
         read_only(session, message)

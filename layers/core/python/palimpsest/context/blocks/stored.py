@@ -1,4 +1,6 @@
-"""The block of extracted facts over a store of one's own, which is searched with the user's newest message."""
+"""The block of extracted facts over a store of one's own, which is searched with the user's newest
+message.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ Known = Callable[[UserScope, str], Sequence[Record]]
 class ExtractiveInStore(ExtractiveMemory):
     """As `ExtractiveMemory`; `known` finds what is remembered. Preferences come from `memories`."""
 
-    def __init__(self, memories: Memories, clock: Clock, *, known: Known, chat: ChatModel | None = None) -> None:
+    def __init__(
+        self, memories: Memories, clock: Clock, *, known: Known, chat: ChatModel | None = None
+    ) -> None:
         super().__init__(memories, clock, chat=chat)
         self._preferences, self._known = memories, known
 
@@ -30,7 +34,12 @@ class ExtractiveInStore(ExtractiveMemory):
         return RecordRanking(newest(self._preferences, session.owner, limit=PREFERENCES))
 
     def chosen(
-        self, session: Conversation, records: RecordRanking, message: str | None, *, asks: bool = False
+        self,
+        session: Conversation,
+        records: RecordRanking,
+        message: str | None,
+        *,
+        asks: bool = False,
     ) -> BlockContent:
         found = (*records.records, *self._known(session.owner, message or ""))
         return super().chosen(session, RecordRanking(found), message, asks=asks)

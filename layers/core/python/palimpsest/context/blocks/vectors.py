@@ -1,11 +1,20 @@
-"""The vector block: past messages of the user, of any session, whose meaning is similar to a message."""
+"""The vector block: past messages of the user, of any session, whose meaning is similar to a
+message.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from palimpsest.context.blocks.ports import BlockContent, Conversation, Delete, Item, Update, read_only
+from palimpsest.context.blocks.ports import (
+    BlockContent,
+    Conversation,
+    Delete,
+    Item,
+    Update,
+    read_only,
+)
 from palimpsest.conversations.blocks import VectorBlock
 from palimpsest.conversations.spoken import name_of
 from palimpsest.scope import UserScope
@@ -20,18 +29,27 @@ RECORDS_BESIDE = 2  # times k hits are searched: records tell which messages are
 
 
 class SimilarMessages(Protocol):
-    def __call__(self, owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
-        """Return the k past messages that are most similar to the text, the most similar first; `score` is the
-        similarity (-1..1), `least` the lowest that counts (None: the embedding model's own). Nothing comes from a
-        session that was deleted or has expired. Raises `Unavailable` and `ModelFailed`.
+    def __call__(
+        self, owner: UserScope, text: str, *, k: int, least: float | None
+    ) -> Sequence[Item]:
+        """Return the k past messages that are most similar to the text, the most similar first;
+        `score` is the similarity (-1..1), `least` the lowest that counts (None: the embedding
+        model's own). Nothing comes from a session that was deleted or has expired. Raises
+        `Unavailable` and `ModelFailed`.
         """
 
 
 class VectorMemory:
-    """Implements `MemoryBlock`. Without a message there is nothing to compare, and it brings nothing."""
+    """Implements `MemoryBlock`. Without a message there is nothing to compare, and it brings
+    nothing.
+    """
 
     def __init__(
-        self, similar_messages: SimilarMessages, *, update: Update = read_only, delete: Delete = read_only
+        self,
+        similar_messages: SimilarMessages,
+        *,
+        update: Update = read_only,
+        delete: Delete = read_only,
     ) -> None:
         self._similar_messages = similar_messages
         self._update = update
@@ -41,8 +59,12 @@ class VectorMemory:
         if message is None or not message.strip():
             return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
-        found = self._similar_messages(session.owner, message, k=block.k + SPARE, least=block.min_score)
-        return BlockContent("vector", tuple(found), max_items=min(block.k, session.config.max_records or block.k))
+        found = self._similar_messages(
+            session.owner, message, k=block.k + SPARE, least=block.min_score
+        )
+        return BlockContent(
+            "vector", tuple(found), max_items=min(block.k, session.config.max_records or block.k)
+        )
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
@@ -52,9 +74,9 @@ class VectorMemory:
 
 
 def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
-    """Finds similar messages by one search by meaning; `search` is called for each, as models come and go. Left out are
-    messages that say an outdated value of a topic or the text again, and equal texts beyond the first. Questions stand
-    behind statements that are nearly as similar.
+    """Finds similar messages by one search by meaning; `search` is called for each, as models come
+    and go. Left out are messages that say an outdated value of a topic or the text again, and equal
+    texts beyond the first. Questions stand behind statements that are nearly as similar.
     """
 
     def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
@@ -75,7 +97,10 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
             and not (one.speaker == "user" and seen.asks(one.content))
         ]
         asking = DEFAULT_WEIGHTS.asking
-        messages.sort(key=lambda one: one.score * (asking if one.candidate.says == "question" else 1), reverse=True)
+        messages.sort(
+            key=lambda one: one.score * (asking if one.candidate.says == "question" else 1),
+            reverse=True,
+        )
         return [_item(one, owner) for one in without_repeated(messages)][:k]
 
     return find

@@ -1,4 +1,6 @@
-"""Shrink a full window outside an append: start its overflow, do it because a caller asks, or give a job up."""
+"""Shrink a full window outside an append: start its overflow, do it because a caller asks, or give
+a job up.
+"""
 
 from __future__ import annotations
 
@@ -28,21 +30,24 @@ if TYPE_CHECKING:
     from palimpsest.conversations.overflow.semantic import KeptTurn
 
 WhyNot = Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"]
-"""Why a request made no room: the window is below its trigger, only turns are left that stay, the last overflow failed
-a short time ago, or a context fits the budget without it.
+"""Why a request made no room: the window is below its trigger, only turns are left that stay, the
+last overflow failed a short time ago, or a context fits the budget without it.
 """
 
 
 PATIENCE, PAUSE = timedelta(seconds=3), 0.5
 """How long a pruning waits for vectors, and the seconds after which it looks again."""
 YOUNG = timedelta(minutes=1)
-"""A message that was stored no longer ago may soon have its vector; for an older one nobody waits."""
+"""A message that was stored no longer ago may soon have its vector; for an older one nobody
+waits.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """What a request to make room led to: the id of the job that makes it (None: it is made already), or why none is
-    made. `kept` is what a pruning by meaning kept; `has_vectors` is false if a message that it compared had no vector.
+    """What a request to make room led to: the id of the job that makes it (None: it is made
+    already), or why none is made. `kept` is what a pruning by meaning kept; `has_vectors` is false
+    if a message that it compared had no vector.
     """
 
     job: str | None = None
@@ -56,13 +61,18 @@ class Arm:
     sessions: Sessions
     clock: Clock
 
-    def __call__(self, scope: SessionScope, *, at_once: bool = False, again: bool = False) -> Requested:
+    def __call__(
+        self, scope: SessionScope, *, at_once: bool = False, again: bool = False
+    ) -> Requested:
         """If the window passes its trigger, evict messages or create the job that does.
 
-        With `at_once`, the pause after a failed overflow is skipped. With `again`, the window is planned for although
-        nothing could be evicted when it passed its trigger. Raises `NotFound`, `Unavailable`.
+        With `at_once`, the pause after a failed overflow is skipped. With `again`, the window is
+        planned for although nothing could be evicted when it passed its trigger. Raises `NotFound`,
+        `Unavailable`.
         """
-        return until_committed(lambda: self._attempt(scope, at_once=at_once, again=again), clock=self.clock)
+        return until_committed(
+            lambda: self._attempt(scope, at_once=at_once, again=again), clock=self.clock
+        )
 
     def _attempt(self, scope: SessionScope, *, at_once: bool, again: bool) -> Requested:
         now = self.clock.now()
@@ -76,13 +86,17 @@ class Arm:
             return Requested(why_not="paused_after_failure")
         config = parsed(dict(settings.memory))
         held = window(self.sessions, scope, head)
-        decided = decide(planned, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
+        decided = decide(
+            planned, config, held, scope=scope, now=seconds(now), created_at=stamp(now)
+        )
         if decided.overflow is None and again:
             return Requested(why_not="only_recent_turns")
         return _committed(self.sessions, scope, head, decided, now=now)
 
 
-def _committed(sessions: Sessions, scope: SessionScope, before: Head, decided: Armed, *, now: datetime) -> Requested:
+def _committed(
+    sessions: Sessions, scope: SessionScope, before: Head, decided: Armed, *, now: datetime
+) -> Requested:
     after = touched(decided.head, now=now)
     commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
     sessions.commit(scope, commit)
@@ -106,11 +120,12 @@ class Prune:
         max_tokens: int | None = None,
         topic: str | None = None,
     ) -> Requested:
-        """With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the session's budget).
-        With `summarize`, create a job that summarises all but the recent turns, even if the window is not full. With
-        `semantic`, keep now what matters most to the topic (default: the user's newest message) within `max_tokens`.
-        A pruning by meaning waits up to three seconds for vectors of messages that were just stored. Raises `NotFound`,
-        `Unavailable`.
+        """With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the
+        session's budget).
+        With `summarize`, create a job that summarises all but the recent turns, even if the window
+        is not full. With `semantic`, keep now what matters most to the topic (default: the user's
+        newest message) within `max_tokens`. A pruning by meaning waits up to three seconds for
+        vectors of messages that were just stored. Raises `NotFound`, `Unavailable`.
         """
         until = self.clock.now() + PATIENCE
 
@@ -129,7 +144,9 @@ class Prune:
 
         return until_committed(attempt, clock=self.clock)
 
-    def _fold(self, scope: SessionScope, head: Head, config: Summarize, *, now: datetime) -> Requested:
+    def _fold(
+        self, scope: SessionScope, head: Head, config: Summarize, *, now: datetime
+    ) -> Requested:
         if head.job is not None:
             return Requested(head.job)
         held = window(self.sessions, scope, head)
@@ -145,29 +162,45 @@ class Prune:
         decided = evict(head, eviction, method="fifo", created_at=stamp(now))
         return _committed(self.sessions, scope, head, decided, now=now)
 
-    def _keep(self, scope: SessionScope, head: Head, budget: int, topic: str | None, *, until: datetime) -> Requested:
+    def _keep(
+        self, scope: SessionScope, head: Head, budget: int, topic: str | None, *, until: datetime
+    ) -> Requested:
         from palimpsest.conversations.overflow.semantic import contested, prune
 
-        pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
+        pinned = (
+            self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
+        )
         held = (
             *(message for message in pinned if not head.is_withdrawn(message.seq)),
             *window(self.sessions, scope, head),
         )
-        asked = topic or next((text_of(one.chat) for one in reversed(held) if one.role == "user"), "")
+        asked = topic or next(
+            (text_of(one.chat) for one in reversed(held) if one.role == "user"), ""
+        )
         compared = contested(head, held, budget=budget)
         similar = self._similar(scope, head, asked, compared, until=until)
         now = self.clock.now()
         pruned = prune(head, held, budget=budget, topic=asked, near=similar, created_at=stamp(now))
         if pruned is None:
             return Requested(why_not="only_recent_turns")
-        _committed(self.sessions, scope, head, Armed(pruned.head, compaction=pruned.compaction), now=now)
-        return Requested(kept=pruned.kept, has_vectors=all(message.seq in similar for message in compared))
+        _committed(
+            self.sessions, scope, head, Armed(pruned.head, compaction=pruned.compaction), now=now
+        )
+        return Requested(
+            kept=pruned.kept, has_vectors=all(message.seq in similar for message in compared)
+        )
 
     def _similar(
-        self, scope: SessionScope, head: Head, asked: str, messages: Sequence[Message], *, until: datetime
+        self,
+        scope: SessionScope,
+        head: Head,
+        asked: str,
+        messages: Sequence[Message],
+        *,
+        until: datetime,
     ) -> Mapping[int, float]:
-        """The similarity of the messages that have vectors to the topic. For messages that were just stored it waits
-        until they have vectors, but not longer than `until`.
+        """The similarity of the messages that have vectors to the topic. For messages that were
+        just stored it waits until they have vectors, but not longer than `until`.
         """
         if self.near is None or not messages or not asked.strip():
             return {}
@@ -178,15 +211,19 @@ class Prune:
             similar = compare(messages)
         return similar or {}
 
-    def _is_worth_waiting(self, messages: Sequence[Message], similar: Mapping[int, float], until: datetime) -> bool:
+    def _is_worth_waiting(
+        self, messages: Sequence[Message], similar: Mapping[int, float], until: datetime
+    ) -> bool:
         """Whether a message without a vector was stored so lately that it may have one in time."""
         now = self.clock.now()
         lacking = [message.created_at for message in messages if message.seq not in similar]
-        return now < until and any(datetime.fromisoformat(stored) > now - YOUNG for stored in lacking)
+        return now < until and any(
+            datetime.fromisoformat(stored) > now - YOUNG for stored in lacking
+        )
 
     def compact(self, scope: SessionScope, *, wait: float) -> WhyNot | None:
-        """Make room if the window passes its trigger, and wait at most `wait` seconds for a job that does. Returns why
-        nothing was done, if nothing was.
+        """Make room if the window passes its trigger, and wait at most `wait` seconds for a job
+        that does. Returns why nothing was done, if nothing was.
         """
         requested = Arm(self.sessions, self.clock)(scope, again=True)
         if requested.job is not None:
@@ -196,15 +233,18 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class OverflowJobs:
-    """What all workers of overflow jobs do alike: take one up, give one up, and start what failed again."""
+    """What all workers of overflow jobs do alike: take one up, give one up, and start what failed
+    again.
+    """
 
     sessions: Sessions
     jobs: Jobs
     clock: Clock
 
     def taken_up(self, notice: JobNotice) -> tuple[Job, Head, Settings] | None:
-        """Begin the job, and return it with its session. None if nothing is to be done: it is done, its session waits
-        for it no more, or it had failed, and now that it is redriven its overflow was armed anew.
+        """Begin the job, and return it with its session. None if nothing is to be done: it is done,
+        its session waits for it no more, or it had failed, and now that it is redriven its overflow
+        was armed anew.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
@@ -221,7 +261,9 @@ class OverflowJobs:
 
     def discard(self, job: Job) -> None:
         """End a job that its session does not wait for any more."""
-        with suppress(CommitLost):  # it has ended meanwhile: that was the other delivery of the same message
+        with suppress(
+            CommitLost
+        ):  # it has ended meanwhile: that was the other delivery of the same message
             self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
 
     def arm(self, job: Job, *, at_once: bool = False) -> str | None:
@@ -231,8 +273,8 @@ class OverflowJobs:
         return None
 
     def give_up(self, notice: JobNotice, *, error: str) -> None:
-        """Mark a job as failed after its last attempt, with this error code, and let its session wait before the next
-        overflow, which the sweep or an append starts. Raises `Unavailable`.
+        """Mark a job as failed after its last attempt, with this error code, and let its session
+        wait before the next overflow, which the sweep or an append starts. Raises `Unavailable`.
         """
         until_committed(lambda: self._give_up(notice, error), clock=self.clock)
 
@@ -255,10 +297,14 @@ class OverflowJobs:
             not_before=now + delay,
             version=head.version + 1,
         )
-        self.sessions.commit(_session(job), Commit(before=head, after=after, guard="window", finished=failed))
+        self.sessions.commit(
+            _session(job), Commit(before=head, after=after, guard="window", finished=failed)
+        )
 
     def restart(self, job: Job) -> None:
-        """Fail a stuck job, so that this starts it again after a pause; start the overflow of a failed one again."""
+        """Fail a stuck job, so that this starts it again after a pause; start the overflow of a
+        failed one again.
+        """
         if not job.has_ended:
             self.give_up(JobNotice(job.tenant, job.id, job.kind), error=STUCK)
             return
@@ -271,6 +317,12 @@ def _session(job: Job) -> SessionScope:
 
 
 def summarizing(config: Strategy, *, max_tokens: int | None = None) -> Summarize:
-    """The configuration for a summary: the session's own, or the defaults with its budget (or with `max_tokens`)."""
-    own = config if isinstance(config, Summarize) else Summarize(max_tokens=config.max_tokens, model=config.model)
+    """The configuration for a summary: the session's own, or the defaults with its budget (or with
+    `max_tokens`).
+    """
+    own = (
+        config
+        if isinstance(config, Summarize)
+        else Summarize(max_tokens=config.max_tokens, model=config.model)
+    )
     return own.model_copy(update={"fold_at_least": 1, "max_tokens": max_tokens or own.max_tokens})

@@ -1,4 +1,6 @@
-"""Which messages leave an overflowing window: whole turns, oldest first, never the current chain."""
+"""Which messages leave an overflowing window: whole turns, oldest first, never the current
+chain.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Literal
 
-from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
+from palimpsest.conversations.configuration import (
+    Delete,
+    Flush,
+    NoWindow,
+    Strategy,
+    Summarize,
+    Trim,
+)
 from palimpsest.conversations.lifecycle import armed_extraction, evicted, job_on
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
@@ -19,15 +28,18 @@ from palimpsest.scope import SessionScope
 
 Turn = Sequence[Message]
 
-STAYING_SHARE = Fraction(3, 4)  # of the trigger: recent turns may weigh so much, so that the next overflow is not near
+STAYING_SHARE = Fraction(
+    3, 4
+)  # of the trigger: recent turns may weigh so much, so that the next overflow is not near
 
 RAISE_SHARE = 10  # the trigger rises by this part of the budget where nothing can be evicted
 
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Sequence numbers `first` through `last` leave the window. `messages` counts its messages among them, and `tokens`
-    is their weight; system messages are not counted, as the window never holds them.
+    """Sequence numbers `first` through `last` leave the window. `messages` counts its messages
+    among them, and `tokens` is their weight; system messages are not counted, as the window never
+    holds them.
     """
 
     first: int
@@ -37,15 +49,17 @@ class Eviction:
 
 
 def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction | None:
-    """What the strategy evicts from the window (oldest first), whether or not it is full; None if nothing can go. What
-    a pruning kept before the window leaves with it.
+    """What the strategy evicts from the window (oldest first), whether or not it is full; None if
+    nothing can go. What a pruning kept before the window leaves with it.
     """
     head = replace(head, pins=())
     held = turns(_shown(window))
     match config:
         case Summarize():
             is_over = head.tokens > config.max_tokens
-            going = _all_but_recent(config, head, held, at_least=1 if is_over else config.fold_at_least)
+            going = _all_but_recent(
+                config, head, held, at_least=1 if is_over else config.fold_at_least
+            )
         case Flush():
             going = _all_but_recent(config, head, held, at_least=1)
         case Trim():
@@ -58,19 +72,19 @@ def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction
 
 
 def fifo(head: Head, window: Sequence[Message], *, budget: int) -> Eviction | None:
-    """The oldest turns that must go so that a context with the rest of the window fits the budget (tokens). None if it
-    fits already, or if only the current chain is left.
+    """The oldest turns that must go so that a context with the rest of the window fits the budget
+    (tokens). None if it fits already, or if only the current chain is left.
     """
     return _eviction(head, _dropped(head, turns(_shown(window)), at_least=0, budget=budget))
 
 
 def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) -> int:
-    """The sequence number of the last message that one summarising step reads; `capacity` tokens fit it, of which the
-    old summary takes `previous_tokens`. There is at least one message.
+    """The sequence number of the last message that one summarising step reads; `capacity` tokens
+    fit it, of which the old summary takes `previous_tokens`. There is at least one message.
 
-    The step ends with a whole turn if one fits, else with a call-and-result group inside the first turn; the window
-    then begins inside that turn until the next step. A single group that is too large is read whole: the summariser
-    cuts it.
+    The step ends with a whole turn if one fits, else with a call-and-result group inside the first
+    turn; the window then begins inside that turn until the next step. A single group that is too
+    large is read whole: the summariser cuts it.
     """
     said = _shown(messages)
     room = capacity - previous_tokens
@@ -82,8 +96,8 @@ def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) ->
 
 
 def raised(head: Head, config: Strategy) -> int:
-    """How many tokens above the configured trigger the window may now grow, as nothing can be evicted: a tenth of the
-    budget more than it holds, so that not every append plans again.
+    """How many tokens above the configured trigger the window may now grow, as nothing can be
+    evicted: a tenth of the budget more than it holds, so that not every append plans again.
     """
     over = max(head.raised, head.tokens - head.trigger)
     return over + max(1, config.max_tokens // RAISE_SHARE)
@@ -94,8 +108,11 @@ def _shown(window: Sequence[Message]) -> list[Message]:
     return [message for message in window if message.role not in UNSHOWN_ROLES]
 
 
-def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn], *, at_least: int) -> Sequence[Turn]:
-    """The turns that go: all but the recent ones. Recent turns that do not fit three quarters of the trigger go too.
+def _all_but_recent(
+    config: Summarize | Flush, head: Head, held: Sequence[Turn], *, at_least: int
+) -> Sequence[Turn]:
+    """The turns that go: all but the recent ones. Recent turns that do not fit three quarters of
+    the trigger go too.
     None go if they were fewer than `at_least` messages.
     """
     recent = _recent(config, held)
@@ -105,18 +122,24 @@ def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn],
 
 
 def _recent(config: Summarize | Flush, held: Sequence[Turn]) -> Sequence[Turn]:
-    """The newest turns that the configuration keeps, by their number or by that of their messages."""
+    """The newest turns that the configuration keeps, by their number or by that of their
+    messages.
+    """
     least = config.summary_message_count if isinstance(config, Summarize) else None
     if least is None:
         return held[-config.keep_recent_turns :]
     messages = accumulate(len(turn) for turn in reversed(held))
-    return held[-next((turns for turns, total in enumerate(messages, 1) if total >= least), len(held)) :]
+    return held[
+        -next((turns for turns, total in enumerate(messages, 1) if total >= least), len(held)) :
+    ]
 
 
 def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
     """The turns that go: all but the newest that fit both `max_memory_tokens` and the budget."""
     around = head.tokens - head.window_tokens
-    return held[: len(held) - _staying(held, min(config.max_memory_tokens, config.max_tokens - around))]
+    return held[
+        : len(held) - _staying(held, min(config.max_memory_tokens, config.max_tokens - around))
+    ]
 
 
 def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
@@ -124,7 +147,9 @@ def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]
 
 
 def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) -> Sequence[Turn]:
-    """The oldest `at_least` messages, in whole turns, and as many again until the rest fits the budget."""
+    """The oldest `at_least` messages, in whole turns, and as many again until the rest fits the
+    budget.
+    """
     tokens, gone, wanted = head.tokens, 0, at_least
     for number, turn in enumerate(held[:-1]):
         if gone >= wanted:
@@ -158,7 +183,10 @@ def _eviction(head: Head, going: Sequence[Turn]) -> Eviction | None:
     if not going:
         return None
     return Eviction(
-        first=head.window_start, last=going[-1][-1].seq, messages=sum(map(len, going)), tokens=sum(map(_weight, going))
+        first=head.window_start,
+        last=going[-1][-1].seq,
+        messages=sum(map(len, going)),
+        tokens=sum(map(_weight, going)),
     )
 
 
@@ -182,7 +210,13 @@ class Armed:
 
 
 def decide(
-    head: Head, config: Strategy, window: Sequence[Message], *, scope: SessionScope, now: int, created_at: str
+    head: Head,
+    config: Strategy,
+    window: Sequence[Message],
+    *,
+    scope: SessionScope,
+    now: int,
+    created_at: str,
 ) -> Armed:
     """Decide what the overflow of this window does. If nothing can be evicted, the trigger rises.
 
@@ -191,7 +225,9 @@ def decide(
     eviction = plan(config, head=head, window=window)
     if eviction is None:
         return Armed(replace(head, raised=raised(head, config)))
-    if not isinstance(config, Summarize | Flush) or (isinstance(config, Flush) and not config.parts):
+    if not isinstance(config, Summarize | Flush) or (
+        isinstance(config, Flush) and not config.parts
+    ):
         return evict(head, eviction, method=config.strategy, created_at=created_at)
     flush = config if isinstance(config, Flush) else None
     job = job_on(
@@ -202,17 +238,23 @@ def decide(
         last=eviction.last,
         attempt=head.attempts,
         parts=flush.parts if flush else (),
-        payload=FlushPayload(messages=eviction.messages, tokens=eviction.tokens) if flush else NOTHING,
+        payload=FlushPayload(messages=eviction.messages, tokens=eviction.tokens)
+        if flush
+        else NOTHING,
         now=now,
     )
     head = replace(head, job=job.id, compaction="pending")
     waits = flush is not None and "extractive" in flush.parts
     head, extraction = armed_extraction(head, scope, now=now) if waits else (head, ())
-    return Armed(head, overflow=Overflow(config.strategy, "pending", job.id), jobs=(job, *extraction))
+    return Armed(
+        head, overflow=Overflow(config.strategy, "pending", job.id), jobs=(job, *extraction)
+    )
 
 
 def evict(head: Head, eviction: Eviction, *, method: str, created_at: str) -> Armed:
-    """Move the start of the window past the evicted messages, and record it as a compaction; the summary stays."""
+    """Move the start of the window past the evicted messages, and record it as a compaction; the
+    summary stays.
+    """
     after = evicted(head, through=eviction.last, tokens=eviction.tokens, messages=eviction.messages)
     compaction = Compaction(
         first=eviction.first,

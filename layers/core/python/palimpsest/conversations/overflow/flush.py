@@ -23,10 +23,11 @@ PARKED = "parked"
 
 @dataclass(frozen=True, slots=True)
 class FlushWindow:
-    """Does a flush job: waits until every block has stored the old turns, then moves the window past them.
+    """Does a flush job: waits until every block has stored the old turns, then moves the window
+    past them.
 
-    Each call marks the blocks that have stored them. It is called for the job itself, and by `after` whenever a job
-    that it may wait for is done.
+    Each call marks the blocks that have stored them. It is called for the job itself, and by
+    `after` whenever a job that it may wait for is done.
     """
 
     sessions: Sessions
@@ -45,8 +46,8 @@ class FlushWindow:
             self._advance(taken[0])
 
     def after(self, notice: JobNotice) -> None:
-        """Try the pending flush of the session whose other job, named by the notice, has just done a step. Raises
-        `Unavailable`.
+        """Try the pending flush of the session whose other job, named by the notice, has just done
+        a step. Raises `Unavailable`.
         """
         other = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if other is None or not other.session:
@@ -58,8 +59,8 @@ class FlushWindow:
             self._advance(job)
 
     def _advance(self, job: Job) -> None:
-        """Mark each part that is stored, and commit once all are. The other parts are marked even if a store does not
-        answer for one.
+        """Mark each part that is stored, and commit once all are. The other parts are marked even
+        if a store does not answer for one.
         """
         unavailable: Unavailable | None = None
         for part in sorted(job.lacking):
@@ -82,7 +83,8 @@ class FlushWindow:
             self._overflows.arm(job)
 
     def _commit(self, job: Job) -> bool:
-        """Move the window past what is stored, if the session still waits for this job; whether it did.
+        """Move the window past what is stored, if the session still waits for this job; whether it
+        did.
 
         Raises `CommitLost`, also if a part is not stored.
         """
@@ -107,12 +109,16 @@ class FlushWindow:
         result = {"first": compaction.first, "last": compaction.last, "messages": leaving.messages}
         done = replace(job, state="done", due_at=None, result=result)
         after = replace(after, version=head.version + 1)
-        self.sessions.commit(scope, Commit(head, after, guard="window", compaction=compaction, finished=done))
+        self.sessions.commit(
+            scope, Commit(head, after, guard="window", compaction=compaction, finished=done)
+        )
         return True
 
 
 def then_flush(step: Callable[..., None], flush: FlushWindow) -> Callable[..., None]:
-    """A call that does the step (or gives it up), and then tries the flush that may wait for it. Safe to repeat."""
+    """A call that does the step (or gives it up), and then tries the flush that may wait for it.
+    Safe to repeat.
+    """
 
     def both(notice: JobNotice, **more: str) -> None:
         step(notice, **more)

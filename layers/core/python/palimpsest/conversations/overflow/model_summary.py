@@ -1,4 +1,6 @@
-"""Summaries written by a model: one call, at most one repair, and never more tokens than are allowed."""
+"""Summaries written by a model: one call, at most one repair, and never more tokens than are
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from palimpsest.text.sentences import is_terminated
 METHOD = "model"
 WORDS_PER_TOKEN = 0.6  # models are asked for a number of words, and so stay within the tokens
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
-READ_SHARE = 0.5  # of the room: the elements around short messages weigh as much as these, and escapes more
+READ_SHARE = (
+    0.5  # of the room: the elements around short messages weigh as much as these, and escapes more
+)
 FIT_SHARE = 0.95
 FAR_TOO_LONG = 2  # times the limit: a longer summary is asked for again, a shorter one is cut
 LEAST_ROOM = 256
@@ -30,7 +34,9 @@ MOST_ROOM = 150_000  # what a model reads, and answers, within the time of one c
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One summary to be written: what the model is sent, how much it may answer, and what sending it uses."""
+    """One summary to be written: what the model is sent, how much it may answer, and what sending
+    it uses.
+    """
 
     instructions: str
     text: str
@@ -46,15 +52,21 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class ModelSummarizer:
-    """Implements `Summarizer` over a chat model. The messages are sent as escaped data in the user's role."""
+    """Implements `Summarizer` over a chat model. The messages are sent as escaped data in the
+    user's role.
+    """
 
     chat: ChatModel
     tokens: TokenCounter
 
     def capacity(self, wanted: Wanted) -> int:
-        return min(MOST_ROOM, max(LEAST_ROOM, int(self._room(wanted, self._limit(wanted)) * READ_SHARE)))
+        return min(
+            MOST_ROOM, max(LEAST_ROOM, int(self._room(wanted, self._limit(wanted)) * READ_SHARE))
+        )
 
-    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+    def summarize(
+        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+    ) -> Summary:
         said = [message for message in messages if message.role not in UNSHOWN_ROLES]
         step = self._step(previous, said, wanted)
         encoding = messages[-1].encoding if messages else self.tokens.encoding_for(wanted.model)
@@ -88,7 +100,9 @@ class ModelSummarizer:
         return _Step(instructions, text, wanted.model, limit, _words(limit), sent)
 
     def _written(self, step: _Step, count: Count) -> tuple[Completion, Usage]:
-        """The answer to use, and the usage of all calls. An empty answer, or one far too long, is asked for again."""
+        """The answer to use, and the usage of all calls. An empty answer, or one far too long, is
+        asked for again.
+        """
         long: Completion | None = None
         usage = step.sent  # of a failed call only what was sent is known
         try:
@@ -99,7 +113,9 @@ class ModelSummarizer:
         except ModelOutputInvalid:
             pass
         except ModelFailed as failure:
-            failure.spent = priced(failure.model, **asdict(usage if failure.was_called else Usage()))
+            failure.spent = priced(
+                failure.model, **asdict(usage if failure.was_called else Usage())
+            )
             raise
         repair = prompts.load("summary_repair").replace("{words}", str(step.words))
         try:
@@ -113,22 +129,33 @@ class ModelSummarizer:
         return completion, usage + completion.usage
 
     def _asked(self, step: _Step, instructions: str) -> Completion:
-        return self.chat.complete(instructions=instructions, text=step.text, max_tokens=step.output, model=step.model)
+        return self.chat.complete(
+            instructions=instructions, text=step.text, max_tokens=step.output, model=step.model
+        )
 
     def _limit(self, wanted: Wanted) -> int:
-        """A model with a small window writes less, so that its summary leaves room for messages in the next call."""
+        """A model with a small window writes less, so that its summary leaves room for messages in
+        the next call.
+        """
         return max(1, min(wanted.max_tokens, self.chat.capacity(wanted.model) // 4))
 
     def _room(self, wanted: Wanted, limit: int) -> int:
         said = _instructions(wanted.prompt, limit) + prompts.load("summary_repair")
-        return self.chat.capacity(wanted.model) - _output(limit) - self._counter(wanted.model)(said) - CHAT_OVERHEAD
+        return (
+            self.chat.capacity(wanted.model)
+            - _output(limit)
+            - self._counter(wanted.model)(said)
+            - CHAT_OVERHEAD
+        )
 
     def _counter(self, model: str | None) -> Count:
         return partial(self.tokens.count, encoding=self.tokens.encoding_for(model))
 
 
 def _output(limit: int) -> int:
-    """The output tokens that the model is allowed: more than the limit, so that this code cuts it, at a sentence."""
+    """The output tokens that the model is allowed: more than the limit, so that this code cuts it,
+    at a sentence.
+    """
     return limit + limit // 5 + 20
 
 
@@ -156,14 +183,20 @@ def _words(limit: int) -> int:
 
 
 def _data(previous: str | None, messages: Sequence[Message]) -> str:
-    """The earlier summary and the messages as data for a prompt: no text in them can close their element."""
-    before = f"<previous_summary>{escape(previous, quote=False)}</previous_summary>\n" if previous else ""
+    """The earlier summary and the messages as data for a prompt: no text in them can close their
+    element.
+    """
+    before = (
+        f"<previous_summary>{escape(previous, quote=False)}</previous_summary>\n"
+        if previous
+        else ""
+    )
     return f"{before}<conversation>\n{transcript(messages)}\n</conversation>"
 
 
 class Summaries:
-    """Implements `Summarizer` by a model if there is a key and the tenant's models may still cost something, else
-    without one. If the model fails, the summary does.
+    """Implements `Summarizer` by a model if there is a key and the tenant's models may still cost
+    something, else without one. If the model fails, the summary does.
     """
 
     def __init__(self, *, key: Secret, model: Summarizer, offline: Summarizer) -> None:
@@ -174,7 +207,9 @@ class Summaries:
     def capacity(self, wanted: Wanted) -> int:
         return self._chosen().capacity(wanted)
 
-    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+    def summarize(
+        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+    ) -> Summary:
         try:
             return self._chosen().summarize(messages, wanted, previous=previous)
         except CostLimitReached:

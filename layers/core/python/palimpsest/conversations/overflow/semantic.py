@@ -1,4 +1,6 @@
-"""Decide which older turns stay in a window that is pruned by meaning: those that matter most to the current topic."""
+"""Decide which older turns stay in a window that is pruned by meaning: those that matter most to
+the current topic.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,17 @@ from palimpsest.text.sentences import sentences
 
 MAX_PINNED = 20  # messages: their numbers stand in the head
 RECENT_TURNS = 5
-RECENT_SHARE = 2  # recent turns take at most one part of this many of the room; the newest stays in any case
+RECENT_SHARE = (
+    2  # recent turns take at most one part of this many of the room; the newest stays in any case
+)
 RELEVANCE = 0.7  # what relevance to the topic weighs beside importance
 MANY_FACTS = 4  # names, numbers and the like that make a turn as important as can be
 
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """Messages `first` through `last` stay in the window: as `recent` turns, or for the larger part of their `score`
-    (0..1), as `relevant` to the topic or as `important`.
+    """Messages `first` through `last` stay in the window: as `recent` turns, or for the larger part
+    of their `score` (0..1), as `relevant` to the topic or as `important`.
     """
 
     first: int
@@ -39,7 +43,9 @@ class KeptTurn:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The head of a pruned window, what left it (None: only turns that an earlier pruning had kept), and what stays."""
+    """The head of a pruned window, what left it (None: only turns that an earlier pruning had
+    kept), and what stays.
+    """
 
     head: Head
     compaction: Compaction | None
@@ -47,8 +53,9 @@ class Pruning:
 
 
 def contested(head: Head, window: Sequence[Message], *, budget: int) -> tuple[Message, ...]:
-    """The messages that a pruning compares with the topic: those of the older turns that say anything, as the others
-    have no vectors. There are none if the window fits the budget (tokens) already.
+    """The messages that a pruning compares with the topic: those of the older turns that say
+    anything, as the others have no vectors. There are none if the window fits the budget (tokens)
+    already.
     """
     older = _older(head, _turns_of(window), budget) if head.tokens > budget else ()
     return tuple(
@@ -60,12 +67,20 @@ def contested(head: Head, window: Sequence[Message], *, budget: int) -> tuple[Me
 
 
 def prune(
-    head: Head, window: Sequence[Message], *, budget: int, topic: str, near: Mapping[int, float], created_at: str
+    head: Head,
+    window: Sequence[Message],
+    *,
+    budget: int,
+    topic: str,
+    near: Mapping[int, float],
+    created_at: str,
 ) -> Pruning | None:
-    """Keep, within the budget (tokens), the newest turns and those older ones that matter most, whole and in order.
+    """Keep, within the budget (tokens), the newest turns and those older ones that matter most,
+    whole and in order.
 
-    `window` begins with what an earlier pruning has kept. `near` gives messages' similarity to the topic (-1..1), where
-    there is a model; words and importance count in any case. None if it fits already or only the current chain is left.
+    `window` begins with what an earlier pruning has kept. `near` gives messages' similarity to the
+    topic (-1..1), where there is a model; words and importance count in any case. None if it fits
+    already or only the current chain is left.
     """
     if head.tokens <= budget:
         return None
@@ -74,7 +89,9 @@ def prune(
     if not older:
         return None
     recent = held[len(older) :]
-    scores = [_scored(turn, score, near) for turn, score in zip(older, _shares(older, topic), strict=True)]
+    scores = [
+        _scored(turn, score, near) for turn, score in zip(older, _shares(older, topic), strict=True)
+    ]
     picked = _picked(scores, older, _room(head, budget) - sum(map(_weight, recent)))
     return _pruned(
         head,
@@ -95,14 +112,18 @@ def _room(head: Head, budget: int) -> int:
     return budget - (head.tokens - head.window_tokens - head.pin_tokens)
 
 
-def _older(head: Head, held: Sequence[Sequence[Message]], budget: int) -> Sequence[Sequence[Message]]:
+def _older(
+    head: Head, held: Sequence[Sequence[Message]], budget: int
+) -> Sequence[Sequence[Message]]:
     """The turns that do not stay by themselves, as the recent ones do."""
     return held[: len(held) - len(_recent(held, _room(head, budget)))] if held else ()
 
 
 def _recent(held: Sequence[Sequence[Message]], room: int) -> Sequence[Sequence[Message]]:
     number, left = 1, room // RECENT_SHARE - _weight(held[-1])
-    while number < min(RECENT_TURNS, len(held)) and (left := left - _weight(held[-number - 1])) >= 0:
+    while (
+        number < min(RECENT_TURNS, len(held)) and (left := left - _weight(held[-number - 1])) >= 0
+    ):
         number += 1
     return held[-number:]
 
@@ -113,7 +134,10 @@ def _weight(turn: Sequence[Message]) -> int:
 
 def _shares(older: Sequence[Sequence[Message]], topic: str) -> list[float]:
     """For each turn the share of the topic's words that it has; rare words weigh more."""
-    bags = [frozenset(term for message in turn for term in terms(text_of(message.chat))) for turn in older]
+    bags = [
+        frozenset(term for message in turn for term in terms(text_of(message.chat)))
+        for turn in older
+    ]
     common = Counter(term for bag in bags for term in bag)
     weights = {term: math.log(1 + len(bags) / (1 + common[term])) for term in set(terms(topic))}
     total = sum(weights.values()) or 1.0
@@ -122,7 +146,12 @@ def _shares(older: Sequence[Sequence[Message]], topic: str) -> list[float]:
 
 def _scored(turn: Sequence[Message], share: float, near: Mapping[int, float]) -> KeptTurn:
     relevance = RELEVANCE * max(share, *(near.get(message.seq, 0.0) for message in turn), 0.0)
-    said = [sentence for message in turn if message.role == "user" for sentence in sentences(text_of(message.chat))]
+    said = [
+        sentence
+        for message in turn
+        if message.role == "user"
+        for sentence in sentences(text_of(message.chat))
+    ]
     found = min(1.0, sum(len(facts(sentence)) for sentence in said) / MANY_FACTS)
     importance = (1 - RELEVANCE) * (found + any(map(is_own, said))) / 2
     why: Literal["relevant", "important"] = "relevant" if relevance >= importance else "important"
@@ -130,9 +159,13 @@ def _scored(turn: Sequence[Message], share: float, near: Mapping[int, float]) ->
 
 
 def _picked(scores: Sequence[KeptTurn], older: Sequence[Sequence[Message]], room: int) -> list[int]:
-    """The numbers of the older turns that stay, in order: the best first, the newer of equals, as they fit."""
+    """The numbers of the older turns that stay, in order: the best first, the newer of equals, as
+    they fit.
+    """
     picked, places = [], MAX_PINNED
-    for number in sorted(range(len(older)), key=lambda n: (scores[n].score or 0.0, n), reverse=True):
+    for number in sorted(
+        range(len(older)), key=lambda n: (scores[n].score or 0.0, n), reverse=True
+    ):
         turn = older[number]
         if scores[number].score and _weight(turn) <= room and len(turn) <= places:
             picked.append(number)
@@ -153,7 +186,9 @@ def _pruned(
     pins = tuple((message.seq, message.tokens) for turn in stays for message in turn)
     after, compaction = replace(head, pins=pins), None
     if left:
-        gone = Eviction(first=head.window_start, last=left[-1].seq, messages=len(left), tokens=_weight(left))
+        gone = Eviction(
+            first=head.window_start, last=left[-1].seq, messages=len(left), tokens=_weight(left)
+        )
         armed = evict(head, gone, method="semantic", created_at=created_at)
         after = replace(armed.head, pins=pins)
         compaction = armed.compaction and replace(armed.compaction, tokens_after=after.tokens)

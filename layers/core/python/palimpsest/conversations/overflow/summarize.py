@@ -1,4 +1,6 @@
-"""One step of the summarize worker: read a job's messages, call the model, commit; the next job does what is left."""
+"""One step of the summarize worker: read a job's messages, call the model, commit; the next job
+does what is left.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from palimpsest.scope import Scope, paid_by
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """The result of one step: the summary of the messages `read`, the last of which is number `through`."""
+    """The result of one step: the summary of the messages `read`, the last of which is number
+    `through`.
+    """
 
     through: int
     read: tuple[Message, ...]
@@ -42,8 +46,8 @@ class _Fold:
 
 @dataclass(frozen=True, slots=True)
 class SummarizeOverflow:
-    """`models` are those that a session may name, None: any. For a session that named another one before the operator
-    took it from the list, the configured model is called.
+    """`models` are those that a session may name, None: any. For a session that named another one
+    before the operator took it from the list, the configured model is called.
     """
 
     sessions: Sessions
@@ -58,8 +62,8 @@ class SummarizeOverflow:
         return OverflowJobs(self.sessions, self.jobs, self.clock)
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job that the notice names. Safe to repeat: no model is called for a job that has ended or that its
-        session no longer waits for.
+        """Do the job that the notice names. Safe to repeat: no model is called for a job that has
+        ended or that its session no longer waits for.
 
         Raises `ModelFailed` (try again later), `Unavailable`.
         """
@@ -78,7 +82,9 @@ class SummarizeOverflow:
         scope = Scope(job.tenant).session(job.session)
         found = self.sessions.messages(scope, first=job.first, last=job.last)
         backlog = tuple(message for message in found if not head.is_withdrawn(message.seq))
-        pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
+        pinned = (
+            self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
+        )
         previous = self.sessions.compaction(scope, head.summary) if head.summary else None
         wanted = Wanted(self._limit(head, config), config.summary_prompt, config.summary_model)
         room = self.summarizer.capacity(wanted)
@@ -89,11 +95,15 @@ class SummarizeOverflow:
             through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
         with counting(self.jobs, job), paid_by(scope.owner.user(head.user)):
-            summary = self.summarizer.summarize(read, wanted, previous=previous.summary if previous else None)
+            summary = self.summarizer.summarize(
+                read, wanted, previous=previous.summary if previous else None
+            )
         return _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
 
     def _limit(self, head: Head, config: Summarize) -> int:
-        """The most tokens of a summary that still fits a context uncut, together with the message around it."""
+        """The most tokens of a summary that still fits a context uncut, together with the message
+        around it.
+        """
         frame = self._weight(summary_messages("", config.summary_as), head.encoding)
         return max(1, min(config.summary_tokens, config.max_tokens // SUMMARY_SHARE - frame))
 
@@ -127,7 +137,9 @@ class SummarizeOverflow:
         result = {"first": compaction.first, "last": compaction.last, "messages": len(fold.read)}
         done = replace(job, state="done", due_at=None, usage=used, result=result)
         after = folded(head, compaction, tokens=tokens, messages=len(left))
-        commit = Commit(before=head, after=after, guard="window", compaction=compaction, finished=done)
+        commit = Commit(
+            before=head, after=after, guard="window", compaction=compaction, finished=done
+        )
         self.sessions.commit(scope, commit)
         return True
 

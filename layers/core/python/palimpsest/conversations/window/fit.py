@@ -1,4 +1,6 @@
-"""Fits the summary and the newest turns into a token budget. The result is never empty and always valid."""
+"""Fits the summary and the newest turns into a token budget. The result is never empty and always
+valid.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,21 @@ LEAST_SUMMARY = 16  # tokens; less of a summary says nothing
 
 READ_IN_CHAIN = 64  # tokens that a message of the current chain counts for at most while it is read
 
-MOST_BYTES = 3_000_000  # of older turns: with all that stands beside it, an answer of 5 MB carries it
+MOST_BYTES = (
+    3_000_000  # of older turns: with all that stands beside it, an answer of 5 MB carries it
+)
 
 LEAST_MESSAGE = MESSAGE_OVERHEAD + 1  # tokens; no message weighs less
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A context, ready to send, and what it weighs: `tokens` is all of it, the priming of the reply included, and
-    `window_tokens` what stands behind system message and summary.
+    """A context, ready to send, and what it weighs: `tokens` is all of it, the priming of the reply
+    included, and `window_tokens` what stands behind system message and summary.
 
-    `places` names for each message the sequence number of the stored message that it shows, None if it shows none.
-    `cuts` is what it leaves out of the current chain. `reserved` is how much room it leaves free.
+    `places` names for each message the sequence number of the stored message that it shows, None if
+    it shows none. `cuts` is what it leaves out of the current chain. `reserved` is how much room it
+    leaves free.
     """
 
     messages: tuple[Chat, ...]
@@ -52,12 +57,14 @@ class Fitted:
 
 
 def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tuple[Message, ...]:
-    """Read messages, newest first, as far as a context of this budget can hold them; returns them oldest first.
+    """Read messages, newest first, as far as a context of this budget can hold them; returns them
+    oldest first.
 
-    Behind the last user message each counts for at most `READ_IN_CHAIN`: a huge tool output shall not hide the rest of
-    the chain, from which all outputs are cut. Reading ends with a whole turn, or inside a chain too long to be read:
-    then the caller supplies the user message itself. System messages are read past: they are not part of the window.
-    No more is read than an answer can carry, however large the budget is.
+    Behind the last user message each counts for at most `READ_IN_CHAIN`: a huge tool output shall
+    not hide the rest of the chain, from which all outputs are cut. Reading ends with a whole turn,
+    or inside a chain too long to be read: then the caller supplies the user message itself. System
+    messages are read past: they are not part of the window. No more is read than an answer can
+    carry, however large the budget is.
     """
     held: list[Message] = []
     read = weight = size = 0
@@ -68,7 +75,9 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
         weight += message.tokens if is_shown else 0
         size += _bytes(message)
         in_chain = message.seq > last_user_seq
-        is_enough = budget <= read if in_chain else budget <= max(read, weight) or size >= MOST_BYTES
+        is_enough = (
+            budget <= read if in_chain else budget <= max(read, weight) or size >= MOST_BYTES
+        )
         if message.role != "tool" and is_enough:
             return _oldest_first(held, last_user_seq)
     return tuple(reversed(held))
@@ -77,12 +86,19 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
 def _bytes(message: Message) -> int:
     """About how many bytes the message takes in an answer."""
     content, calls = message.chat.get("content"), message.chat.get("tool_calls")
-    texts = (content if isinstance(content, str) else str(content or ""), str(calls) if calls else "")
-    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts)
+    texts = (
+        content if isinstance(content, str) else str(content or ""),
+        str(calls) if calls else "",
+    )
+    return sum(
+        len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts
+    )
 
 
 def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message, ...]:
-    """The messages that were read (newest first), oldest first; a turn that was read in part is left out."""
+    """The messages that were read (newest first), oldest first; a turn that was read in part is
+    left out.
+    """
     messages = tuple(reversed(held))
     if messages[0].seq >= last_user_seq or messages[0].role == "user":
         return messages
@@ -97,10 +113,11 @@ def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a context is made of. `messages`, oldest first, may begin inside a turn at a group, and leave out what
-    stands between the newest user message and the rest of its chain; `given` is weighed but not stored, and a user
-    message then is the current chain by itself. `taken` tokens of the `budget` go to what is sent beside the messages.
-    `system_tokens` is the weight of the system message; None: it was not counted.
+    """What a context is made of. `messages`, oldest first, may begin inside a turn at a group, and
+    leave out what stands between the newest user message and the rest of its chain; `given` is
+    weighed but not stored, and a user message then is the current chain by itself. `taken` tokens
+    of the `budget` go to what is sent beside the messages. `system_tokens` is the weight of the
+    system message; None: it was not counted.
     """
 
     messages: Sequence[Message]
@@ -116,7 +133,9 @@ class Material:
     def counted(self) -> Material:
         """The same, with the tokens of the system message."""
         if self.system is None or self.system_tokens is None:
-            return replace(self, system_tokens=weigh(shown(self.system), self.count) if self.system else 0)
+            return replace(
+                self, system_tokens=weigh(shown(self.system), self.count) if self.system else 0
+            )
         return self
 
     def only(self, seqs: Sequence[int]) -> Material:
@@ -124,12 +143,14 @@ class Material:
 
 
 def fit(material: Material, *, reserve: int = 0) -> Fitted:
-    """Make the context: system message, summary, the newest turns that fit whole, and the current chain.
+    """Make the context: system message, summary, the newest turns that fit whole, and the current
+    chain.
 
-    A chain that is too large alone is cut (see `chain`); the summary takes at most a quarter of the budget, and gives
-    way before the newest user message does. Weights are those counted at append: nothing is counted again but system
-    message (unless its weight is known), summary, and what is cut. `reserve` tokens stay free, as far as system
-    message, summary and current chain leave them: older turns give way. Raises `BudgetTooSmall`.
+    A chain that is too large alone is cut (see `chain`); the summary takes at most a quarter of the
+    budget, and gives way before the newest user message does. Weights are those counted at append:
+    nothing is counted again but system message (unless its weight is known), summary, and what is
+    cut. `reserve` tokens stay free, as far as system message, summary and current chain leave them:
+    older turns give way. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     count, system_tokens = material.count, material.system_tokens or 0
@@ -141,7 +162,9 @@ def fit(material: Material, *, reserve: int = 0) -> Fitted:
     parts = _turns(material.messages, material.given, count) or [[]]
     summary_within = partial(_summary_within, material.summary, material.summary_as, count=count)
     reserve = min(reserve, budget - system_tokens - MIN_SYSTEM_ROOM)
-    shares = _shared_out(parts, summary_within, room=room, most=budget // SUMMARY_SHARE, reserve=reserve, count=count)
+    shares = _shared_out(
+        parts, summary_within, room=room, most=budget // SUMMARY_SHARE, reserve=reserve, count=count
+    )
     shown_summary, window = shares.summary, shares.window
     window_tokens = _weight(window)
     return Fitted(
@@ -150,7 +173,10 @@ def fit(material: Material, *, reserve: int = 0) -> Fitted:
         system_tokens=system_tokens,
         summary_tokens=shown_summary.tokens,
         window_tokens=window_tokens,
-        places=(*[None] * (len(heading) + len(shown_summary.messages)), *(entry.seq for entry in window)),
+        places=(
+            *[None] * (len(heading) + len(shown_summary.messages)),
+            *(entry.seq for entry in window),
+        ),
         cuts=shares.cuts,
         is_summary_cut=shown_summary.is_cut,
         reserved=shares.reserved,
@@ -159,7 +185,9 @@ def fit(material: Material, *, reserve: int = 0) -> Fitted:
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """The summary as it fits, the window, what was cut of the current chain, and how much room stays free."""
+    """The summary as it fits, the window, what was cut of the current chain, and how much room
+    stays free.
+    """
 
     summary: _ShownSummary
     window: Sequence[Entry]
@@ -176,7 +204,9 @@ def _shared_out(
     reserve: int,
     count: Count,
 ) -> _Shares:
-    """Share the room between summary (`most` of it), current chain, what is to stay free, and older turns."""
+    """Share the room between summary (`most` of it), current chain, what is to stay free, and older
+    turns.
+    """
     *older, current = parts
     weight = _weight(current)
     summary = summary_within(room=most)
@@ -189,7 +219,9 @@ def _shared_out(
         return _Shares(summary, window, tuple(cuts))
     room -= weight
     reserved = max(0, min(reserve, room))
-    return _Shares(summary, [*_newest_turns(older, room=room - reserved), *current], reserved=reserved)
+    return _Shares(
+        summary, [*_newest_turns(older, room=room - reserved), *current], reserved=reserved
+    )
 
 
 def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> list[Sequence[Entry]]:
@@ -243,12 +275,18 @@ class _ShownSummary:
     is_cut: bool = False
 
 
-def _summary_within(text: str | None, summary_as: SummaryAs, *, room: int, count: Count) -> _ShownSummary:
-    """The summary within the room, cut if it is too large; no summary where hardly anything of it would be left."""
+def _summary_within(
+    text: str | None, summary_as: SummaryAs, *, room: int, count: Count
+) -> _ShownSummary:
+    """The summary within the room, cut if it is too large; no summary where hardly anything of it
+    would be left.
+    """
     if not text:
         return _ShownSummary()
     shown_summary = _shown_summary(text, summary_as, count)
-    limit = room - _shown_summary("", summary_as, count).tokens if shown_summary.tokens > room else 0
+    limit = (
+        room - _shown_summary("", summary_as, count).tokens if shown_summary.tokens > room else 0
+    )
     while shown_summary.tokens > room and limit >= LEAST_SUMMARY:
         short, _ = shortened(text, limit=limit, count=count)
         shown_summary = _shown_summary(short, summary_as, count, is_cut=True)
@@ -256,6 +294,8 @@ def _summary_within(text: str | None, summary_as: SummaryAs, *, room: int, count
     return shown_summary if shown_summary.tokens <= room else _ShownSummary(is_cut=True)
 
 
-def _shown_summary(text: str, summary_as: SummaryAs, count: Count, *, is_cut: bool = False) -> _ShownSummary:
+def _shown_summary(
+    text: str, summary_as: SummaryAs, count: Count, *, is_cut: bool = False
+) -> _ShownSummary:
     messages = summary_messages(text, summary_as)
     return _ShownSummary(messages, sum(weigh(message, count) for message in messages), is_cut)

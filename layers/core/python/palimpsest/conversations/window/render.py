@@ -1,4 +1,6 @@
-"""How stored messages and summaries are written for a model: as chat messages, as a transcript, or with cut texts."""
+"""How stored messages and summaries are written for a model: as chat messages, as a transcript, or
+with cut texts.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ _END = re.compile(re.escape(SUMMARY_END), re.IGNORECASE)
 
 
 def shown(chat: Chat) -> Chat:
-    """The message as the chat API takes it: the fields of its role, content always there, no empty list of calls, and
-    no id of a call that is too long.
+    """The message as the chat API takes it: the fields of its role, content always there, no empty
+    list of calls, and no id of a call that is too long.
     """
     message = {name: chat[name] for name in CHAT_FIELDS[chat["role"]] if chat.get(name) is not None}
     if not message.get("content"):
@@ -30,17 +32,23 @@ def shown(chat: Chat) -> Chat:
     if not message.get("tool_calls", True):
         del message["tool_calls"]
     if "tool_calls" in message:
-        message["tool_calls"] = [{**call, "id": short_call_id(call["id"])} for call in message["tool_calls"]]
+        message["tool_calls"] = [
+            {**call, "id": short_call_id(call["id"])} for call in message["tool_calls"]
+        ]
     if "tool_call_id" in message:
         message["tool_call_id"] = short_call_id(message["tool_call_id"])
     return message
 
 
 def summary_messages(text: str, summary_as: SummaryAs) -> tuple[Chat, ...]:
-    """The chat messages that carry a summary. In a tool message its text can't write the line that ends it."""
+    """The chat messages that carry a summary. In a tool message its text can't write the line that
+    ends it.
+    """
     if summary_as != "tool_call":
         return ({"role": summary_as, "content": SUMMARY_PREFIX + text},)
-    return called_for(f"{SUMMARY_BEGIN}\n{_END.sub('(End of Summary)', text)}\n{SUMMARY_END}", tool=SUMMARY_TOOL)
+    return called_for(
+        f"{SUMMARY_BEGIN}\n{_END.sub('(End of Summary)', text)}\n{SUMMARY_END}", tool=SUMMARY_TOOL
+    )
 
 
 def called_for(content: str, *, tool: str) -> tuple[Chat, ...]:
@@ -53,7 +61,9 @@ def called_for(content: str, *, tool: str) -> tuple[Chat, ...]:
 
 
 def plain(content: Any) -> str:
-    """Content as one text: its parts joined by new lines, each that is no text named in brackets."""
+    """Content as one text: its parts joined by new lines, each that is no text named in
+    brackets.
+    """
     if isinstance(content, str):
         return content
     return "\n".join(_part(part) for part in content or ())
@@ -65,8 +75,8 @@ def _part(part: Mapping[str, Any]) -> str:
 
 
 def transcript(messages: Sequence[Message]) -> str:
-    """The messages for a prompt that is to read them as data: one element each, whose text can't close it or open
-    another, so that nobody speaks in another's name.
+    """The messages for a prompt that is to read them as data: one element each, whose text can't
+    close it or open another, so that nobody speaks in another's name.
     """
     return "\n".join(_element(message) for message in messages)
 
@@ -89,12 +99,14 @@ def _inside(chat: Chat) -> Iterator[str]:
 
 
 def _attributes(values: Mapping[str, Any]) -> str:
-    return "".join(f' {name}="{escape(str(value))}"' for name, value in values.items() if value is not None)
+    return "".join(
+        f' {name}="{escape(str(value))}"' for name, value in values.items() if value is not None
+    )
 
 
 def abridged(messages: Sequence[Message], *, room: int, count: Count) -> tuple[Message, ...]:
-    """The messages with so much left out that their transcript has about `room` tokens; all of them if they fit. The
-    largest are cut in the middle, so that every message is still seen.
+    """The messages with so much left out that their transcript has about `room` tokens; all of them
+    if they fit. The largest are cut in the middle, so that every message is still seen.
     """
     sizes = [count(transcript((message,))) + 1 for message in messages]
     if sum(sizes) <= room:
@@ -124,16 +136,23 @@ def _cut(message: Message, *, size: int, height: int, count: Count) -> Message:
     return replace(message, chat=_with(message.chat, content, refusal, arguments))
 
 
-def _with(chat: Mapping[str, Any], content: str, refusal: str, arguments: Sequence[str]) -> Mapping[str, Any]:
+def _with(
+    chat: Mapping[str, Any], content: str, refusal: str, arguments: Sequence[str]
+) -> Mapping[str, Any]:
     """The message with other texts: as a transcript shows it, not as the chat API would take it."""
     calls = [
-        {"id": call["id"], "type": "function", "function": {"name": called(call)[0], "arguments": text}}
+        {
+            "id": call["id"],
+            "type": "function",
+            "function": {"name": called(call)[0], "arguments": text},
+        }
         for call, text in zip(chat.get("tool_calls") or (), arguments, strict=True)
     ]
     return {**chat, "content": content, "refusal": refusal or None, "tool_calls": calls}
 
 
-FLOOR = 32  # tokens that a text keeps while others can give way: a marker, and a little on both sides of it
+# tokens that a text keeps while others can give way: a marker, and a little on both sides of it
+FLOOR = 32
 
 Part = Literal["content", "refusal", "arguments"]
 _Part = tuple[Part, int, str]  # which part, of which call, its text
@@ -141,7 +160,9 @@ _Part = tuple[Part, int, str]  # which part, of which call, its text
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message as a context shows it, and its weight there. `seq` is None for what is not stored."""
+    """A message as a context shows it, and its weight there. `seq` is None for what is not
+    stored.
+    """
 
     chat: Chat
     tokens: int
@@ -154,8 +175,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a context leaves out of a message: how many tokens of which part. `message`: all of it, but for a word in
-    its place where nothing else would be left.
+    """What a context leaves out of a message: how many tokens of which part. `message`: all of it,
+    but for a word in its place where nothing else would be left.
     """
 
     seq: int | None
@@ -165,7 +186,9 @@ class Cut:
 
 @dataclass(slots=True)
 class Text:
-    """One text of a message: what it weighs, the least that can be left of it, and what it may weigh (at first all)."""
+    """One text of a message: what it weighs, the least that can be left of it, and what it may
+    weigh (at first all).
+    """
 
     part: Part
     call: int  # whose arguments
@@ -200,7 +223,9 @@ class Draft:
 
 
 def drafted(entry: Entry, count: Count) -> Draft:
-    """Take a message apart. Its longest text is not counted: it weighs what the rest leaves of the whole."""
+    """Take a message apart. Its longest text is not counted: it weighs what the rest leaves of the
+    whole.
+    """
     fixed = weigh(_bare(entry.chat), count)
     *others, longest = sorted(_parts(entry.chat), key=lambda part: _length(entry.chat, part))
     weights = [count(text) for _, _, text in others]
@@ -218,7 +243,9 @@ def _parts(chat: Chat) -> Iterator[_Part]:
 
 
 def _length(chat: Chat, part: _Part) -> tuple[bool, int]:
-    """A text's length, to find the longest. Content in parts counts as longest: no text tells what its images weigh."""
+    """A text's length, to find the longest. Content in parts counts as longest: no text tells what
+    its images weigh.
+    """
     return part[0] == "content" and not isinstance(chat["content"], str), len(part[2])
 
 
@@ -231,7 +258,9 @@ def _text(entry: Entry, part: _Part, tokens: int, count: Count) -> Text:
 
 
 def _replaced(entry: Entry, call: int, tokens: int) -> str:
-    """What stands in place of arguments. Only a function's must be JSON; a custom tool's input is free text."""
+    """What stands in place of arguments. Only a function's must be JSON; a custom tool's input is
+    free text.
+    """
     is_function = entry.chat["tool_calls"][call].get("type", "function") == "function"
     return replacement(tokens, entry.seq) if is_function else marker(tokens, entry.seq).strip()
 

@@ -1,9 +1,10 @@
-"""Turns: how a conversation falls into parts that are never split, and how the last, the current chain, is cut where it
-alone exceeds the budget.
+"""Turns: how a conversation falls into parts that are never split, and how the last, the current
+chain, is cut where it alone exceeds the budget.
 
-The order: tool outputs are cut, the largest first; then call arguments; then the oldest call-and-result groups are left
-out; then the assistant's texts are cut; last the newest user message. The model continues from the newest group, so
-that stays until the user message has been cut to a quarter of the room. Sizes are decided first, then texts are cut.
+The order: tool outputs are cut, the largest first; then call arguments; then the oldest
+call-and-result groups are left out; then the assistant's texts are cut; last the newest user
+message. The model continues from the newest group, so that stays until the user message has been
+cut to a quarter of the room. Sizes are decided first, then texts are cut.
 """
 
 from __future__ import annotations
@@ -30,15 +31,20 @@ Said = TypeVar("Said", bound=Spoken)
 
 
 def groups(messages: Sequence[Said]) -> list[Sequence[Said]]:
-    """Each message with the tool messages that follow it: an assistant's calls and their results stay together."""
-    return _split(messages, [number for number, message in enumerate(messages) if message.role != "tool"])
+    """Each message with the tool messages that follow it: an assistant's calls and their results
+    stay together.
+    """
+    return _split(
+        messages, [number for number, message in enumerate(messages) if message.role != "tool"]
+    )
 
 
 def turns(messages: Sequence[Said]) -> list[Sequence[Said]]:
-    """Each user message with all that follows it, up to the next one. Messages before the first are a turn too.
+    """Each user message with all that follows it, up to the next one. Messages before the first are
+    a turn too.
 
-    If no user speaks, each group is a turn; otherwise such a conversation would be one turn that nothing can shorten.
-    The last turn is called the current chain.
+    If no user speaks, each group is a turn; otherwise such a conversation would be one turn that
+    nothing can shorten. The last turn is called the current chain.
     """
     asked = [number for number, message in enumerate(messages) if message.role == "user"]
     return _split(messages, asked) if asked else groups(messages)
@@ -61,11 +67,16 @@ def no_result(call_id: str) -> Chat:
 
 
 def with_every_result(
-    messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T], answering: Callable[[T, str], T]
+    messages: Sequence[T],
+    *,
+    chat: Callable[[T], Chat],
+    missing: Callable[[str], T],
+    answering: Callable[[T, str], T],
 ) -> list[T]:
-    """The messages in a form that the chat API accepts: results without their call are left out, and a call without a
-    result gets the one that `missing` makes for its id, unless it is the newest: its result is still to come. `chat`
-    gives the chat message of an element. `answering` makes the result of a call that it names in another form.
+    """The messages in a form that the chat API accepts: results without their call are left out,
+    and a call without a result gets the one that `missing` makes for its id, unless it is the
+    newest: its result is still to come. `chat` gives the chat message of an element. `answering`
+    makes the result of a call that it names in another form.
     """
     result: list[T] = []
     waiting: list[str] = []
@@ -88,7 +99,9 @@ Group = Sequence[Draft]
 
 
 class Chain:
-    """The current chain, oldest first: the newest user message, if there is one, and all behind it. `fit` it once."""
+    """The current chain, oldest first: the newest user message, if there is one, and all behind it.
+    `fit` it once.
+    """
 
     def __init__(self, entries: Sequence[Entry], count: Count) -> None:
         drafts = [drafted(entry, count) for entry in entries]
@@ -124,8 +137,12 @@ class Chain:
     def _weight(self) -> int:
         return sum(draft.weight for draft in self._held)
 
-    def _drop(self, room: int, *, is_victim: Callable[[Group], bool], weight: Callable[[Group], int]) -> None:
-        """Leave out the oldest victims until the rest can be cut to fit the room; the newest group always stays."""
+    def _drop(
+        self, room: int, *, is_victim: Callable[[Group], bool], weight: Callable[[Group], int]
+    ) -> None:
+        """Leave out the oldest victims until the rest can be cut to fit the room; the newest group
+        always stays.
+        """
         total = (self._user.weight if self._user else 0) + sum(map(weight, self._groups))
         held: list[Group] = []
         for group in self._groups[:-1]:
@@ -146,7 +163,9 @@ class Chain:
 
     def _replace_arguments(self, room: int) -> None:
         excess = self._weight - room
-        arguments = [text for group in self._groups for draft in group for text in _arguments(draft)]
+        arguments = [
+            text for group in self._groups for draft in group for text in _arguments(draft)
+        ]
         for text in sorted(arguments, key=lambda text: text.tokens, reverse=True):
             if excess <= 0:
                 return
@@ -154,7 +173,9 @@ class Chain:
             text.allowed = text.least
 
     def _give_way(self, room: int) -> None:
-        """Only the user message and the newest group are left: cut the message, then leave out the group."""
+        """Only the user message and the newest group are left: cut the message, then leave out the
+        group.
+        """
         newest = [draft for group in self._groups for draft in group]
         if self._user is None:
             self._groups = [[_stub(newest[0], room, self._count)]]
@@ -169,7 +190,11 @@ class Chain:
 
     def _finished(self) -> tuple[list[Entry], list[Cut]]:
         entries: list[Entry] = []
-        cuts = [Cut(draft.entry.seq, "message", draft.entry.tokens) for draft in self._gone if draft.entry.seq]
+        cuts = [
+            Cut(draft.entry.seq, "message", draft.entry.tokens)
+            for draft in self._gone
+            if draft.entry.seq
+        ]
         for draft in self._held:
             entry, found = finished(draft, self._count)
             entries.append(entry)
@@ -199,7 +224,11 @@ def _outputs(draft: Draft) -> list[Text]:
 
 
 def _said(draft: Draft) -> list[Text]:
-    return [text for text in draft.texts if text.part != "arguments"] if draft.role == "assistant" else []
+    return (
+        [text for text in draft.texts if text.part != "arguments"]
+        if draft.role == "assistant"
+        else []
+    )
 
 
 def _arguments(draft: Draft) -> list[Text]:
@@ -222,7 +251,9 @@ def _nameless(user: Draft, room: int, count: Count) -> Draft:
 
 
 def _stub(draft: Draft, room: int, count: Count) -> Draft:
-    """A text in place of the newest message, for a chain without a user message whose bare calls are too large."""
+    """A text in place of the newest message, for a chain without a user message whose bare calls
+    are too large.
+    """
     entry = draft.entry
     text = plain(entry.chat["content"]) or marker(entry.tokens, entry.seq).strip()
     stub = _again(draft, {"role": draft.role, "content": text}, count)

@@ -17,7 +17,9 @@ _BUSY_REASONS = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
 class Refused(PalimpsestError):
-    """The engine calls the request itself invalid: an item is over its limit, or the adapter is wrong."""
+    """The engine calls the request itself invalid: an item is over its limit, or the adapter is
+    wrong.
+    """
 
 
 class FirstFailed(CommitLost):
@@ -29,15 +31,17 @@ class FirstFailed(CommitLost):
 
 
 class Busy(Unavailable):
-    """Nothing was written, and botocore has not tried again: the same request may work in a moment."""
+    """Nothing was written, and botocore has not tried again: the same request may work in a
+    moment.
+    """
 
 
 def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
     """The error to raise from `error`.
 
-    `CommitLost` if a condition failed, or a transaction met another one; `Busy` if a single write met one, or a
-    transaction was throttled; `Refused` if the request is invalid; otherwise `Unavailable`: throttled, timed out, no
-    connection, internal, no permission yet.
+    `CommitLost` if a condition failed, or a transaction met another one; `Busy` if a single write
+    met one, or a transaction was throttled; `Refused` if the request is invalid; otherwise
+    `Unavailable`: throttled, timed out, no connection, internal, no permission yet.
     """
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
     reasons = {reason["Code"] for reason in _cancellation_reasons(error)} - {"None"}
@@ -54,11 +58,15 @@ def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
 
 
 def _found_by_the_first(error: Exception) -> Mapping[str, Any] | None:
-    """The item that the first action's condition was checked on, if it failed and asked for the item."""
+    """The item that the first action's condition was checked on, if it failed and asked for the
+    item.
+    """
     found: Mapping[str, Any] | None = next(iter(_cancellation_reasons(error)), {}).get("Item")
     return found
 
 
 def _cancellation_reasons(error: Exception) -> Sequence[Mapping[str, Any]]:
-    """Why a transaction was cancelled: an entry for each of its actions, whose code is "None" if it was no reason."""
+    """Why a transaction was cancelled: an entry for each of its actions, whose code is "None" if it
+    was no reason.
+    """
     return error.response.get("CancellationReasons", ()) if isinstance(error, ClientError) else ()

@@ -1,5 +1,5 @@
-"""What background work reads of the tables: jobs, what is due or expires, who has anything stored. Calls with keys lie
-beside jobs.
+"""What background work reads of the tables: jobs, what is due or expires, who has anything stored.
+Calls with keys lie beside jobs.
 """
 
 from __future__ import annotations
@@ -28,12 +28,16 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 
 class DynamoDbJobs(OneTable):
-    """`Jobs` over the table that `DynamoDbSessions` writes them to. Safe to use from many threads."""
+    """`Jobs` over the table that `DynamoDbSessions` writes them to. Safe to use from many
+    threads.
+    """
 
     def put(self, job: Job) -> None:
         item = key(job_partition(job), items.JOB) | items.job_attributes(job)
         condition = "attribute_not_exists(pk)"
-        self._table.call("PutItem", TableName=self._table.name, Item=item, ConditionExpression=condition)
+        self._table.call(
+            "PutItem", TableName=self._table.name, Item=item, ConditionExpression=condition
+        )
 
     def get(self, scope: Scope, job_id: str) -> Job | None:
         item = self._table.get(scope.job_partition(job_id), items.JOB)
@@ -62,17 +66,26 @@ class DynamoDbJobs(OneTable):
     ) -> tuple[tuple[Job, ...], str | None]:
         cursor = job_cursor(scope)
         index = TenantIndex(self._table, "by_user", "listed", among=FAILED)
-        places, has_more = index.page(scope, limit=limit, after=cursor.place(after), newest_first=newest_first)
+        places, has_more = index.page(
+            scope, limit=limit, after=cursor.place(after), newest_first=newest_first
+        )
         found = tuple(job for job in self._read(scope, places) if job.state == "failed")
         return found, cursor.at(places[-1]) if has_more else None
 
     def _read(self, scope: Scope, places: Sequence[str]) -> tuple[Job, ...]:
-        """The jobs at these places of the list, in its order; one that went meanwhile is passed over."""
+        """The jobs at these places of the list, in its order; one that went meanwhile is passed
+        over.
+        """
         if not places:
             return ()
         partitions = [scope.job_partition(place.partition("#")[2]) for place in places]
-        found = {item["pk"]["S"]: item for item in self._table.get_each([(pk, items.JOB) for pk in partitions])}
-        return tuple(items.job_of(found[partition]) for partition in partitions if partition in found)
+        found = {
+            item["pk"]["S"]: item
+            for item in self._table.get_each([(pk, items.JOB) for pk in partitions])
+        }
+        return tuple(
+            items.job_of(found[partition]) for partition in partitions if partition in found
+        )
 
     def start(self, job: Job) -> None:
         update = Update()
@@ -93,9 +106,13 @@ class DynamoDbJobs(OneTable):
         for name, amount in used.items():
             update.add(f"spent_{name}", amount)
         update.require("id", items.text(job.root))
-        arguments = update.arguments(self._table.name, Scope(job.tenant).job_partition(job.root), items.JOB)
+        arguments = update.arguments(
+            self._table.name, Scope(job.tenant).job_partition(job.root), items.JOB
+        )
         with suppress(CommitLost):  # that job is gone
-            self._table.transact([{"Update": arguments}])  # a plain update would be done again if its answer is lost
+            self._table.transact(
+                [{"Update": arguments}]
+            )  # a plain update would be done again if its answer is lost
 
     def finish(self, job: Job) -> None:
         self._table.call("UpdateItem", **finishing(self._table.name, job))
@@ -114,7 +131,9 @@ class DynamoDbJobs(OneTable):
 
     def _if_so(self, job: Job, update: Update) -> None:
         arguments = update.arguments(self._table.name, job_partition(job), items.JOB)
-        with suppress(CommitLost):  # the job is gone, or in another state: the contract is to do nothing
+        with suppress(
+            CommitLost
+        ):  # the job is gone, or in another state: the contract is to do nothing
             self._table.call("UpdateItem", **arguments)
 
 
@@ -166,13 +185,20 @@ class DynamoDbOwners:
 
 
 def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item, str]]:
-    """An index's items, which are nothing but keys: each says itself where a scan goes on after it."""
+    """An index's items, which are nothing but keys: each says itself where a scan goes on after
+    it.
+    """
     start = (
-        {} if after is None else {"ExclusiveStartKey": {name: {"S": key} for name, key in json.loads(after).items()}}
+        {}
+        if after is None
+        else {"ExclusiveStartKey": {name: {"S": key} for name, key in json.loads(after).items()}}
     )
     for page in table.scan(IndexName=index, Limit=PAGE, **start):
         for item in page:
-            yield item, json.dumps({name: key["S"] for name, key in item.items()}, separators=(",", ":"))
+            yield (
+                item,
+                json.dumps({name: key["S"] for name, key in item.items()}, separators=(",", ":")),
+            )
 
 
 class DynamoDbExpiries(OneTable):
@@ -184,9 +210,13 @@ class DynamoDbExpiries(OneTable):
             yield UserScope(*item["pk"]["S"].split("#", 1)), record_id
 
     def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
-        return memory_items.reminder_of(self._table.get(scope.partition, memory_items.record_sort(record_id)))
+        return memory_items.reminder_of(
+            self._table.get(scope.partition, memory_items.record_sort(record_id))
+        )
 
-    def remind(self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None) -> None:
+    def remind(
+        self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None
+    ) -> None:
         sort = memory_items.record_sort(record_id)
         update = Update()
         update.put_due(record_id, to.due_at if to else None)
@@ -203,17 +233,31 @@ class DynamoDbExpiries(OneTable):
         put_walk(update, scope, to)
         require_walk(update, before)
         require_epoch(update, before.epoch)
-        self._table.call("UpdateItem", **update.arguments(self._table.name, scope.partition, memory_items.USER))
+        self._table.call(
+            "UpdateItem", **update.arguments(self._table.name, scope.partition, memory_items.USER)
+        )
 
     def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
         epoch = memory_items.epoch_of(self._table.get(scope.partition, memory_items.USER))
         values = {":pk": text(scope.partition), ":prefix": text(memory_items.record_sort(""))}
-        start = {} if after is None else {"ExclusiveStartKey": key(scope.partition, memory_items.record_sort(after))}
-        pages = self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values, Limit=limit, **start)
+        start = (
+            {}
+            if after is None
+            else {"ExclusiveStartKey": key(scope.partition, memory_items.record_sort(after))}
+        )
+        pages = self._table.pages(
+            "pk = :pk AND begins_with(sk, :prefix)", values, Limit=limit, **start
+        )
         read: list[Item] = []
         for page in pages:
             read += page
             if len(read) >= limit:
                 break
-        records = [memory_items.record_of(item) for item in read[:limit] if memory_items.epoch_of(item) == epoch]
-        return Page(tuple(records), memory_items.name_of(read[:limit][-1]) if len(read) >= limit else None)
+        records = [
+            memory_items.record_of(item)
+            for item in read[:limit]
+            if memory_items.epoch_of(item) == epoch
+        ]
+        return Page(
+            tuple(records), memory_items.name_of(read[:limit][-1]) if len(read) >= limit else None
+        )

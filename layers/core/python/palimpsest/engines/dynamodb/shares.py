@@ -1,4 +1,6 @@
-"""Tenants' shares of the queues on DynamoDB: an item for each tenant and queue, and one for each job that waits."""
+"""Tenants' shares of the queues on DynamoDB: an item for each tenant and queue, and one for each
+job that waits.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class DynamoDbShares(OneTable):
         update.include(UNDER_WAY, job_id)
         update.require_room(UNDER_WAY, job_id, most=most)
         try:
-            self._table.call("UpdateItem", **update.arguments(self._table.name, _partition(scope, queue), SHARE))
+            self._table.call(
+                "UpdateItem", **update.arguments(self._table.name, _partition(scope, queue), SHARE)
+            )
         except CommitLost:
             return False
         return True
@@ -35,7 +39,9 @@ class DynamoDbShares(OneTable):
     def leave(self, scope: Scope, queue: Queue, job_id: str) -> None:
         update = Update()
         update.exclude(UNDER_WAY, job_id)
-        self._table.call("UpdateItem", **update.arguments(self._table.name, _partition(scope, queue), SHARE))
+        self._table.call(
+            "UpdateItem", **update.arguments(self._table.name, _partition(scope, queue), SHARE)
+        )
 
     def under_way(self, scope: Scope, queue: Queue) -> frozenset[str]:
         item = self._table.get(_partition(scope, queue), SHARE)
@@ -46,7 +52,9 @@ class DynamoDbShares(OneTable):
         update.put("type", text("waiting"))
         update.put("ttl", number(since + RETENTION_SECONDS))
         sort = _sort(Waiting(job_id, since))
-        self._table.call("UpdateItem", **update.arguments(self._table.name, _partition(scope, queue), sort))
+        self._table.call(
+            "UpdateItem", **update.arguments(self._table.name, _partition(scope, queue), sort)
+        )
 
     def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
         values = {":pk": text(_partition(scope, queue)), ":waits": text(WAITS)}

@@ -8,7 +8,14 @@ from typing import Any
 
 from palimpsest.errors import BadRequest
 from palimpsest.jobs.kinds import KINDS, JobKind
-from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged, StreamRecord, Unreadable
+from palimpsest.jobs.ports import (
+    Happened,
+    JobNotice,
+    MessageChanged,
+    RecordChanged,
+    StreamRecord,
+    Unreadable,
+)
 from palimpsest.scope import Scope
 from palimpsest.usage import Tally
 
@@ -19,10 +26,11 @@ _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, BadRequest)
 
 
 def stream_record(record: Mapping[str, Any]) -> StreamRecord:
-    """Read one record of a stream event: the job that it inserts, the message or long-term record that it writes or
-    removes, what was counted with a message, and what it says has happened.
+    """Read one record of a stream event: the job that it inserts, the message or long-term record
+    that it writes or removes, what was counted with a message, and what it says has happened.
 
-    A record of any other kind, or one that does not have the form of its kind, is `Unreadable`; nothing is raised.
+    A record of any other kind, or one that does not have the form of its kind, is `Unreadable`;
+    nothing is raised.
     """
     try:
         change = record["dynamodb"]
@@ -33,12 +41,15 @@ def stream_record(record: Mapping[str, Any]) -> StreamRecord:
         return StreamRecord(Unreadable(_name(record)))
 
 
-def _read(owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> StreamRecord:
+def _read(
+    owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None
+) -> StreamRecord:
     image = (old if new is None else new) or {}
     match image["type"]["S"]:
         case "job":
             return StreamRecord(
-                _job(owner, image["kind"]["S"]) if old is None else None, happened=_ended(owner, new, old)
+                _job(owner, image["kind"]["S"]) if old is None else None,
+                happened=_ended(owner, new, old),
             )
         case "pointer":
             return StreamRecord(happened=_superseded(owner, new, old))
@@ -51,28 +62,48 @@ def _read(owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str
     raise ValueError("an item of another kind")
 
 
-def _message(owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> StreamRecord:
+def _message(
+    owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None
+) -> StreamRecord:
     tenant, session = owner.split("#")
     Scope(tenant).session(session)
-    tally = _tally(tenant, session, new["counted"]) if new and old is None and "counted" in new else None
+    tally = (
+        _tally(tenant, session, new["counted"])
+        if new and old is None and "counted" in new
+        else None
+    )
     return StreamRecord(MessageChanged(tenant, session, int(name.removeprefix(MESSAGE))), tally)
 
 
 def _tally(tenant: str, session: str, counted: Mapping[str, Any]) -> Tally:
     user, base, day, messages, tokens, size = json.loads(counted["S"])
     return Tally(
-        tenant=tenant, user=user, session=session, base=base, day=day, messages=messages, message_tokens=tokens,
+        tenant=tenant,
+        user=user,
+        session=session,
+        base=base,
+        day=day,
+        messages=messages,
+        message_tokens=tokens,
         bytes=size,
-    )  # fmt: skip
+    )
 
 
-def _record(owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> StreamRecord:
+def _record(
+    owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None
+) -> StreamRecord:
     tenant, user = owner.split("#")
     record = name.removeprefix(RECORD)
     Scope(tenant).user(user)
     ids = {"user_id": user, "memory_id": record}
-    event = Happened("MemoryCreated", tenant, ids) if old is None else Happened("MemoryForgotten", tenant, ids)
-    return StreamRecord(RecordChanged(tenant, user, record), happened=event if old is None or new is None else None)
+    event = (
+        Happened("MemoryCreated", tenant, ids)
+        if old is None
+        else Happened("MemoryForgotten", tenant, ids)
+    )
+    return StreamRecord(
+        RecordChanged(tenant, user, record), happened=event if old is None or new is None else None
+    )
 
 
 def _job(owner: str, kind: JobKind) -> JobNotice:
@@ -83,25 +114,39 @@ def _job(owner: str, kind: JobKind) -> JobNotice:
     return JobNotice(tenant, job, kind)
 
 
-def _ended(owner: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> Happened | None:
-    if new is None or old is None or not new.get("state", {}).get("S") == FAILED != old.get("state", {}).get("S"):
+def _ended(
+    owner: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None
+) -> Happened | None:
+    if (
+        new is None
+        or old is None
+        or not new.get("state", {}).get("S") == FAILED != old.get("state", {}).get("S")
+    ):
         return None
-    return Happened("JobFailed", owner.partition("#")[0], {"job_id": new["id"]["S"], "kind": new["kind"]["S"]})
+    return Happened(
+        "JobFailed", owner.partition("#")[0], {"job_id": new["id"]["S"], "kind": new["kind"]["S"]}
+    )
 
 
-def _superseded(owner: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> Happened | None:
+def _superseded(
+    owner: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None
+) -> Happened | None:
     if new is None or old is None:
         return None
     before, after = (json.loads(image["body"]["S"]).get("record") for image in (old, new))
     if before is None or after in (None, before):
         return None
     tenant, _, user = owner.partition("#")
-    return Happened("MemorySuperseded", tenant, {"user_id": user, "memory_id": before, "superseded_by": after})
+    return Happened(
+        "MemorySuperseded", tenant, {"user_id": user, "memory_id": before, "superseded_by": after}
+    )
 
 
 def _folded(owner: str, name: str) -> Happened:
     tenant, _, session = owner.partition("#")
-    return Happened("CompactionDone", tenant, {"session_id": session, "n": int(name.removeprefix(COMPACTION))})
+    return Happened(
+        "CompactionDone", tenant, {"session_id": session, "n": int(name.removeprefix(COMPACTION))}
+    )
 
 
 def _name(record: Mapping[str, Any]) -> str:

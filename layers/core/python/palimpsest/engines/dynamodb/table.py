@@ -47,10 +47,17 @@ BATCH_WRITE = 25  # requests in one BatchWriteItem (DynamoDB)
 
 
 class Table:
-    """No call is made before the first use; `warm` connects ahead of it. Safe to use from many threads."""
+    """No call is made before the first use; `warm` connects ahead of it. Safe to use from many
+    threads.
+    """
 
     def __init__(
-        self, name: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
+        self,
+        name: str,
+        *,
+        region: str | None = None,
+        endpoint: str | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.name = name
         self._region = region
@@ -58,7 +65,8 @@ class Table:
         self._meter = meter
 
     def warm(self) -> None:
-        """Do now what the first request would wait for: service model, credentials, a connection with its handshake.
+        """Do now what the first request would wait for: service model, credentials, a connection
+        with its handshake.
 
         Reads an item that does not exist; whether the store answers is left to the first request.
         """
@@ -70,7 +78,9 @@ class Table:
         return self._until_free(lambda: self._call(operation, arguments))
 
     def transact(self, actions: Sequence[Item]) -> None:
-        """All actions or none. DynamoDB knows the token for 10 minutes, so that what botocore repeats is done once."""
+        """All actions or none. DynamoDB knows the token for 10 minutes, so that what botocore
+        repeats is done once.
+        """
 
         def attempt() -> dict[str, Any]:
             arguments = {"TransactItems": actions, "ClientRequestToken": str(uuid.uuid4())}
@@ -80,20 +90,29 @@ class Table:
 
     def get(self, partition: str, sort: str) -> Item | None:
         """One item, strongly consistent."""
-        answer = self.call("GetItem", TableName=self.name, Key=key(partition, sort), ConsistentRead=True)
+        answer = self.call(
+            "GetItem", TableName=self.name, Key=key(partition, sort), ConsistentRead=True
+        )
         return answer.get("Item")
 
     def get_many(self, partition: str, sorts: Sequence[str]) -> Iterator[Item]:
-        """Those of the items (at most 100 different ones) that exist, strongly consistent, in no order."""
+        """Those of the items (at most 100 different ones) that exist, strongly consistent, in no
+        order.
+        """
         return self.get_each([(partition, sort) for sort in sorts])
 
-    def get_each(self, places: Sequence[tuple[str, str]], *, consistent: bool = True) -> Iterator[Item]:
-        """The same for items of several partitions, each named by its partition and sort key. Items that never change
-        may be read without consistency, for half the price: one that was just written may be missing then.
+    def get_each(
+        self, places: Sequence[tuple[str, str]], *, consistent: bool = True
+    ) -> Iterator[Item]:
+        """The same for items of several partitions, each named by its partition and sort key. Items
+        that never change may be read without consistency, for half the price: one that was just
+        written may be missing then.
         """
         return self.get_across({self.name: places}, consistent=consistent)
 
-    def get_across(self, places: Mapping[str, Sequence[tuple[str, str]]], *, consistent: bool = True) -> Iterator[Item]:
+    def get_across(
+        self, places: Mapping[str, Sequence[tuple[str, str]]], *, consistent: bool = True
+    ) -> Iterator[Item]:
         """The same for items of several tables: the places in each, by the table's name."""
         wanted: Any = {
             table: {"Keys": [key(*place) for place in there], "ConsistentRead": consistent}
@@ -125,7 +144,9 @@ class Table:
             waiting = left
 
     def pages(self, condition: str, values: Item, **arguments: Any) -> Iterator[Sequence[Item]]:
-        """A query's items, page by page as they are asked for; strongly consistent unless an index is named."""
+        """A query's items, page by page as they are asked for; strongly consistent unless an index
+        is named.
+        """
         arguments |= {"KeyConditionExpression": condition, "ExpressionAttributeValues": values}
         arguments.setdefault("ConsistentRead", "IndexName" not in arguments)
         while True:
@@ -136,7 +157,9 @@ class Table:
             arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def scan(self, **arguments: Any) -> Iterator[Sequence[Item]]:
-        """All items, of the table or of an index, page by page as they are asked for; in no order, but the same."""
+        """All items, of the table or of an index, page by page as they are asked for; in no order,
+        but the same.
+        """
         while True:
             answer = self.call("Scan", TableName=self.name, **arguments)
             yield answer["Items"]
@@ -166,7 +189,9 @@ class Table:
 
 
 class OneTable:
-    """A store over one table. Connects when first used or by `warm`; safe to use from many threads."""
+    """A store over one table. Connects when first used or by `warm`; safe to use from many
+    threads.
+    """
 
     def __init__(self, table: str, **where: Any) -> None:
         """`where` are `region`, `endpoint` and `meter`, as for `Table`."""
@@ -177,7 +202,9 @@ class OneTable:
 
 
 def connected(region: str | None, endpoint: str | None) -> Any:
-    """One client of botocore's a place, for all tables and threads: a client costs far more to make than to share."""
+    """One client of botocore's a place, for all tables and threads: a client costs far more to make
+    than to share.
+    """
     with _LOCK:  # botocore's clients are not made safely by two threads at once
         return _client(region, endpoint)
 
@@ -185,7 +212,9 @@ def connected(region: str | None, endpoint: str | None) -> Any:
 @cache
 def _client(region: str | None, endpoint: str | None) -> Any:
     session = get_session()
-    if session.get_credentials() is None:  # a client without credentials would never look for them again
+    if (
+        session.get_credentials() is None
+    ):  # a client without credentials would never look for them again
         raise NoCredentialsError
     config = Config(
         connect_timeout=CONNECT_SECONDS,
@@ -193,9 +222,12 @@ def _client(region: str | None, endpoint: str | None) -> Any:
         retries={"total_max_attempts": 1 + RETRIES, "mode": "standard"},
         max_pool_connections=CONNECTIONS,
         parameter_validation=False,
-        user_agent=f"{session.user_agent()} palimpsest",  # else botocore puts it together twice in every request
+        # else botocore puts it together twice in every request
+        user_agent=f"{session.user_agent()} palimpsest",
     )
-    return session.create_client("dynamodb", region_name=region, endpoint_url=endpoint, config=config)
+    return session.create_client(
+        "dynamodb", region_name=region, endpoint_url=endpoint, config=config
+    )
 
 
 def key(partition: str, sort: str) -> dict[str, Any]:
@@ -203,13 +235,17 @@ def key(partition: str, sort: str) -> dict[str, Any]:
 
 
 class _Backoff:
-    """Between the goes of a batch that is answered in parts: parts of a large answer come without a wait."""
+    """Between the goes of a batch that is answered in parts: parts of a large answer come without a
+    wait.
+    """
 
     def __init__(self) -> None:
         self._idle = 0
 
     def after(self, *, made_progress: bool) -> None:
-        """Wait if the last go brought nothing, longer each time; raise `Unavailable` when that happened too often."""
+        """Wait if the last go brought nothing, longer each time; raise `Unavailable` when that
+        happened too often.
+        """
         self._idle = 0 if made_progress else self._idle + 1
         if self._idle == BATCH_ATTEMPTS:
             raise Unavailable("The store is throttled; try again.")

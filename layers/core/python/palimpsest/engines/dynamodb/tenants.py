@@ -1,4 +1,6 @@
-"""Tenants on DynamoDB, as declared models: API keys under their SHA-256, a tenant's settings and static facts."""
+"""Tenants on DynamoDB, as declared models: API keys under their SHA-256, a tenant's settings and
+static facts.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ M = TypeVar("M", bound=TableModel)
 
 
 class _Models(OneTable):
-    """A store of models in one table. Their reads are strongly consistent, and the library's errors are raised."""
+    """A store of models in one table. Their reads are strongly consistent, and the library's errors
+    are raised.
+    """
 
     def _bound(self, model: type[M]) -> type[M]:
         return bound(model, self._table.name, self._call)
@@ -62,7 +66,9 @@ class _Models(OneTable):
 
 
 class DynamoDbTenants(_Models):
-    """`Tenants` over the table of tenants. `jobs_table` is only needed by who stores a job with the settings."""
+    """`Tenants` over the table of tenants. `jobs_table` is only needed by who stores a job with the
+    settings.
+    """
 
     def __init__(self, table: str, jobs_table: str = "", **where: Any) -> None:
         super().__init__(table, **where)
@@ -115,7 +121,9 @@ class DynamoDbTenants(_Models):
         return TenantSettings(
             memory=item.memory,
             retention_days=whole(item.retention_days),
-            memory_days=whole(item.memory_days) if item.has_memory_days else TenantSettings().memory_days,
+            memory_days=whole(item.memory_days)
+            if item.has_memory_days
+            else TenantSettings().memory_days,
             by_type=item.days_by_type or {},
             models=None if item.models is None else tuple(item.models),
             change=item.change,
@@ -133,10 +141,18 @@ class DynamoDbTenants(_Models):
         return item.secret
 
     def replace_settings(
-        self, scope: Scope, settings: TenantSettings, *, before: TenantSettings | None = None, job: Job | None = None
+        self,
+        scope: Scope,
+        settings: TenantSettings,
+        *,
+        before: TenantSettings | None = None,
+        job: Job | None = None,
     ) -> None:
         item = self._settings(*tenant_place(scope.tenant, SETTINGS))
-        changes, condition = _changes(settings), None if before is None else _unchanged_since(before)
+        changes, condition = (
+            _changes(settings),
+            None if before is None else _unchanged_since(before),
+        )
         if job is None:
             item.update(changes, condition=condition)
         else:
@@ -151,17 +167,29 @@ def _changes(settings: TenantSettings) -> list[Change]:
     return [
         SettingsItem.type.set("settings"),
         SettingsItem.memory.set({**settings.memory}),
-        SettingsItem.retention_days.remove() if days is None else SettingsItem.retention_days.set(days),
-        SettingsItem.memory_days.set(cast("int", settings.memory_days)),  # None is stored: not the built-in days
+        SettingsItem.retention_days.remove()
+        if days is None
+        else SettingsItem.retention_days.set(days),
+        SettingsItem.memory_days.set(
+            cast("int", settings.memory_days)
+        ),  # None is stored: not the built-in days
         SettingsItem.days_by_type.set({**settings.by_type}),
-        SettingsItem.models.remove() if settings.models is None else SettingsItem.models.set([*settings.models]),
-        SettingsItem.change.remove() if settings.change is None else SettingsItem.change.set(settings.change),
+        SettingsItem.models.remove()
+        if settings.models is None
+        else SettingsItem.models.set([*settings.models]),
+        SettingsItem.change.remove()
+        if settings.change is None
+        else SettingsItem.change.set(settings.change),
         SettingsItem.limits.set(limits) if limits else SettingsItem.limits.remove(),
     ]
 
 
 def _unchanged_since(before: TenantSettings) -> Condition:
-    return SettingsItem.change.does_not_exist() if before.change is None else SettingsItem.change == before.change
+    return (
+        SettingsItem.change.does_not_exist()
+        if before.change is None
+        else SettingsItem.change == before.change
+    )
 
 
 class DynamoDbStaticFacts(_Models):
@@ -185,14 +213,21 @@ class DynamoDbStaticFacts(_Models):
 
     def all(self, scope: Scope) -> tuple[StaticFact, ...]:
         partition, _ = tenant_place(scope.tenant, FACTS)
-        return tuple(map(_fact, self._facts.query(partition, FactItem.sk.startswith(FACTS), consistent_read=True)))
+        return tuple(
+            map(
+                _fact,
+                self._facts.query(partition, FactItem.sk.startswith(FACTS), consistent_read=True),
+            )
+        )
 
     def put(self, scope: Scope, fact: StaticFact, *, version: int) -> None:
         item = self._facts(*tenant_place(scope.tenant, FACTS + fact.id))
         changes: list[Change] = [
             FactItem.type.set("fact"),
             FactItem.content.set(fact.text),  # the release before reads this alone
-            FactItem.json.remove() if isinstance(fact.content, str) else FactItem.json.set(json.dumps(fact.content)),
+            FactItem.json.remove()
+            if isinstance(fact.content, str)
+            else FactItem.json.set(json.dumps(fact.content)),
             FactItem.updated_at.set(fact.updated_at),
             FactItem.agent.remove() if fact.agent is None else FactItem.agent.set(fact.agent),
         ]
@@ -204,8 +239,13 @@ class DynamoDbStaticFacts(_Models):
             transaction.delete(self._facts(*tenant_place(scope.tenant, FACTS + fact_id)))
 
     def _changing(self, scope: Scope, version: int) -> TransactWrite:
-        """A transaction that makes the next version of the facts, unless another writer was first."""
-        item, number = self._versions(*tenant_place(scope.tenant, FACTS_VERSION)), FactsVersionItem.version
+        """A transaction that makes the next version of the facts, unless another writer was
+        first.
+        """
+        item, number = (
+            self._versions(*tenant_place(scope.tenant, FACTS_VERSION)),
+            FactsVersionItem.version,
+        )
         transaction = TransactWrite(connection=self._versions.of_table.connection)
         transaction.update(
             item,

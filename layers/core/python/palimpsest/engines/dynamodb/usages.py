@@ -1,4 +1,6 @@
-"""Usage on DynamoDB, counted beside the sessions: rows of a day, a month's cost, requests of a second."""
+"""Usage on DynamoDB, counted beside the sessions: rows of a day, a month's cost, requests of a
+second.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,24 @@ _LAST = "~"  # behind every name of a row
 
 
 class DynamoDbUsages(OneTable):
-    """`Usages` over the table of sessions: one row a day for each session and for each user's model calls."""
+    """`Usages` over the table of sessions: one row a day for each session and for each user's model
+    calls.
+    """
 
     def reach(self, tally: Tally) -> Mapping[str, int]:
         scope = Scope(tally.tenant).user(tally.user)
-        new = {"messages": tally.messages, "message_tokens": tally.message_tokens, "bytes": tally.bytes}
+        new = {
+            "messages": tally.messages,
+            "message_tokens": tally.message_tokens,
+            "bytes": tally.bytes,
+        }
         update = _usage_row(scope, tally.day)
         for name, amount in new.items():
             update.put(name, number(amount))
         update.require_below("messages", number(tally.messages))
-        arguments = update.arguments(self._table.name, _bucket(scope), f"{tally.day}#{tally_name(tally)}")
+        arguments = update.arguments(
+            self._table.name, _bucket(scope), f"{tally.day}#{tally_name(tally)}"
+        )
         try:
             answer = self._table.call("UpdateItem", **arguments, ReturnValues="UPDATED_OLD")
         except CommitLost:
@@ -60,9 +70,15 @@ class DynamoDbUsages(OneTable):
         places = [(bucket, _month(month)) for bucket in buckets_of(scope, among=AMONG)]
         return sum(int(item["cost_nano_usd"]["N"]) for item in self._table.get_each(places))
 
-    def rows(self, scope: Scope, *, first: str, last: str, user: str | None = None) -> Iterator[Row]:
-        of_user = [_bucket(scope.user(user))] if user is not None else buckets_of(scope, among=AMONG)
-        read = each(lambda bucket: list(self._rows(bucket, first, last, user)), of_user, threads=BUCKETS)
+    def rows(
+        self, scope: Scope, *, first: str, last: str, user: str | None = None
+    ) -> Iterator[Row]:
+        of_user = (
+            [_bucket(scope.user(user))] if user is not None else buckets_of(scope, among=AMONG)
+        )
+        read = each(
+            lambda bucket: list(self._rows(bucket, first, last, user)), of_user, threads=BUCKETS
+        )
         yield from (row for rows in read for row in rows)
 
     def _rows(self, bucket: str, first: str, last: str, user: str | None = None) -> Iterator[Row]:
@@ -70,12 +86,21 @@ class DynamoDbUsages(OneTable):
             yield Row(item["sk"]["S"].partition("#")[0], item["user"].get("S"), _counts(item))
 
     def _items(self, bucket: str, first: str, last: str, user: str | None) -> Iterator[Item]:
-        values: Attributes = {":bucket": text(bucket), ":first": text(first), ":last": text(last + _LAST)}
+        values: Attributes = {
+            ":bucket": text(bucket),
+            ":first": text(first),
+            ":last": text(last + _LAST),
+        }
         more: dict[str, Any] = {"ConsistentRead": False}
         if user is not None:
             values[":user"] = text(user)
-            more |= {"FilterExpression": "#user = :user", "ExpressionAttributeNames": {"#user": "user"}}
-        for page in self._table.pages("pk = :bucket AND sk BETWEEN :first AND :last", values, **more):
+            more |= {
+                "FilterExpression": "#user = :user",
+                "ExpressionAttributeNames": {"#user": "user"},
+            }
+        for page in self._table.pages(
+            "pk = :bucket AND sk BETWEEN :first AND :last", values, **more
+        ):
             yield from page
 
     def forget(self, scope: UserScope) -> int:
@@ -84,7 +109,9 @@ class DynamoDbUsages(OneTable):
         for item in named:
             update = Update()
             update.put("user", ERASED)
-            self._table.call("UpdateItem", **update.arguments(self._table.name, bucket, item["sk"]["S"]))
+            self._table.call(
+                "UpdateItem", **update.arguments(self._table.name, bucket, item["sk"]["S"])
+            )
         return len(named)
 
     def take(self, scope: Scope, *, second: int, most: int) -> bool:
@@ -95,7 +122,8 @@ class DynamoDbUsages(OneTable):
         update.require_below("taken", number(most))
         try:
             self._table.call(
-                "UpdateItem", **update.arguments(self._table.name, f"{scope.tenant}#{RATE}#{second}", RATE)
+                "UpdateItem",
+                **update.arguments(self._table.name, f"{scope.tenant}#{RATE}#{second}", RATE),
             )
         except CommitLost:
             return False
@@ -121,7 +149,9 @@ def _month(day: str) -> str:
 
 
 def _ttl(day: str) -> int:
-    return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) + KEPT_DAYS * DAY_SECONDS
+    return (
+        int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) + KEPT_DAYS * DAY_SECONDS
+    )
 
 
 def _counts(item: Item) -> dict[str, int]:

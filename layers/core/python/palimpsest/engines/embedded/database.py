@@ -1,4 +1,6 @@
-"""The SQLite file of the embedded index: its tables, connections and indexes, and each owner's shelf in an index."""
+"""The SQLite file of the embedded index: its tables, connections and indexes, and each owner's
+shelf in an index.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ from palimpsest.text.bm25 import Field
 
 IDLE_CONNECTIONS = 8
 
-# An owner's part of an index is a shelf. Postings and vectors are keyed by it, so that the cost of a search depends on
-# its owner's documents alone; `documents` also holds what was removed, for a while, with its version.
+# An owner's part of an index is a shelf. Postings and vectors are keyed by it, so that the cost of
+# a search depends on its owner's documents alone; `documents` also holds what was removed, for a
+# while, with its version.
 TABLES = """
 CREATE TABLE IF NOT EXISTS indexes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL, is_read INTEGER NOT NULL
@@ -65,7 +68,9 @@ _DROP_OTHERS = (
 
 
 class Database:
-    """Safe to use from many threads and processes: readers never wait, writers wait for each other."""
+    """Safe to use from many threads and processes: readers never wait, writers wait for each
+    other.
+    """
 
     def __init__(self, path: Path, *, busy_seconds: float) -> None:
         self._path = path
@@ -154,7 +159,9 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _translated() -> Iterator[None]:
-    """`Unavailable` for what the file or another process may cause; a statement that is wrong stays what it is."""
+    """`Unavailable` for what the file or another process may cause; a statement that is wrong stays
+    what it is.
+    """
     try:
         yield
     except sqlite3.ProgrammingError:
@@ -171,12 +178,18 @@ class Index:
 
     @property
     def name(self) -> str:
-        return f"{self.space.model}-{self.space.dimension}.{self.id}" if self.space else f"words.{self.id}"
+        return (
+            f"{self.space.model}-{self.space.dimension}.{self.id}"
+            if self.space
+            else f"words.{self.id}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One owner's documents in one index, with their statistics. `changes` grows with every write."""
+    """One owner's documents in one index, with their statistics. `changes` grows with every
+    write.
+    """
 
     id: int
     index: int
@@ -186,7 +199,9 @@ class Shelf:
 
 
 def all_indexes(connection: sqlite3.Connection) -> list[Index]:
-    """The one that is read first, then the newest first; none in a file that nobody has prepared."""
+    """The one that is read first, then the newest first; none in a file that nobody has
+    prepared.
+    """
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'indexes'").fetchone():
         return []
     rows = connection.execute("SELECT * FROM indexes ORDER BY is_read DESC, id DESC")
@@ -206,8 +221,8 @@ def index_read(connection: sqlite3.Connection) -> Index | None:
 
 
 def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bool) -> None:
-    """Add an index of the space unless there is one (with `afresh`: unless one waits to be read). If no index is read,
-    it is read from now on.
+    """Add an index of the space unless there is one (with `afresh`: unless one waits to be read).
+    If no index is read, it is read from now on.
     """
     found = all_indexes(connection)
     is_any_read = any(index.is_read for index in found)
@@ -220,7 +235,9 @@ def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bo
 
 
 def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
-    """Read the newest index of the space and drop all others. Raises `NotFound` if there is none."""
+    """Read the newest index of the space and drop all others. Raises `NotFound` if there is
+    none.
+    """
     ids = [index.id for index in all_indexes(connection) if index.space == space]
     if not ids:
         raise NotFound("There is no search index of this space.")
@@ -233,7 +250,8 @@ def shelf_of(connection: sqlite3.Connection, index: Index | None, owner: UserSco
     if index is None:
         return None
     row = connection.execute(
-        "SELECT * FROM shelves WHERE in_index = ? AND tenant = ? AND user = ?", (index.id, owner.tenant, owner.user)
+        "SELECT * FROM shelves WHERE in_index = ? AND tenant = ? AND user = ?",
+        (index.id, owner.tenant, owner.user),
     ).fetchone()
     return _shelf(row) if row else None
 
@@ -249,4 +267,10 @@ def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserSc
 
 def _shelf(row: sqlite3.Row) -> Shelf:
     words = Field(row["words_documents"], row["words_total"])
-    return Shelf(row["id"], row["in_index"], row["changes"], words, Field(row["parts_documents"], row["parts_total"]))
+    return Shelf(
+        row["id"],
+        row["in_index"],
+        row["changes"],
+        words,
+        Field(row["parts_documents"], row["parts_total"]),
+    )

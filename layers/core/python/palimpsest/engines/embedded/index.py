@@ -1,6 +1,8 @@
-"""The search index in one SQLite file, for one machine and several processes at once: each call is one transaction.
+"""The search index in one SQLite file, for one machine and several processes at once: each call is
+one transaction.
 
-Of one owner's shelf, words are found by exact BM25, term by term as Lucene scores it, and vectors by exact cosine.
+Of one owner's shelf, words are found by exact BM25, term by term as Lucene scores it, and vectors
+by exact cosine.
 """
 
 from __future__ import annotations
@@ -62,12 +64,15 @@ _PASSING = "SELECT id FROM documents WHERE shelf = :shelf AND gone_at IS NULL AN
 
 
 class EmbeddedIndex:
-    """Implements `SearchIndex`. Nothing is opened before the first call; the file may be used by several processes.
+    """Implements `SearchIndex`. Nothing is opened before the first call; the file may be used by
+    several processes.
 
     `busy_seconds` is how long a write waits for another's.
     """
 
-    def __init__(self, path: Path, *, space: Space | None, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self, path: Path, *, space: Space | None, busy_seconds: float = BUSY_SECONDS
+    ) -> None:
         self._space = space
         self._database = Database(path, busy_seconds=busy_seconds)
         self._vectors = _VectorCache(dimension=space.dimension if space else 0)
@@ -78,7 +83,10 @@ class EmbeddedIndex:
 
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
         check_vectors(changes, self._space)
-        ready = [writing.analysed(change) if isinstance(change, Document) else change for change in changes]
+        ready = [
+            writing.analysed(change) if isinstance(change, Document) else change
+            for change in changes
+        ]
         with self._database.writing() as connection:
             writing.forget_gone(connection)
             if index_read(connection) is None:
@@ -86,16 +94,22 @@ class EmbeddedIndex:
             for index in all_indexes(connection):
                 shelf = changed_shelf_of(connection, index, owner)
                 for each in ready:
-                    writing.apply(connection, index, shelf, each, with_vector=index.space == self._space)
+                    writing.apply(
+                        connection, index, shelf, each, with_vector=index.space == self._space
+                    )
         return ()
 
-    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_words(
+        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         query = query_terms(text)
         with self._database.reading() as connection:
             shelf = shelf_of(connection, index_read(connection), owner)
             return _by_words(connection, shelf, query, where=where, k=k) if shelf else ()
 
-    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_vector(
+        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         check_vector(vector, self._space)
         with self._database.reading() as connection:
             index = index_read(connection)
@@ -150,32 +164,46 @@ def _keys(connection: sqlite3.Connection, shelf: Shelf, after: str, limit: int) 
 
 
 def _count(connection: sqlite3.Connection, shelf: Shelf) -> int:
-    row = connection.execute("SELECT count(*) FROM documents WHERE shelf = ? AND gone_at IS NULL", (shelf.id,))
+    row = connection.execute(
+        "SELECT count(*) FROM documents WHERE shelf = ? AND gone_at IS NULL", (shelf.id,)
+    )
     return int(row.fetchone()[0])
 
 
 def _asked(
     connection: sqlite3.Connection, shelf: Shelf, groups: Sequence[Asked]
 ) -> Iterator[tuple[int, int, int, float, float]]:
-    """For each term: its id, the number of its word, how many terms of that word must match, its weight, and the cost
-    of one unit of length.
+    """For each term: its id, the number of its word, how many terms of that word must match, its
+    weight, and the cost of one unit of length.
     """
-    known = _known(connection, shelf, [_stored(group, term) for group in groups for term in group.terms])
+    known = _known(
+        connection, shelf, [_stored(group, term) for group in groups for term in group.terms]
+    )
     for number, group in enumerate(groups):
         field = shelf.words if group.is_word else shelf.parts
         for term in group.terms:
             identity, documents = known.get(_stored(group, term), (0, 0))
             if documents:
-                yield identity, number, group.needed, group.share * field.weight(documents), field.slope
+                yield (
+                    identity,
+                    number,
+                    group.needed,
+                    group.share * field.weight(documents),
+                    field.slope,
+                )
 
 
 def _stored(group: Asked, term: str) -> str:
     return term if group.is_word else PART_SIGN + term
 
 
-def _known(connection: sqlite3.Connection, shelf: Shelf, terms: list[str]) -> dict[str, tuple[int, int]]:
+def _known(
+    connection: sqlite3.Connection, shelf: Shelf, terms: list[str]
+) -> dict[str, tuple[int, int]]:
     """The id of each term that the index has, and how many of the shelf's documents have it."""
-    rows = connection.execute(_KNOWN, {"index": shelf.index, "shelf": shelf.id, "terms": json.dumps(terms)})
+    rows = connection.execute(
+        _KNOWN, {"index": shelf.index, "shelf": shelf.id, "terms": json.dumps(terms)}
+    )
     return {row["term"]: (row["id"], row["documents"]) for row in rows}
 
 
@@ -193,9 +221,14 @@ _RULES = {
 
 def _conditions(where: Filter) -> tuple[str, dict[str, Any]]:
     """The filter as SQL with bound values, and the values; `true` if it has no condition."""
-    said = {name: value for name in _RULES if (value := getattr(where, name)) not in (None, frozenset(), ())}
+    said = {
+        name: value
+        for name in _RULES
+        if (value := getattr(where, name)) not in (None, frozenset(), ())
+    }
     values = {
-        name: value if isinstance(value, str | int | float) else json.dumps(list(value)) for name, value in said.items()
+        name: value if isinstance(value, str | int | float) else json.dumps(list(value))
+        for name, value in said.items()
     }
     rules = [_RULES[name].format(name=name) for name in said]
     for number, test in enumerate(where.tests):
@@ -207,7 +240,10 @@ def _conditions(where: Filter) -> tuple[str, dict[str, Any]]:
 
 def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
     """A test of a document's terms as SQL, and its values under names that begin with `name`."""
-    rules, values = [f"value IN {_ANY_OF.format(name=name)}"], {name: json.dumps(sorted(test.any_of))}
+    rules, values = (
+        [f"value IN {_ANY_OF.format(name=name)}"],
+        {name: json.dumps(sorted(test.any_of))},
+    )
     for number, (low, high) in enumerate(test.ranges):
         rules.append(f"(value >= :{name}low{number} AND value < :{name}high{number})")
         values |= {f"{name}low{number}": low, f"{name}high{number}": high}
@@ -217,7 +253,9 @@ def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A shelf's vectors one after another, with key and document of each, and the places of each type."""
+    """A shelf's vectors one after another, with key and document of each, and the places of each
+    type.
+    """
 
     changes: int
     keys: Sequence[str]
@@ -267,8 +305,12 @@ def _load(connection: sqlite3.Connection, shelf: Shelf, *, dimension: int) -> _L
     return _Loaded(shelf.changes, keys, documents, places, matrix)
 
 
-def _passing(connection: sqlite3.Connection, shelf: Shelf, loaded: _Loaded, where: Filter) -> Sequence[int] | None:
-    """The places of what passes the filter; None if all do. The file is asked only for more than the type."""
+def _passing(
+    connection: sqlite3.Connection, shelf: Shelf, loaded: _Loaded, where: Filter
+) -> Sequence[int] | None:
+    """The places of what passes the filter; None if all do. The file is asked only for more than
+    the type.
+    """
     if where == ANYTHING:
         return None
     if where == Filter(types=where.types):

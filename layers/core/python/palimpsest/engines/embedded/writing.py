@@ -43,12 +43,18 @@ def stored(vector: Vector) -> bytes:
 
 
 def apply(
-    connection: sqlite3.Connection, index: Index, shelf: Shelf, change: Analysed | Gone, *, with_vector: bool
+    connection: sqlite3.Connection,
+    index: Index,
+    shelf: Shelf,
+    change: Analysed | Gone,
+    *,
+    with_vector: bool,
 ) -> None:
     """Write the change, unless this version or a higher one is stored."""
     subject = change if isinstance(change, Gone) else change.document
     old = connection.execute(
-        "SELECT id, version, terms, words, parts FROM documents WHERE shelf = ? AND key = ?", (shelf.id, subject.key)
+        "SELECT id, version, terms, words, parts FROM documents WHERE shelf = ? AND key = ?",
+        (shelf.id, subject.key),
     ).fetchone()
     if old is not None and old["version"] >= subject.version:
         return
@@ -64,18 +70,24 @@ def apply(
 
 
 def forget_gone(connection: sqlite3.Connection) -> None:
-    connection.execute("DELETE FROM documents WHERE gone_at < ?", (int(time.time()) - GONE_SECONDS,))
+    connection.execute(
+        "DELETE FROM documents WHERE gone_at < ?", (int(time.time()) - GONE_SECONDS,)
+    )
 
 
-def _put_on(connection: sqlite3.Connection, index: Index, shelf: Shelf, new: Analysed, *, with_vector: bool) -> None:
+def _put_on(
+    connection: sqlite3.Connection, index: Index, shelf: Shelf, new: Analysed, *, with_vector: bool
+) -> None:
     document = new.document
     connection.execute(
-        "INSERT INTO terms (in_index, term, documents) SELECT ?, key, 1 FROM json_each(?) WHERE true "
+        "INSERT INTO terms (in_index, term, documents) SELECT ?, key, 1 FROM json_each(?) WHERE "
+        "true "
         "ON CONFLICT DO UPDATE SET documents = documents + 1",
         (index.id, new.times),
     )
     terms = connection.execute(
-        "SELECT json_group_array(id) FROM terms WHERE in_index = ? AND term IN (SELECT key FROM json_each(?))",
+        "SELECT json_group_array(id) FROM terms WHERE in_index = ? AND term IN (SELECT key FROM "
+        "json_each(?))",
         (index.id, new.times),
     ).fetchone()[0]
     values = (
@@ -84,7 +96,8 @@ def _put_on(connection: sqlite3.Connection, index: Index, shelf: Shelf, new: Ana
         json.dumps(list(document.metadata)), terms, new.words, new.parts,
     )  # fmt: skip
     row = connection.execute(
-        "INSERT INTO documents (shelf, key, version, kind, created_at, importance, subject, session, "
+        "INSERT INTO documents (shelf, key, version, kind, created_at, importance, subject, "
+        "session, "
         "agent, metadata, terms, words, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "RETURNING id",
         values,
@@ -92,10 +105,20 @@ def _put_on(connection: sqlite3.Connection, index: Index, shelf: Shelf, new: Ana
     connection.execute(
         "INSERT INTO postings SELECT ?, terms.id, ?, each.value, iif(each.key LIKE ?, ?, ?) "
         "FROM json_each(?) AS each CROSS JOIN terms ON terms.in_index = ? AND terms.term = each.key",
-        (shelf.id, row["id"], PART_SIGN + "%", rounded(new.parts), rounded(new.words), new.times, index.id),
+        (
+            shelf.id,
+            row["id"],
+            PART_SIGN + "%",
+            rounded(new.parts),
+            rounded(new.words),
+            new.times,
+            index.id,
+        ),
     )
     if with_vector and new.vector is not None:
-        connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (row["id"], shelf.id, new.vector))
+        connection.execute(
+            "INSERT INTO vectors VALUES (?, ?, ?)", (row["id"], shelf.id, new.vector)
+        )
     _count(connection, shelf, words=new.words, parts=new.parts, sign=1)
 
 
@@ -104,20 +127,25 @@ def _take_off(connection: sqlite3.Connection, shelf: Shelf, row: sqlite3.Row) ->
     if row["terms"] is None:
         return
     connection.execute(
-        "DELETE FROM postings WHERE shelf = ? AND document = ? AND term IN (SELECT value FROM json_each(?))",
+        "DELETE FROM postings WHERE shelf = ? AND document = ? AND term IN (SELECT value FROM "
+        "json_each(?))",
         (shelf.id, row["id"], row["terms"]),
     )
     connection.execute(
-        "UPDATE terms SET documents = documents - 1 WHERE id IN (SELECT value FROM json_each(?))", (row["terms"],)
+        "UPDATE terms SET documents = documents - 1 WHERE id IN (SELECT value FROM json_each(?))",
+        (row["terms"],),
     )
     connection.execute(
-        "DELETE FROM terms WHERE documents = 0 AND id IN (SELECT value FROM json_each(?))", (row["terms"],)
+        "DELETE FROM terms WHERE documents = 0 AND id IN (SELECT value FROM json_each(?))",
+        (row["terms"],),
     )
     connection.execute("DELETE FROM vectors WHERE document = ?", (row["id"],))
     _count(connection, shelf, words=row["words"], parts=row["parts"], sign=-1)
 
 
-def _count(connection: sqlite3.Connection, shelf: Shelf, *, words: int, parts: int, sign: int) -> None:
+def _count(
+    connection: sqlite3.Connection, shelf: Shelf, *, words: int, parts: int, sign: int
+) -> None:
     connection.execute(
         "UPDATE shelves SET words_documents = words_documents + ?, words_total = words_total + ?, "
         "parts_documents = parts_documents + ?, parts_total = parts_total + ? WHERE id = ?",

@@ -10,7 +10,9 @@ from palimpsest.jobs.ports import Changed, JobNotice
 
 
 class InMemoryFeed:
-    """`stores.Feed` over the state of the other stores: what their writes caused, as streams carry it on AWS."""
+    """`stores.Feed` over the state of the other stores: what their writes caused, as streams carry
+    it on AWS.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state

@@ -37,7 +37,9 @@ class InMemoryJobs:
     def listed(
         self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
-        return self._page(scope, lambda job: _is_of(job, scope), limit, after, newest_first=newest_first)
+        return self._page(
+            scope, lambda job: _is_of(job, scope), limit, after, newest_first=newest_first
+        )
 
     def failed(
         self, scope: Scope, *, limit: int, after: str | None = None, newest_first: bool = True
@@ -61,7 +63,9 @@ class InMemoryJobs:
             found = {job_listed_as(job): job for job in self._state.jobs.values() if belongs(job)}
         places = sorted(found, reverse=newest_first)
         if beyond is not None:
-            places = [place for place in places if (place < beyond if newest_first else place > beyond)]
+            places = [
+                place for place in places if (place < beyond if newest_first else place > beyond)
+            ]
         more = len(places) > limit
         following = job_cursor(scope).at(places[limit - 1]) if more else None
         return tuple(found[place] for place in places[:limit]), following
@@ -70,7 +74,9 @@ class InMemoryJobs:
         with self._state.write("start"):
             found = self._state.jobs.get(job_partition(job))
             if found is not None and not found.has_ended and found.due_at is not None:
-                self._state.jobs[job_partition(job)] = replace(found, state="running", due_at=job.due_at)
+                self._state.jobs[job_partition(job)] = replace(
+                    found, state="running", due_at=job.due_at
+                )
 
     def mark(self, job: Job, part: str) -> None:
         with self._state.write("mark"):
@@ -83,7 +89,10 @@ class InMemoryJobs:
             place = Scope(job.tenant).job_partition(job.root)
             found = self._state.jobs.get(place)
             if found is not None:
-                spent = {name: found.spent.get(name, 0) + used.get(name, 0) for name in {*found.spent, *used}}
+                spent = {
+                    name: found.spent.get(name, 0) + used.get(name, 0)
+                    for name in {*found.spent, *used}
+                }
                 self._state.jobs[place] = replace(found, spent=spent)
 
     def finish(self, job: Job) -> None:
@@ -115,7 +124,11 @@ class InMemoryJobs:
                 if job.due_at is not None
             ]
             sessions = [
-                (found.settings.due_at, Scope(tenant).session(session).partition, Due(tenant, None, session))
+                (
+                    found.settings.due_at,
+                    Scope(tenant).session(session).partition,
+                    Due(tenant, None, session),
+                )
                 for (tenant, session), found in self._state.partitions.items()
                 if found.settings is not None and found.settings.due_at is not None
             ]

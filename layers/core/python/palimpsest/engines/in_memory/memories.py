@@ -10,12 +10,27 @@ from typing import Any
 
 from palimpsest.engines.cursors import record_cursor, user_cursor
 from palimpsest.engines.in_memory.state import State, T
-from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, job_partition, record_listed_as
+from palimpsest.engines.places import (
+    EXAMINED,
+    MOST_ITEMS,
+    items_of,
+    job_partition,
+    record_listed_as,
+)
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import RecordChanged
 from palimpsest.memory.expiry import Walk, noting
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Reminder, Tombstone, UserState
+from palimpsest.memory.ports import (
+    ChunkLine,
+    MemoryCommit,
+    Page,
+    Pointer,
+    Progress,
+    Reminder,
+    Tombstone,
+    UserState,
+)
 from palimpsest.memory.record import GRAPH, Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector
@@ -39,15 +54,24 @@ class Era:
     @property
     def _kinds(self) -> tuple[dict[Any, Any], ...]:
         return (
-            self.records, self.pointers, self.places, self.marks, self.uses, self.progress, self.lines,
-            self.namespaces, self.vectors,
-        )  # fmt: skip
+            self.records,
+            self.pointers,
+            self.places,
+            self.marks,
+            self.uses,
+            self.progress,
+            self.lines,
+            self.namespaces,
+            self.vectors,
+        )
 
     def keys(self) -> set[tuple[str, Any]]:
         return {(str(number), name) for number, kind in enumerate(self._kinds) for name in kind}
 
     def wiped(self, limit: int | None, *, besides: set[tuple[str, Any]]) -> set[tuple[str, Any]]:
-        """Remove items, at most `limit` that are not among `besides`: a table holds one under a key, of one epoch."""
+        """Remove items, at most `limit` that are not among `besides`: a table holds one under a
+        key, of one epoch.
+        """
         counted = sorted(self.keys() - besides, key=repr)[:limit]
         gone = {*counted, *(self.keys() & besides)}
         for number, name in gone:
@@ -70,7 +94,9 @@ class Known:
 
 
 class InMemoryMemories:
-    """`Memories` in dictionaries; safe to use from many threads. Jobs lie in `state`, with those of the sessions."""
+    """`Memories` in dictionaries; safe to use from many threads. Jobs lie in `state`, with those of
+    the sessions.
+    """
 
     def __init__(self, state: State | None = None) -> None:
         self.state = State() if state is None else state
@@ -78,7 +104,9 @@ class InMemoryMemories:
 
     @property
     def known(self) -> defaultdict[tuple[str, str], Known]:
-        """Every user by tenant and id, for what is read beside `Memories`; under the lock of `state`."""
+        """Every user by tenant and id, for what is read beside `Memories`; under the lock of
+        `state`.
+        """
         return self._known
 
     def user(self, scope: UserScope) -> UserState:
@@ -109,7 +137,9 @@ class InMemoryMemories:
         with self.state.write("commit memories"):
             known = self._of(scope)
             moved = ((commit.job,) if commit.job else (), commit.finished, commit.call)
-            if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self.state.may_move(*moved)):
+            if known.user.epoch != commit.epoch or not (
+                _holds(known.era, commit) and self.state.may_move(*moved)
+            ):
                 raise CommitLost("Another writer was first.")
             known.current += commit.gained
             known.user = replace(known.user, version=known.user.version + 1)
@@ -118,9 +148,15 @@ class InMemoryMemories:
             if commit.expires_at is not None:
                 known.walk = noting(known.walk, epoch=commit.epoch, expires_at=commit.expires_at)
             self.state.move(*moved)
-            pending = [record for record in (*commit.new, *commit.changed) if record.index_state == "pending"]
+            pending = [
+                record
+                for record in (*commit.new, *commit.changed)
+                if record.index_state == "pending"
+            ]
             changed = (*pending, *commit.removed)
-            self.state.changes += [RecordChanged(scope.tenant, scope.user, record.id) for record in changed]
+            self.state.changes += [
+                RecordChanged(scope.tenant, scope.user, record.id) for record in changed
+            ]
 
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         with self.state.lock:
@@ -129,7 +165,11 @@ class InMemoryMemories:
     def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         with self.state.lock:
             era = self._of(scope).era
-            return {name: mark for name, mark in _those(era.marks, ids).items() if name not in era.records}
+            return {
+                name: mark
+                for name, mark in _those(era.marks, ids).items()
+                if name not in era.records
+            }
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         with self.state.lock:
@@ -144,8 +184,12 @@ class InMemoryMemories:
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         with self.state.lock:
             era = self._of(scope).era
-            places = sorted((order, said) for (topic, order), said in era.places.items() if topic == topic_key)
-            return tuple(_said(era.records[said.id], said) for _, said in places if said.id in era.records)
+            places = sorted(
+                (order, said) for (topic, order), said in era.places.items() if topic == topic_key
+            )
+            return tuple(
+                _said(era.records[said.id], said) for _, said in places if said.id in era.records
+            )
 
     def listed(
         self,
@@ -159,27 +203,40 @@ class InMemoryMemories:
         beyond = record_cursor(scope).place(after)
         with self.state.lock:
             of_graph = bool(types) and types <= GRAPH
-            every = [record for record in self._of(scope).era.records.values() if (record.type in GRAPH) == of_graph]
+            every = [
+                record
+                for record in self._of(scope).era.records.values()
+                if (record.type in GRAPH) == of_graph
+            ]
         records = {record_listed_as(record): record for record in every}
         places = sorted(records, reverse=newest_first)
         if beyond is not None:
-            places = [place for place in places if (place < beyond if newest_first else place > beyond)]
+            places = [
+                place for place in places if (place < beyond if newest_first else place > beyond)
+            ]
         examined = places[:EXAMINED]
         found = [place for place in examined if not types or records[place].type in types]
         if len(found) > limit:
             found, last = found[:limit], found[limit - 1]
         else:
             last = examined[-1] if len(examined) < len(places) else ""
-        return Page(tuple(records[place] for place in found), record_cursor(scope).at(last) if last else None)
+        return Page(
+            tuple(records[place] for place in found),
+            record_cursor(scope).at(last) if last else None,
+        )
 
     def progress(self, scope: UserScope, session: str) -> Progress:
         with self.state.lock:
             return self._of(scope).era.progress.get(session, Progress(session))
 
-    def lines(self, scope: UserScope, session: str, *, first: int, last: int) -> tuple[ChunkLine, ...]:
+    def lines(
+        self, scope: UserScope, session: str, *, first: int, last: int
+    ) -> tuple[ChunkLine, ...]:
         with self.state.lock:
             lines = self._of(scope).era.lines
-            return tuple(lines[key] for key in sorted(lines) if key[0] == session and first <= key[1] <= last)
+            return tuple(
+                lines[key] for key in sorted(lines) if key[0] == session and first <= key[1] <= last
+            )
 
     def indexed(self, scope: UserScope, record: Record) -> None:
         with self.state.write("index"):
@@ -197,21 +254,29 @@ class InMemoryMemories:
         with self.state.lock:
             return _those(self._of(scope).era.uses, ids)
 
-    def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
+    def users(
+        self, tenant: str, *, limit: int, after: str | None = None
+    ) -> tuple[tuple[str, ...], str | None]:
         scope = Scope(tenant)
         beyond = user_cursor(scope).place(after) or ""
         with self.state.lock:
             known = [user for owner, user in self.state.users if owner == tenant]
         users = sorted(user for user in known if user > beyond)
-        return tuple(users[:limit]), user_cursor(scope).at(users[limit - 1]) if len(users) > limit else None
+        return tuple(users[:limit]), user_cursor(scope).at(users[limit - 1]) if len(
+            users
+        ) > limit else None
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
         with self.state.write("wipe"):
             eras = self._of(scope).eras
-            shared = set[tuple[str, Any]]().union(*(era.keys() for epoch, era in eras.items() if epoch >= below_epoch))
+            shared = set[tuple[str, Any]]().union(
+                *(era.keys() for epoch, era in eras.items() if epoch >= below_epoch)
+            )
             gone: set[tuple[str, Any]] = set()
             for epoch in sorted(epoch for epoch in eras if epoch < below_epoch):
-                gone |= eras[epoch].wiped(None if limit is None else limit - len(gone - shared), besides=shared | gone)
+                gone |= eras[epoch].wiped(
+                    None if limit is None else limit - len(gone - shared), besides=shared | gone
+                )
                 if not eras[epoch].keys():
                     del eras[epoch]
             return len(gone - shared)
@@ -225,19 +290,29 @@ def _those(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
 
 
 def _holds(era: Era, commit: MemoryCommit) -> bool:
-    """Whether nothing stands against the commit: records that are there, and versions that are others."""
+    """Whether nothing stands against the commit: records that are there, and versions that are
+    others.
+    """
     versions = {name: record.version for name, record in era.records.items()}
     pointers = {name: pointer.version for name, pointer in era.pointers.items()}
     return (
         not any(record.id in versions for record in commit.new)
-        and all(versions.get(record.id) == record.version for record in (*commit.changed, *commit.removed))
-        and all(pointers.get(pointer.topic_key, 0) == pointer.version for pointer in commit.pointers)
+        and all(
+            versions.get(record.id) == record.version
+            for record in (*commit.changed, *commit.removed)
+        )
+        and all(
+            pointers.get(pointer.topic_key, 0) == pointer.version for pointer in commit.pointers
+        )
         and _progress_holds(era, commit.progress)
     )
 
 
 def _progress_holds(era: Era, progress: Progress | None) -> bool:
-    return progress is None or era.progress.get(progress.session, Progress("")).version == progress.version
+    return (
+        progress is None
+        or era.progress.get(progress.session, Progress("")).version == progress.version
+    )
 
 
 def _apply(era: Era, commit: MemoryCommit) -> None:
@@ -251,11 +326,15 @@ def _apply(era: Era, commit: MemoryCommit) -> None:
             era.places[record.topic_key, record.order] = record
     _remove(era, commit)
     for pointer in commit.pointers:
-        era.pointers[pointer.topic_key] = replace(pointer, version=pointer.version + 1, was=pointer.record)
+        era.pointers[pointer.topic_key] = replace(
+            pointer, version=pointer.version + 1, was=pointer.record
+        )
     if commit.line is not None:
         era.lines[commit.line.session, commit.line.first] = commit.line
     if commit.progress is not None:
-        era.progress[commit.progress.session] = replace(commit.progress, version=commit.progress.version + 1)
+        era.progress[commit.progress.session] = replace(
+            commit.progress, version=commit.progress.version + 1
+        )
 
 
 def _put_reminders(era: Era, written: Sequence[Record]) -> None:
@@ -283,11 +362,17 @@ def _remove(era: Era, commit: MemoryCommit) -> None:
 def _said(record: Record, place: Record) -> Record:
     """The record as it was said at a place."""
     return replace(
-        record, valid_from=place.valid_from, created_at=place.created_at, rank=place.rank, source=place.source
+        record,
+        valid_from=place.valid_from,
+        created_at=place.created_at,
+        rank=place.rank,
+        source=place.source,
     )
 
 
 def _copied(record: Record) -> Record:
-    """The record as a table would give it back: later changes of its values by the caller are no part of it."""
+    """The record as a table would give it back: later changes of its values by the caller are no
+    part of it.
+    """
     values = json.loads(json.dumps([record.metadata, record.data], default=dict))
     return replace(record, metadata=values[0], data=values[1])

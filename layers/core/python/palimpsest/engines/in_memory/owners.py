@@ -27,7 +27,11 @@ class InMemoryOwners:
     def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:
         with self._sessions.state.lock:
             partitions = self._sessions.state.partitions.items()
-            found = [SessionScope(*names) for names, partition in partitions if partition.settings is not None]
+            found = [
+                SessionScope(*names)
+                for names, partition in partitions
+                if partition.settings is not None
+            ]
         return _from(after, found)
 
     def users(self, *, after: str | None = None) -> Iterator[tuple[UserScope, str]]:
@@ -54,10 +58,14 @@ class InMemoryExpiries:
             for (tenant, user), known in self._memories.known.items():
                 scope = UserScope(tenant, user)
                 if known.walk is not None and known.walk.due_at <= now:
-                    shards[shard_of(scope.partition)].append((known.walk.due_at, scope.partition, scope, None))
+                    shards[shard_of(scope.partition)].append(
+                        (known.walk.due_at, scope.partition, scope, None)
+                    )
                 for name, reminder in known.era.reminders.items():
                     if reminder.due_at <= now:
-                        shards[shard_of(name)].append((reminder.due_at, scope.partition, scope, name))
+                        shards[shard_of(name)].append(
+                            (reminder.due_at, scope.partition, scope, name)
+                        )
         for shard in sorted(shards):
             oldest = sorted(shards[shard], key=lambda entry: (*entry[:2], entry[3] or ""))[:limit]
             yield from ((scope, name) for *_, scope, name in oldest)
@@ -66,7 +74,9 @@ class InMemoryExpiries:
         with self._memories.state.lock:
             return self._memories.known[scope.tenant, scope.user].era.reminders.get(record_id)
 
-    def remind(self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None) -> None:
+    def remind(
+        self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None
+    ) -> None:
         with self._memories.state.write("remind"):
             reminders = self._memories.known[scope.tenant, scope.user].era.reminders
             if reminders.get(record_id) != before:

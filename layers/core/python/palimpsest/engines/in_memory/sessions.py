@@ -23,7 +23,9 @@ REMOVED_AT_ONCE = 25
 
 
 class InMemorySessions:
-    """`Sessions` in dictionaries; safe to use from many threads. `InMemoryJobs` is made over its `state`."""
+    """`Sessions` in dictionaries; safe to use from many threads. `InMemoryJobs` is made over its
+    `state`.
+    """
 
     def __init__(self, state: State | None = None, *, faults: Faults | None = None) -> None:
         self.state = state or (State() if faults is None else State(faults=faults))
@@ -34,7 +36,12 @@ class InMemorySessions:
         return self.state.outbox
 
     def open(
-        self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
+        self,
+        scope: SessionScope,
+        *,
+        settings: bool = False,
+        key: str | None = None,
+        user: str | None = None,
     ) -> Opened:
         with self.state.lock:
             found = self._partition(scope)
@@ -54,7 +61,11 @@ class InMemorySessions:
             if found.head is not None and not _guard_holds(found.head, commit):
                 raise HeadMoved(found.head)
             moved = (commit.jobs, commit.finished, commit.call)
-            if not (_holds(found, commit) and self.state.may_move(*moved) and self._may_begin(scope, commit)):
+            if not (
+                _holds(found, commit)
+                and self.state.may_move(*moved)
+                and self._may_begin(scope, commit)
+            ):
                 raise CommitLost("Another writer was first.")
             self.state.move(*moved)
             self.state.partitions[scope.tenant, scope.session] = found
@@ -66,7 +77,13 @@ class InMemorySessions:
             self._note_changes(scope, [message.seq for message in _written(commit)])
 
     def messages(
-        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        page: int | None = None,
     ) -> Iterator[Message]:
         while True:
             with self.state.lock:
@@ -80,14 +97,22 @@ class InMemorySessions:
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
         with self.state.lock:
             found = self._partition(scope).messages
-            return tuple(message for seq in sorted(set(seqs)) if (message := found.get(seq)) is not None)
+            return tuple(
+                message for seq in sorted(set(seqs)) if (message := found.get(seq)) is not None
+            )
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
         with self.state.lock:
             return self._partition(scope).compactions.get(last)
 
     def compactions(
-        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, limit: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        limit: int | None = None,
     ) -> tuple[Compaction, ...]:
         with self.state.lock:
             series = self._partition(scope).compactions
@@ -107,9 +132,14 @@ class InMemorySessions:
         cursor = session_cursor(scope, user)
         beyond = cursor.place(after)
         low, high = listed_within(user, since=since, until=until)
-        places = sorted((place for place in self._places(scope, user) if low <= place <= high), reverse=newest_first)
+        places = sorted(
+            (place for place in self._places(scope, user) if low <= place <= high),
+            reverse=newest_first,
+        )
         if beyond is not None:
-            places = [place for place in places if (place < beyond if newest_first else place > beyond)]
+            places = [
+                place for place in places if (place < beyond if newest_first else place > beyond)
+            ]
         sessions = tuple(place.rpartition("#")[2] for place in places[:limit])
         more = len(places) > limit
         return Listed(sessions, cursor.at(places[limit - 1]) if more else None)
@@ -154,7 +184,11 @@ class InMemorySessions:
         with self.state.lock:
             for (tenant, session), found in self.state.partitions.items():
                 settings = found.settings
-                if tenant == scope.tenant and settings is not None and user in (None, settings.user):
+                if (
+                    tenant == scope.tenant
+                    and settings is not None
+                    and user in (None, settings.user)
+                ):
                     place = session_listed_as(created_at=settings.created_at, session=session)
                     yield place if user is None else f"{user}#{place}"
 
@@ -183,7 +217,9 @@ def _written(commit: Commit) -> tuple[Message, ...]:
 
 
 def _is_free(key: IdempotencyKey | None, after: Head) -> bool:
-    """Whether a key may be written: none is there, or one that has expired or is of an earlier life."""
+    """Whether a key may be written: none is there, or one that has expired or is of an earlier
+    life.
+    """
     return key is None or key.expires_at <= after.updated_second or key.last <= after.base
 
 
@@ -201,7 +237,9 @@ def _apply(found: Partition, commit: Commit) -> None:
 
 
 def _moved(head: Head, commit: Commit) -> Head:
-    """The head with the commit's changes: other fields stay as they are, counters change by their difference."""
+    """The head with the commit's changes: other fields stay as they are, counters change by their
+    difference.
+    """
     changes: dict[str, Any] = {}
     for field in fields(Head):
         old, new = getattr(commit.before, field.name), getattr(commit.after, field.name)
@@ -212,7 +250,9 @@ def _moved(head: Head, commit: Commit) -> Head:
 
 
 def _as_json(record: T, *names: str) -> T:
-    """The record as a table would give it back: a copy, of which later changes by the caller are no part."""
+    """The record as a table would give it back: a copy, of which later changes by the caller are no
+    part.
+    """
     copies = {name: json.loads(json.dumps(getattr(record, name), default=dict)) for name in names}
     return cast(T, replace(cast(Any, record), **copies))
 

@@ -1,4 +1,6 @@
-"""The state that the in-memory stores share: its records, one lock, and the place where tests inject a crash."""
+"""The state that the in-memory stores share: its records, one lock, and the place where tests
+inject a crash.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from palimpsest.usage import Row, Tally
 T = TypeVar("T")
 
 Faults = Callable[[str], None]
-"""Called with `before commit`, `after commit` and so on around each write; an error that it raises happens there."""
+"""Called with `before commit`, `after commit` and so on around each write; an error that it raises
+happens there.
+"""
 
 
 def _no_faults(_step: str) -> None:
@@ -48,8 +52,12 @@ class Series(Generic[T]):
             insort(self._numbers, number)
         self._records[number] = record
 
-    def between(self, first: int, last: int, *, newest_first: bool = False, limit: int | None = None) -> list[T]:
-        numbers = self._numbers[bisect_left(self._numbers, first) : bisect_right(self._numbers, last)]
+    def between(
+        self, first: int, last: int, *, newest_first: bool = False, limit: int | None = None
+    ) -> list[T]:
+        numbers = self._numbers[
+            bisect_left(self._numbers, first) : bisect_right(self._numbers, last)
+        ]
         if newest_first:
             numbers.reverse()
         return [self._records[number] for number in numbers[:limit]]
@@ -77,10 +85,10 @@ class Partition:
 
 @dataclass(slots=True)
 class State:
-    """Sessions by tenant and id, jobs by partition, keyed calls by tenant and name; `outbox` holds every job that was
-    put, `changes` every change that the search index must follow: what the streams carry.
-    `usage` has rows by tenant, day and name, `taken` how many requests a tenant made in a second.
-    `epochs` has users who were erased, by tenant and id, `users` those who are listed.
+    """Sessions by tenant and id, jobs by partition, keyed calls by tenant and name; `outbox` holds
+    every job that was put, `changes` every change that the search index must follow: what the
+    streams carry. `usage` has rows by tenant, day and name, `taken` how many requests a tenant made
+    in a second. `epochs` has users who were erased, by tenant and id, `users` those who are listed.
     """
 
     faults: Faults = _no_faults
@@ -97,7 +105,9 @@ class State:
 
     @contextmanager
     def write(self, step: str) -> Iterator[None]:
-        """One write: nobody else reads or writes meanwhile, and a crash comes before it or after it."""
+        """One write: nobody else reads or writes meanwhile, and a crash comes before it or after
+        it.
+        """
         self.faults(f"before {step}")
         with self.lock:
             yield
@@ -105,7 +115,11 @@ class State:
 
     def reach(self, tally: Tally) -> dict[str, int]:
         """Count a tally, as whoever follows the stream does."""
-        new = {"messages": tally.messages, "message_tokens": tally.message_tokens, "bytes": tally.bytes}
+        new = {
+            "messages": tally.messages,
+            "message_tokens": tally.message_tokens,
+            "bytes": tally.bytes,
+        }
         place = (tally.tenant, tally.day, f"{hash((tally.user, tally.session, tally.base)):x}")
         before = self.usage.get(place, Row(tally.day, tally.user))
         if before.counts.get("messages", 0) >= tally.messages:
@@ -152,5 +166,10 @@ class State:
         """Carry over what `Jobs.finish` replaces."""
         found = self.jobs[job_partition(job)]
         self.jobs[job_partition(job)] = replace(
-            found, state=job.state, due_at=job.due_at, error=job.error, result=dict(job.result), usage=dict(job.usage)
+            found,
+            state=job.state,
+            due_at=job.due_at,
+            error=job.error,
+            result=dict(job.result),
+            usage=dict(job.usage),
         )

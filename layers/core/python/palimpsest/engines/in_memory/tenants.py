@@ -43,7 +43,12 @@ class InMemoryTenants:
         return self._log_keys.setdefault(scope.tenant, secrets.token_bytes())
 
     def replace_settings(
-        self, scope: Scope, settings: TenantSettings, *, before: TenantSettings | None = None, job: Job | None = None
+        self,
+        scope: Scope,
+        settings: TenantSettings,
+        *,
+        before: TenantSettings | None = None,
+        job: Job | None = None,
     ) -> None:
         with self._state.lock if before is None else self._state.write("settings"):
             if before is not None and before.change != self.settings(scope).change:
@@ -104,21 +109,31 @@ class InMemoryUsages:
         with self._state.write("count"):
             place = (scope.tenant, day, calls_name(scope))
             before = self._state.usage.get(place, Row(day, scope.user))
-            self._state.usage[place] = replace(before, counts=Counter(before.counts) + Counter(used))
+            self._state.usage[place] = replace(
+                before, counts=Counter(before.counts) + Counter(used)
+            )
 
     def spent(self, scope: Scope, *, month: str) -> int:
         rows = self.rows(scope, first=month, last=f"{month}-31")
         return sum(row.counts.get("cost_nano_usd", 0) for row in rows)
 
-    def rows(self, scope: Scope, *, first: str, last: str, user: str | None = None) -> Iterator[Row]:
+    def rows(
+        self, scope: Scope, *, first: str, last: str, user: str | None = None
+    ) -> Iterator[Row]:
         with self._state.lock:
-            found = [row for (tenant, _, _), row in self._state.usage.items() if tenant == scope.tenant]
+            found = [
+                row for (tenant, _, _), row in self._state.usage.items() if tenant == scope.tenant
+            ]
         yield from (row for row in found if first <= row.day <= last and user in (None, row.user))
 
     def forget(self, scope: UserScope) -> int:
         with self._state.write("forget usage"):
             rows = self._state.usage
-            named = [place for place, row in rows.items() if (place[0], row.user) == (scope.tenant, scope.user)]
+            named = [
+                place
+                for place, row in rows.items()
+                if (place[0], row.user) == (scope.tenant, scope.user)
+            ]
             rows |= {place: replace(rows[place], user=None) for place in named}
             return len(named)
 

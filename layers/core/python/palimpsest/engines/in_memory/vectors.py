@@ -1,4 +1,6 @@
-"""Callers' vectors and large things within one process, under the same contracts as the table and the bucket."""
+"""Callers' vectors and large things within one process, under the same contracts as the table and
+the bucket.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +39,26 @@ class InMemoryVectors:
             taken = [found[place] for place in sorted(found) if place[:2] == here]
         return iter(taken)
 
-    def existing(self, scope: UserScope, namespace: Namespace, ids: Sequence[str]) -> frozenset[str]:
+    def existing(
+        self, scope: UserScope, namespace: Namespace, ids: Sequence[str]
+    ) -> frozenset[str]:
         return frozenset(one.id for one in self.vectors(scope, namespace) if one.id in ids)
 
     def commit(
-        self, scope: UserScope, namespace: Namespace, *, put: Sequence[StoredVector] = (), removed: Sequence[str] = ()
+        self,
+        scope: UserScope,
+        namespace: Namespace,
+        *,
+        put: Sequence[StoredVector] = (),
+        removed: Sequence[str] = (),
     ) -> None:
         with self._state.write("commit vectors"):
             known = self._of(scope)
             before = known.era.namespaces.get(namespace.name)
-            if known.user.epoch != namespace.epoch or (before.version if before else 0) != namespace.version:
+            if (
+                known.user.epoch != namespace.epoch
+                or (before.version if before else 0) != namespace.version
+            ):
                 raise CommitLost("Another writer was first.")
             self._state.users.add((scope.tenant, scope.user))
             known.era.namespaces[namespace.name] = replace(namespace, version=namespace.version + 1)
@@ -60,7 +72,11 @@ class InMemoryVectors:
     def clear(self, scope: UserScope, namespace: Namespace) -> None:
         with self._state.write("clear vectors"):
             found = self._of(scope).era.vectors
-            for place in [each for each in found if each[0] == namespace.name and each[1] != namespace.generation]:
+            for place in [
+                each
+                for each in found
+                if each[0] == namespace.name and each[1] != namespace.generation
+            ]:
                 del found[place]
 
     def _of(self, scope: UserScope) -> Known:
@@ -68,7 +84,9 @@ class InMemoryVectors:
 
 
 class InMemoryBlobs:
-    """`Blobs` in a dictionary; safe to use from many threads. A crash may come before or after each write."""
+    """`Blobs` in a dictionary; safe to use from many threads. A crash may come before or after each
+    write.
+    """
 
     def __init__(self, state: State | None = None) -> None:
         self._state = state or State()
@@ -84,7 +102,9 @@ class InMemoryBlobs:
 
     def keys(self, prefix: str, *, first: str = "") -> Iterator[str]:
         with self._state.lock:
-            found = sorted(key for key in self._blobs if key.startswith(prefix) and key > prefix + first)
+            found = sorted(
+                key for key in self._blobs if key.startswith(prefix) and key > prefix + first
+            )
         yield from found
 
     def remove(self, keys: Sequence[str]) -> None:

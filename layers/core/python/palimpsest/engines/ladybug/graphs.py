@@ -44,7 +44,13 @@ class LadybugGraphs:
         return MOST_THINGS
 
     def query(
-        self, scope: UserScope, graph: Graph, asked: Query, parameters: Mapping[str, Any], *, limits: Limits
+        self,
+        scope: UserScope,
+        graph: Graph,
+        asked: Query,
+        parameters: Mapping[str, Any],
+        *,
+        limits: Limits,
     ) -> Rows:
         with self._lock:
             try:
@@ -58,7 +64,9 @@ class LadybugGraphs:
             raise _refused("invalid_query", answer["invalid"])
         if "stopped" in answer:
             raise _refused("query_stopped", answer["stopped"])
-        return Rows(answer["columns"], [json.loads(row) for row in answer["rows"]], answer["is_whole"])
+        return Rows(
+            answer["columns"], [json.loads(row) for row in answer["rows"]], answer["is_whole"]
+        )
 
     @property
     def processes(self) -> tuple[int, ...]:
@@ -85,7 +93,9 @@ class LadybugGraphs:
             self._held[scope] = _Held(graph.key, process, tables)
         self._held.move_to_end(scope)
 
-    def _asked(self, scope: UserScope, asked: Query, parameters: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    def _asked(
+        self, scope: UserScope, asked: Query, parameters: Mapping[str, Any], limits: Limits
+    ) -> dict[str, Any]:
         held = self._held[scope]
         held.tables, statements = held.tables.more_for(asked)
         said = {
@@ -109,4 +119,6 @@ class LadybugGraphs:
 
 def _refused(code: str, message: str) -> Unprocessable:
     said = message.strip().partition("\n")[0][:500]
-    return Unprocessable(f"The query can't be run: {said}", code=code, errors=(FieldError("cypher", said),))
+    return Unprocessable(
+        f"The query can't be run: {said}", code=code, errors=(FieldError("cypher", said),)
+    )

@@ -34,10 +34,17 @@ class GraphProcess:
     """One process with one graph. It knows nothing of this one's environment, and ends with it."""
 
     def __init__(self, statements: Sequence[str], *, memory: int) -> None:
-        """Load the graph. Raises `Ended`, and `Unprocessable` (`no_graph_engine`) where the engine is not installed."""
+        """Load the graph. Raises `Ended`, and `Unprocessable` (`no_graph_engine`) where the engine
+        is not installed.
+        """
         command = [sys.executable, "-I", "-S", str(worker.__file__), str(_folder())]
         self._process = subprocess.Popen(  # noqa: S603 - our own script
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, bufsize=0
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            bufsize=0,
         )
         self._rest = b""
         self._end = weakref.finalize(self, _ended, self._process)
@@ -48,7 +55,9 @@ class GraphProcess:
         return self._process.pid
 
     def ask(self, said: Mapping[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Send a line and return the answer to it. Raises `Ended` if there is none within these seconds."""
+        """Send a line and return the answer to it. Raises `Ended` if there is none within these
+        seconds.
+        """
         try:
             self._send(json.dumps(said).encode() + b"\n")
             answer: dict[str, Any] = json.loads(self._line(monotonic() + seconds))
@@ -95,12 +104,16 @@ def _folder() -> Path:
         return Path(found.origin).parents[1]
     packed = next((file for each in sys.path if (file := Path(each, PACKED)).is_file()), None)
     if packed is None:
-        raise Unprocessable("There is no graph engine here: pip install palimpsest[graph].", code="no_graph_engine")
+        raise Unprocessable(
+            "There is no graph engine here: pip install palimpsest[graph].", code="no_graph_engine"
+        )
     return _unpacked(packed)
 
 
 def _unpacked(packed: Path) -> Path:
-    """A folder with the package as the layer has it (layers/graph/pack.py); processes of one user share it."""
+    """A folder with the package as the layer has it (layers/graph/pack.py); processes of one user
+    share it.
+    """
     stat = packed.stat()
     folder = Path(tempfile.gettempdir(), f"ladybug-{os.getuid()}-{stat.st_size}-{stat.st_mtime_ns}")
     if not folder.exists():

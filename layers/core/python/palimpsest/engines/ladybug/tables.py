@@ -1,4 +1,6 @@
-"""A user's graph as tables of the engine, one for each type: all nodes have the same columns, and all edges."""
+"""A user's graph as tables of the engine, one for each type: all nodes have the same columns, and
+all edges.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,9 @@ COPYING = "header=false, parallel=false"
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """`nodes` and `edges` are the names of the tables by type in lower case: the engine does not tell cases apart, nor
-    a table of nodes from one of edges. `columns` are the properties by name, with the engine's types.
+    """`nodes` and `edges` are the names of the tables by type in lower case: the engine does not
+    tell cases apart, nor a table of nodes from one of edges. `columns` are the properties by name,
+    with the engine's types.
     """
 
     nodes: Mapping[str, str]
@@ -36,7 +39,9 @@ class Tables:
     @classmethod
     def of(cls, graph: Graph) -> Tables:
         """Raises `Conflict` (`graph_too_varied`)."""
-        nodes = _tables([USER_TYPE, PREFERENCE_TYPE, *(each.type for each in graph.nodes.values())], taken=())
+        nodes = _tables(
+            [USER_TYPE, PREFERENCE_TYPE, *(each.type for each in graph.nodes.values())], taken=()
+        )
         edges = _tables([PREFERS, *(each.type for each in graph.edges)], taken=nodes)
         columns = {"value": "STRING", **_columns((*graph.nodes.values(), *graph.edges))}
         if len(nodes) > MOST_TYPES or len(columns) > MOST_PROPERTIES:
@@ -44,14 +49,18 @@ class Tables:
         return cls(nodes, edges, columns)
 
     def load(self, graph: Graph, folder: Path) -> Iterator[str]:
-        """The statements that load the graph, from files that are written into the folder. Raises `Conflict`."""
+        """The statements that load the graph, from files that are written into the folder. Raises
+        `Conflict`.
+        """
         by_table: dict[str, list[Entity]] = defaultdict(list)
         for node in graph.nodes.values():
             by_table[self._table_of(node)].append(node)
         for table in self.nodes.values():
             yield self.node_table(table)
             yield from self._copied(folder, f"`{table}`", COPYING, map(self._node, by_table[table]))
-        pairs: dict[str, dict[tuple[str, str], list[Relationship]]] = defaultdict(lambda: defaultdict(list))
+        pairs: dict[str, dict[tuple[str, str], list[Relationship]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for edge in graph.edges:
             ends = (self._table_of(graph.nodes[edge.start]), self._table_of(graph.nodes[edge.end]))
             pairs[self.edges[edge.type.casefold()]][ends].append(edge)
@@ -64,7 +73,9 @@ class Tables:
                 yield from self._copied(folder, f"`{table}`", options, map(self._edge, edges))
 
     def more_for(self, asked: Query) -> tuple[Tables, list[str]]:
-        """The tables with those types and properties that a query names and nothing has, and the statements for it."""
+        """The tables with those types and properties that a query names and nothing has, and the
+        statements for it.
+        """
         nodes, edges, columns = dict(self.nodes), dict(self.edges), dict(self.columns)
         statements: list[str] = []
         known = {name.casefold() for name in (*columns, *OWN, "name")}
@@ -77,7 +88,11 @@ class Tables:
         made = Tables(nodes, edges, columns)
         for each in asked.types:
             key = each.text.casefold()
-            if each.of == "node" and key not in nodes and key not in map(str.casefold, edges.values()):
+            if (
+                each.of == "node"
+                and key not in nodes
+                and key not in map(str.casefold, edges.values())
+            ):
                 nodes[key] = each.text
                 statements.append(made.node_table(each.text))
             elif each.of == "edge" and key not in edges:
@@ -89,7 +104,9 @@ class Tables:
         return f"CREATE NODE TABLE `{table}`({self._columns({**OWN, 'name': 'STRING'})}, PRIMARY KEY(id))"
 
     def edge_table(self, table: str, pairs: Iterable[tuple[str, str]]) -> str:
-        ends = [f"FROM `{start}` TO `{end}`" for start, end in pairs] or [f"FROM {USER_TYPE} TO {USER_TYPE}"]
+        ends = [f"FROM `{start}` TO `{end}`" for start, end in pairs] or [
+            f"FROM {USER_TYPE} TO {USER_TYPE}"
+        ]
         return f"CREATE REL TABLE `{table}`({', '.join(ends)}, {self._columns(OWN)})"
 
     def _columns(self, own: Mapping[str, str]) -> str:
@@ -111,7 +128,9 @@ class Tables:
             is_text = kind != "STRING" or isinstance(value, str) or value is None
             yield value if is_text else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
-    def _copied(self, folder: Path, table: str, options: str, rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    def _copied(
+        self, folder: Path, table: str, options: str, rows: Iterable[Sequence[Any]]
+    ) -> Iterator[str]:
         lines = [",".join(map(_field, row)) for row in rows]
         if lines:
             file = folder / f"{len(list(folder.iterdir()))}.csv"
@@ -159,7 +178,9 @@ def _times(thing: Entity | Relationship) -> Iterator[str | None]:
 
 
 def _field(value: Any) -> str:
-    """A value in a file of commas: nothing for null, which quotation marks tell from an empty text."""
+    """A value in a file of commas: nothing for null, which quotation marks tell from an empty
+    text.
+    """
     if value is None:
         return ""
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -167,5 +188,7 @@ def _field(value: Any) -> str:
 
 
 def _too_varied() -> Conflict:
-    detail = f"A graph that is queried has at most {MOST_TYPES} types and {MOST_PROPERTIES} properties."
+    detail = (
+        f"A graph that is queried has at most {MOST_TYPES} types and {MOST_PROPERTIES} properties."
+    )
     return Conflict(detail, code="graph_too_varied")

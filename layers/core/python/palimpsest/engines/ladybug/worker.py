@@ -1,6 +1,8 @@
-"""The process that runs queries: it loads one graph, gives up all files, and answers lines of JSON until they end.
+"""The process that runs queries: it loads one graph, gives up all files, and answers lines of JSON
+until they end.
 
-It is started as a script, with the folder of the package `ladybug`, and imports nothing of this library.
+It is started as a script, with the folder of the package `ladybug`, and imports nothing of this
+library.
 """
 
 from __future__ import annotations
@@ -23,15 +25,21 @@ INTERNAL = frozenset({"_ID", "_SRC", "_DST"})
 
 def main() -> None:
     sys.path.insert(0, sys.argv[1])
-    warnings.simplefilter("ignore")  # the engine would rather not be asked to check a query before it runs
+    warnings.simplefilter(
+        "ignore"
+    )  # the engine would rather not be asked to check a query before it runs
     import ladybug
 
-    database = ladybug.Database(":memory:", buffer_pool_size=POOL, max_num_threads=1, max_db_size=ADDRESSES)
+    database = ladybug.Database(
+        ":memory:", buffer_pool_size=POOL, max_num_threads=1, max_db_size=ADDRESSES
+    )
     connection = ladybug.Connection(database, num_threads=1)
     load = json.loads(sys.stdin.readline())
     for statement in load["statements"]:
         connection.execute(statement)
-    connection.execute("RETURN $number", {"number": 1})  # what the engine imports for values that are no texts
+    connection.execute(
+        "RETURN $number", {"number": 1}
+    )  # what the engine imports for values that are no texts
     _confine(load["memory"])
     _say({"loaded": True})
     for line in sys.stdin:
@@ -39,8 +47,12 @@ def main() -> None:
 
 
 def _confine(memory: int) -> None:
-    """From now on no file and no connection can be opened, nothing be written to one, and no more memory be had."""
-    pages = int(STATUS.read_text().split()[0]) if STATUS.exists() else 0  # of address space; not every system tells
+    """From now on no file and no connection can be opened, nothing be written to one, and no more
+    memory be had.
+    """
+    pages = (
+        int(STATUS.read_text().split()[0]) if STATUS.exists() else 0
+    )  # of address space; not every system tells
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     if pages:
@@ -66,7 +78,11 @@ def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
     begun = time.monotonic()
     try:
         prepared = connection.prepare(asked["cypher"], asked["parameters"])
-    except (RuntimeError, TypeError, ValueError) as error:  # the latter two are of values that it has no type for
+    except (
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:  # the latter two are of values that it has no type for
         return {"invalid": str(error)}
     if not prepared.is_success():
         return {"invalid": prepared.get_error_message()}
@@ -79,7 +95,9 @@ def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
         rows: list[str] = []
         size, is_whole = 0, True
         while found.has_next():
-            row = json.dumps([_plain(value) for value in found.get_next()], default=str, ensure_ascii=False)
+            row = json.dumps(
+                [_plain(value) for value in found.get_next()], default=str, ensure_ascii=False
+            )
             size += len(row.encode())
             is_whole = len(rows) < asked["rows"] and size <= asked["answer"]
             if not is_whole:
@@ -96,8 +114,8 @@ def _late(asked: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value without the engine's own ids, and without properties that a node or edge does not have; what is no number
-    of JSON is null.
+    """A value without the engine's own ids, and without properties that a node or edge does not
+    have; what is no number of JSON is null.
     """
     if isinstance(value, float) and not isfinite(value):
         return None
@@ -106,9 +124,16 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "_LABEL" in value:
-        own = {name: _plain(each) for name, each in value.items() if name not in INTERNAL and each is not None}
+        own = {
+            name: _plain(each)
+            for name, each in value.items()
+            if name not in INTERNAL and each is not None
+        }
         return {"_label": own.pop("_LABEL"), **own}
-    return {name.lower() if name in ("_NODES", "_RELS") else name: _plain(each) for name, each in value.items()}
+    return {
+        name.lower() if name in ("_NODES", "_RELS") else name: _plain(each)
+        for name, each in value.items()
+    }
 
 
 def _say(answer: dict[str, Any]) -> None:

@@ -1,4 +1,6 @@
-"""The connection to OpenSearch and its errors as the library's, and the indexes of a family: which of them is read."""
+"""The connection to OpenSearch and its errors as the library's, and the indexes of a family: which
+of them is read.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,9 @@ class NoIndex(Unavailable):
 
 
 def connected(endpoint: str, *, region: str | None = None, seconds: float = SECONDS) -> Any:
-    """An `opensearchpy.OpenSearch`; nothing is sent yet. With a `region` every request is signed (SigV4) with the
-    process's AWS credentials; else a name in the address is sent as the credential. Raises `ValueError` for plain HTTP
-    to anywhere but this machine.
+    """An `opensearchpy.OpenSearch`; nothing is sent yet. With a `region` every request is signed
+    (SigV4) with the process's AWS credentials; else a name in the address is sent as the
+    credential. Raises `ValueError` for plain HTTP to anywhere but this machine.
     """
     from opensearchpy import OpenSearch, Urllib3HttpConnection
 
@@ -45,7 +47,11 @@ def connected(endpoint: str, *, region: str | None = None, seconds: float = SECO
         raise ValueError("Plain HTTP is for loopback only.")
     return OpenSearch(
         hosts=[{"host": url.hostname, "port": url.port or (80 if is_plain else 443)}],
-        http_auth=_signer(region) if region else (url.username, url.password or "") if url.username else None,
+        http_auth=_signer(region)
+        if region
+        else (url.username, url.password or "")
+        if url.username
+        else None,
         use_ssl=not is_plain,
         connection_class=Urllib3HttpConnection,
         pool_maxsize=CONNECTIONS,
@@ -64,7 +70,9 @@ def _signer(region: str) -> Any:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Raise `Unavailable` for errors that may pass: time-outs, no connection, throttling, blocks, a missing index."""
+    """Raise `Unavailable` for errors that may pass: time-outs, no connection, throttling, blocks, a
+    missing index.
+    """
     from opensearchpy.exceptions import OpenSearchException, TransportError
 
     try:
@@ -84,7 +92,9 @@ REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw of the alias
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An index `<family>.<space>.<number>`. A family's name holds no dot, so none is the beginning of another's."""
+    """An index `<family>.<space>.<number>`. A family's name holds no dot, so none is the beginning
+    of another's.
+    """
 
     name: str
     is_read: bool
@@ -99,7 +109,9 @@ class Named:
 
     @property
     def write_alias(self) -> str:
-        """Writes go to this: through an alias, a late write to a dropped index fails instead of making it anew."""
+        """Writes go to this: through an alias, a late write to a dropped index fails instead of
+        making it anew.
+        """
         return f"{self.name}.in"
 
 
@@ -125,8 +137,12 @@ class Family:
         return indexes
 
     def index_read(self, *, again: bool = False) -> Named:
-        """As the alias was a few seconds ago or, `again`, is now. Raises `NoIndex` if none is read."""
-        is_known = self._seen and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS and not again
+        """As the alias was a few seconds ago or, `again`, is now. Raises `NoIndex` if none is
+        read.
+        """
+        is_known = (
+            self._seen and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS and not again
+        )
         indexes = self._seen[1] if self._seen and is_known else self.all()
         if not indexes or not indexes[0].is_read:
             self._seen = None
@@ -136,7 +152,9 @@ class Family:
     def add(self, *, afresh: bool) -> None:
         indexes = self.all()
         if indexes:
-            with translated():  # an index that an earlier version made learns the fields that it lacks
+            with (
+                translated()
+            ):  # an index that an earlier version made learns the fields that it lacks
                 self._client.indices.put_mapping(
                     index=self.every, body={"properties": FIELDS}, request_timeout=BUILD_SECONDS
                 )
@@ -150,7 +168,9 @@ class Family:
             self._update_aliases([{"add": {"index": own[-1].name, "alias": self.alias}}])
 
     def read_newest(self) -> None:
-        """Move the alias and drop the others in one step. Raises `NotFound` if there is no index of the space."""
+        """Move the alias and drop the others in one step. Raises `NotFound` if there is no index of
+        the space.
+        """
         indexes = self.all()
         own = [index for index in indexes if index.label == self.label]
         if not own:
@@ -170,19 +190,25 @@ class Family:
         body = index_body(self._space, write_alias=index.write_alias, shards=self._shards)
         with translated():
             try:
-                self._client.indices.create(index=index.name, body=body, request_timeout=BUILD_SECONDS)
+                self._client.indices.create(
+                    index=index.name, body=body, request_timeout=BUILD_SECONDS
+                )
             except RequestError as error:
                 if error.error != "resource_already_exists_exception":  # another process made it
                     raise
 
     def _update_aliases(self, actions: list[dict[str, Any]]) -> None:
         with translated():
-            self._client.indices.update_aliases(body={"actions": actions}, request_timeout=BUILD_SECONDS)
+            self._client.indices.update_aliases(
+                body={"actions": actions}, request_timeout=BUILD_SECONDS
+            )
         self._seen = None
 
 
 def label_of(space: Space | None) -> str:
-    """`<model>-<dimension>` in the letters of an index's name; a model whose name loses some gets a digest of it."""
+    """`<model>-<dimension>` in the letters of an index's name; a model whose name loses some gets a
+    digest of it.
+    """
     if space is None:
         return "words"
     slug = re.sub(r"[^a-z0-9]+", "-", space.model.lower()).strip("-")[:60]

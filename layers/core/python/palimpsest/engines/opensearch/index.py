@@ -1,5 +1,5 @@
-"""The search index on OpenSearch with k-NN on the Lucene engine: a managed domain, or a server on loopback. An owner is
-a filter and a route, an answer is keys and scores.
+"""The search index on OpenSearch with k-NN on the Lucene engine: a managed domain, or a server on
+loopback. An owner is a filter and a route, an answer is keys and scores.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ CONFLICT = 409
 
 
 class OpenSearchIndex:
-    """Implements `SearchIndex`. `client` is what `connected` gives; nothing is sent before the first call."""
+    """Implements `SearchIndex`. `client` is what `connected` gives; nothing is sent before the
+    first call.
+    """
 
     def __init__(self, client: Any, *, family: str, space: Space | None, shards: int = 1) -> None:
         self._client = client
@@ -61,19 +63,28 @@ class OpenSearchIndex:
                 )
             )
         failed = {
-            keys[each["_id"]] for is_ok, result in results for each in result.values() if not _is_done(each, is_ok)
+            keys[each["_id"]]
+            for is_ok, result in results
+            for each in result.values()
+            if not _is_done(each, is_ok)
         }
         return tuple(sorted(failed))
 
-    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_words(
+        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         return self._found(lambda: self._by_words(owner, text, where=where, k=k)) or ()
 
-    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_vector(
+        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         check_vector(vector, self._space)
         return self._found(lambda: self._by_vector(owner, vector, where=where, k=k)) or ()
 
     def _found(self, search: Callable[[], Made]) -> Made | None:
-        """What it finds; None if the cluster answers and has no index of the family, as nothing was ever written."""
+        """What it finds; None if the cluster answers and has no index of the family, as nothing was
+        ever written.
+        """
         try:
             return search()
         except NoIndex:
@@ -90,16 +101,25 @@ class OpenSearchIndex:
         body = queries.by_words(query, statistics, owner=name, where=where, k=k)
         return tuple(_hit(each, each["_score"]) for each in self._search(owner, alias, body))
 
-    def _by_vector(self, owner: UserScope, vector: Vector, *, where: Filter, k: int) -> tuple[Hit, ...]:
+    def _by_vector(
+        self, owner: UserScope, vector: Vector, *, where: Filter, k: int
+    ) -> tuple[Hit, ...]:
         body = queries.by_vector(vector, owner=owner_id(owner), where=where, k=k)
         try:
             found = self._search(owner, self._index_of_vectors(again=False), body)
         except NoIndex:
-            found = self._search(owner, self._index_of_vectors(again=True), body)  # the alias may have moved since
+            found = self._search(
+                owner, self._index_of_vectors(again=True), body
+            )  # the alias may have moved since
         return tuple(_hit(each, 2 * each["_score"] - 1) for each in found)
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
-        return self._found(lambda: self._keys(owner, queries.listed(owner_id(owner), after=after, limit=limit))) or ()
+        return (
+            self._found(
+                lambda: self._keys(owner, queries.listed(owner_id(owner), after=after, limit=limit))
+            )
+            or ()
+        )
 
     def _keys(self, owner: UserScope, body: dict[str, Any]) -> tuple[str, ...]:
         with translated():
@@ -111,7 +131,9 @@ class OpenSearchIndex:
 
     def _count(self, name: str) -> int:
         with translated():
-            answer = self._client.count(index=self._family.alias, routing=name, body={"query": queries.owned(name)})
+            answer = self._client.count(
+                index=self._family.alias, routing=name, body={"query": queries.owned(name)}
+            )
         return int(answer["count"])
 
     def prepare(self, *, afresh: bool = False) -> None:
@@ -155,12 +177,20 @@ class OpenSearchIndex:
             guard = {"version": change.version, "version_type": "external"}
             action = {"_id": document_id(owner, change.key), "routing": name, **guard}
             if isinstance(change, Gone):
-                yield from ({**action, "_op_type": "delete", "_index": index.write_alias} for index in indexes)
+                yield from (
+                    {**action, "_op_type": "delete", "_index": index.write_alias}
+                    for index in indexes
+                )
                 continue
             fields = queries.fields(change, owner=name)
             for index in indexes:
                 vector = queries.vector_field(change) if index.label == self._family.label else {}
-                yield {**action, "_op_type": "index", "_index": index.write_alias, "_source": fields | vector}
+                yield {
+                    **action,
+                    "_op_type": "index",
+                    "_index": index.write_alias,
+                    "_source": fields | vector,
+                }
 
 
 def owner_id(owner: UserScope) -> str:
@@ -179,7 +209,9 @@ def _digest(*names: str) -> str:
 
 
 def _is_done(result: dict[str, Any], is_ok: bool) -> bool:  # noqa: FBT001
-    """Also true where a higher version is stored already, and where what is deleted does not exist."""
+    """Also true where a higher version is stored already, and where what is deleted does not
+    exist.
+    """
     return is_ok or result["status"] == CONFLICT or result.get("result") == "not_found"
 
 

@@ -1,4 +1,5 @@
-"""Requests as plain data: the fields of an index, documents as terms, and searches, each of which names the owner.
+"""Requests as plain data: the fields of an index, documents as terms, and searches, each of which
+names the owner.
 
 Text is only ever matched, and filters come from typed values.
 """
@@ -14,7 +15,9 @@ from palimpsest.search.ports import Document
 from palimpsest.text.analyser import QueryTerms, asked, document_terms
 from palimpsest.text.bm25 import BASE, Field
 
-SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
+SEARCHED_BESIDE = (
+    50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
+)
 TIMEOUT = "2s"
 
 VECTOR = "vector"
@@ -118,12 +121,24 @@ def owned(owner: str) -> dict[str, Any]:
 def listed(owner: str, *, after: str, limit: int) -> dict[str, Any]:
     """Ask for the keys of the owner's documents behind `after`, in order."""
     behind = {"search_after": [after]} if after else {}
-    return {"query": owned(owner), "size": limit, "sort": ["key"], "docvalue_fields": ["key"], **behind}
+    return {
+        "query": owned(owner),
+        "size": limit,
+        "sort": ["key"],
+        "docvalue_fields": ["key"],
+        **behind,
+    }
 
 
 def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
-    """Ask for the statistics of the owner's documents: of the fields, and how many documents have each term."""
-    terms = {_name(group.is_word, term): _has(group.is_word, term) for group in asked(query) for term in group.terms}
+    """Ask for the statistics of the owner's documents: of the fields, and how many documents have
+    each term.
+    """
+    terms = {
+        _name(group.is_word, term): _has(group.is_word, term)
+        for group in asked(query)
+        for term in group.terms
+    }
     fields = {
         name: {"filter": {"range": {name: {"gt": 0}}}, "aggs": {"terms": {"sum": {"field": name}}}}
         for name in ("word_count", "part_count")
@@ -136,9 +151,11 @@ def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
     }
 
 
-def by_words(query: QueryTerms, answer: dict[str, Any], *, owner: str, where: Filter, k: int) -> dict[str, Any]:
-    """The search itself, with the weights that the answer to `statistics` gives: never those of the whole index, which
-    holds the words of other owners.
+def by_words(
+    query: QueryTerms, answer: dict[str, Any], *, owner: str, where: Filter, k: int
+) -> dict[str, Any]:
+    """The search itself, with the weights that the answer to `statistics` gives: never those of the
+    whole index, which holds the words of other owners.
     """
     words, parts = (_field(answer["aggregations"][name]) for name in ("word_count", "part_count"))
     having = answer["aggregations"]["having"]["buckets"]
@@ -147,7 +164,9 @@ def by_words(query: QueryTerms, answer: dict[str, Any], *, owner: str, where: Fi
     for group in asked(query):
         field = words if group.is_word else parts
         counts = {term: having[_name(group.is_word, term)]["doc_count"] for term in group.terms}
-        weights = {term: group.share * field.weight(count) for term, count in counts.items() if count}
+        weights = {
+            term: group.share * field.weight(count) for term, count in counts.items() if count
+        }
         if len(weights) >= group.needed:
             groups.append({"words": group.is_word, "needed": group.needed, "weights": weights})
             matches = [_has(group.is_word, term) for term in weights]

@@ -1,4 +1,6 @@
-"""Hide sessions of erased users: a session that began in an earlier epoch of its user is read as expired."""
+"""Hide sessions of erased users: a session that began in an earlier epoch of its user is read as
+expired.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,12 @@ REMEMBERED = 10_000  # sessions whose user a process remembers
 class EpochGuard:
     """`Sessions` over another store of them. Only `open` does more than the store does.
 
-    A session of an erased user looks as if it had expired: callers do not find it, and the next append creates it anew
-    and starts the removal of the old data.
+    A session of an erased user looks as if it had expired: callers do not find it, and the next
+    append creates it anew and starts the removal of the old data.
 
-    The user's epoch is read together with the session, so the user must be known before: the caller names the user, or
-    this guard remembers the one of the last read. If the session belongs to another user, that user's epoch is read
-    too. Safe to use from many threads.
+    The user's epoch is read together with the session, so the user must be known before: the caller
+    names the user, or this guard remembers the one of the last read. If the session belongs to
+    another user, that user's epoch is read too. Safe to use from many threads.
     """
 
     def __init__(self, sessions: Sessions) -> None:
@@ -34,10 +36,15 @@ class EpochGuard:
         self._lock = threading.Lock()
 
     def open(
-        self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
+        self,
+        scope: SessionScope,
+        *,
+        settings: bool = False,
+        key: str | None = None,
+        user: str | None = None,
     ) -> Opened:
-        """As in `Sessions`, but a session of an epoch before the user's present one is returned as expired, and nothing
-        of a session that is not of the user whom the scope asserts.
+        """As in `Sessions`, but a session of an epoch before the user's present one is returned as
+        expired, and nothing of a session that is not of the user whom the scope asserts.
         """
         named = user or scope.user or self._user_of(scope)
         opened = self._sessions.open(scope, settings=settings, key=key, user=named)
@@ -47,7 +54,11 @@ class EpochGuard:
         if head is None or head.status == "deleted":
             return opened
         self._remember(scope, head.user)
-        epoch = opened.epoch if head.user == named else self._sessions.epoch(scope.owner.user(head.user))
+        epoch = (
+            opened.epoch
+            if head.user == named
+            else self._sessions.epoch(scope.owner.user(head.user))
+        )
         return opened if head.epoch >= epoch else replace(opened, head=_expired(head))
 
     def _user_of(self, scope: SessionScope) -> str | None:
@@ -65,9 +76,17 @@ class EpochGuard:
         self._sessions.commit(scope, commit)
 
     def messages(
-        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        page: int | None = None,
     ) -> Iterator[Message]:
-        return self._sessions.messages(scope, first=first, last=last, newest_first=newest_first, page=page)
+        return self._sessions.messages(
+            scope, first=first, last=last, newest_first=newest_first, page=page
+        )
 
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
         return self._sessions.messages_at(scope, seqs)
@@ -76,9 +95,17 @@ class EpochGuard:
         return self._sessions.compaction(scope, last)
 
     def compactions(
-        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, limit: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        limit: int | None = None,
     ) -> tuple[Compaction, ...]:
-        return self._sessions.compactions(scope, first=first, last=last, newest_first=newest_first, limit=limit)
+        return self._sessions.compactions(
+            scope, first=first, last=last, newest_first=newest_first, limit=limit
+        )
 
     def listed(
         self,
@@ -92,7 +119,9 @@ class EpochGuard:
         newest_first: bool = True,
     ) -> Listed:
         within: dict[str, str | None] = {"since": since, "until": until}
-        return self._sessions.listed(scope, user=user, **within, limit=limit, after=after, newest_first=newest_first)
+        return self._sessions.listed(
+            scope, user=user, **within, limit=limit, after=after, newest_first=newest_first
+        )
 
     def count(self, scope: Scope, *, most: int) -> int:
         return self._sessions.count(scope, most=most)

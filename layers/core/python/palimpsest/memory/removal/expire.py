@@ -1,4 +1,5 @@
-"""Remove expired records, all versions of a topic together, and remind the indexer of those that it has not confirmed.
+"""Remove expired records, all versions of a topic together, and remind the indexer of those that it
+has not confirmed.
 
 Both go in rounds of a limited size.
 """
@@ -24,13 +25,15 @@ PER_SHARD = 25  # users
 A_ROUND = 1_000  # records looked at
 AT_ONCE = 100  # records of one user
 LOOK_AGAIN = 30 * DAY
-"""When to look again at a topic whose newest version never expires while older ones do: they expire once it is
-deleted.
+"""When to look again at a topic whose newest version never expires while older ones do: they expire
+once it is deleted.
 """
 
 
 def look_again(reminder: Reminder, *, now: int) -> Reminder:
-    """When to look next: soon after the first look, then each time its age has doubled (epoch seconds)."""
+    """When to look next: soon after the first look, then each time its age has doubled (epoch
+    seconds).
+    """
     if reminder.since is None:
         return Reminder(due_at=now + PATIENCE, since=now)
     return Reminder(due_at=now + max(PATIENCE, now - reminder.since), since=reminder.since)
@@ -38,8 +41,8 @@ def look_again(reminder: Reminder, *, now: int) -> Reminder:
 
 @dataclass(frozen=True, slots=True)
 class Remind:
-    """Tells the indexer again of a record that it has not confirmed: what told it before may be lost. `queues` None:
-    nothing is indexed by queues here, and nobody is told.
+    """Tells the indexer again of a record that it has not confirmed: what told it before may be
+    lost. `queues` None: nothing is indexed by queues here, and nobody is told.
     """
 
     expiries: Expiries
@@ -47,7 +50,8 @@ class Remind:
     queues: Queues | None = None
 
     def __call__(self, scope: UserScope, record_id: str) -> None:
-        """Send the change again, unless this is the first look at it: it may be on its way. Two do no harm.
+        """Send the change again, unless this is the first look at it: it may be on its way. Two do
+        no harm.
 
         Raises `CommitLost` if the record is written or confirmed meanwhile, and `Unavailable`.
         """
@@ -69,11 +73,11 @@ class Expire:
     remind: Remind | None = None
 
     def __call__(self) -> int:
-        """Visit users with expired records, and records that the index has not confirmed; return how many records were
-        visited.
+        """Visit users with expired records, and records that the index has not confirmed; return
+        how many records were visited.
 
-        A user whose records another writer changes at the same time is visited again in the next round, and so are
-        users beyond the limit of 1,000 records a round. Raises `Unavailable`.
+        A user whose records another writer changes at the same time is visited again in the next
+        round, and so are users beyond the limit of 1,000 records a round. Raises `Unavailable`.
         """
         left = A_ROUND
         for scope, record_id in self.expiries.due(now=self._now, limit=PER_SHARD):
@@ -92,7 +96,9 @@ class Expire:
         return seconds(self.clock.now())
 
     def _go_on(self, scope: UserScope, *, limit: int) -> int:
-        """One page of the user's records. Raises `CommitLost`: then the next round does this page again."""
+        """One page of the user's records. Raises `CommitLost`: then the next round does this page
+        again.
+        """
         walk = self.expiries.walk(scope)
         if walk is None or walk.due_at > self._now:
             return 0  # erased meanwhile, or the index is a moment behind the table
@@ -109,19 +115,26 @@ class Expire:
         self._move(scope, walk, after=page.after, earliest=earliest)
         return len(page.records) + expired.beyond
 
-    def _move(self, scope: UserScope, walk: Walk, *, after: str | None, earliest: int | None) -> None:
+    def _move(
+        self, scope: UserScope, walk: Walk, *, after: str | None, earliest: int | None
+    ) -> None:
         """Move the walk on. It is read again, as a write may have noted an expiry meanwhile."""
         now = self.expiries.walk(scope)
-        if now is not None and (now.epoch, now.number, now.after) == (walk.epoch, walk.number, walk.after):
+        if now is not None and (now.epoch, now.number, now.after) == (
+            walk.epoch,
+            walk.number,
+            walk.after,
+        ):
             self.expiries.move(scope, before=now, to=now.gone_on(after=after, earliest=earliest))
 
 
 @dataclass(slots=True)
 class _Expired:
-    """Removes expired records of one user, and the whole topics of those whose newest version has expired too.
+    """Removes expired records of one user, and the whole topics of those whose newest version has
+    expired too.
 
-    `look_again` is when a topic that stays must be looked at again although its own versions do not show it (epoch
-    seconds); `beyond` counts what topics held besides the records given.
+    `look_again` is when a topic that stays must be looked at again although its own versions do not
+    show it (epoch seconds); `beyond` counts what topics held besides the records given.
     """
 
     memories: Memories
@@ -132,7 +145,9 @@ class _Expired:
     beyond: int = 0
 
     def remove(self, expired: Sequence[Record]) -> None:
-        """At most 100 records. Raises `CommitLost` if one of them was said again since it was read, or erased."""
+        """At most 100 records. Raises `CommitLost` if one of them was said again since it was read,
+        or erased.
+        """
         self._commit(Removal((record,)) for record in expired if record.topic_key is None)
         topics = {record.topic_key: record for record in expired if record.topic_key is not None}
         pointers = self.memories.pointers(self.scope, sorted(topics)) if topics else {}

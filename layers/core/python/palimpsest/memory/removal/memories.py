@@ -17,7 +17,13 @@ from palimpsest.memory.filters import Filter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal.transactions import Removal, RemovesExports, counted, no_exports, transactions
+from palimpsest.memory.removal.transactions import (
+    Removal,
+    RemovesExports,
+    counted,
+    no_exports,
+    transactions,
+)
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 
@@ -31,8 +37,8 @@ class Forget:
     clock: Clock
 
     def __call__(self, scope: UserScope, where: Filter, *, key: str | None = None) -> str:
-        """Start to remove the memories that match now; return the job's id. Later memories stay. A call with the same
-        `key` starts nothing more. Raises `Unavailable`.
+        """Start to remove the memories that match now; return the job's id. Later memories stay. A
+        call with the same `key` starts nothing more. Raises `Unavailable`.
         """
         now = self.clock.now()
         at = milliseconds(now)
@@ -41,7 +47,12 @@ class Forget:
         epoch = self.memories.user(scope).epoch
         payload = stored.payload()
         job = on_user(
-            scope, kind="forget", epoch=epoch, key=key or f"{at} {payload}", payload=payload, now=seconds(now)
+            scope,
+            kind="forget",
+            epoch=epoch,
+            key=key or f"{at} {payload}",
+            payload=payload,
+            now=seconds(now),
         )
         with suppress(CommitLost):  # the same call was made before
             self.jobs.put(job)
@@ -60,7 +71,8 @@ class ForgetPages:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. The last one removes the exports that may hold what is forgotten. Safe to repeat.
+        """Do one step of the job. The last one removes the exports that may hold what is forgotten.
+        Safe to repeat.
         Raises `Unavailable`.
         """
         self.steps.forget(notice, self._page, at_end=self._without_exports)
@@ -73,7 +85,9 @@ class ForgetPages:
         if self.memories.user(scope).epoch != job.epoch:
             return None
         stored = StoredFilter.of_payload(scope, job.payload_as(ForgetPayload))
-        page = self.expiries.records(scope, limit=PAGE, after=after)  # consistent, which lists by creation are not
+        page = self.expiries.records(
+            scope, limit=PAGE, after=after
+        )  # consistent, which lists by creation are not
         matching = [record.id for record in page.records if stored.matches(record)]
         return self._forget(scope, job, matching), page.after
 
@@ -88,18 +102,24 @@ class ForgetPages:
         return self._forget(scope, job, ids[:half]) + self._forget(scope, job, ids[half:])
 
     def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int | None:
-        """Remove them in one transaction and return how many; None if they do not fit one. A single topic may take
-        several.
+        """Remove them in one transaction and return how many; None if they do not fit one. A single
+        topic may take several.
         """
         if self.memories.user(scope).epoch != job.epoch:
             return 0
         records = self.memories.records(scope, ids)
         topics = [record.topic_key for record in records if record.topic_key is not None]
         pointers = self.memories.pointers(scope, topics) if topics else {}
-        current = [record for record in records if self._is_current(record, pointers.get(record.topic_key or ""))]
+        current = [
+            record
+            for record in records
+            if self._is_current(record, pointers.get(record.topic_key or ""))
+        ]
         if not current:
             return 0
-        removals = [Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current]
+        removals = [
+            Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current
+        ]
         commits = list(transactions(removals, epoch=job.epoch, room=self.memories.room))
         if len(commits) > 1 and len(ids) > 1:
             return None
@@ -112,11 +132,17 @@ class ForgetPages:
 
     def _is_current(self, record: Record, pointer: Pointer | None) -> bool:
         is_alive = record.expires_at is None or record.expires_at > seconds(self.clock.now())
-        return is_alive and (record.topic_key is None or (pointer is not None and pointer.record == record.id))
+        return is_alive and (
+            record.topic_key is None or (pointer is not None and pointer.record == record.id)
+        )
 
     def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
         """All statements of the record's topic; the record alone if it has no topic."""
-        return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)
+        return (
+            self.memories.versions(scope, record.topic_key)
+            if record.topic_key is not None
+            else (record,)
+        )
 
 
 def _without(record: Record, topics: Sequence[str]) -> Record:

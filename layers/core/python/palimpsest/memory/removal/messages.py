@@ -1,4 +1,6 @@
-"""What goes when messages go, deleted with their session, withdrawn or redacted: their data, and what came of them."""
+"""What goes when messages go, deleted with their session, withdrawn or redacted: their data, and
+what came of them.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,9 @@ class ForgetMemoriesOfSession:
     jobs: Jobs | None = None
 
     def __call__(self, job: Job) -> int:
-        """Remove the memories whose only source is the deleted session, or the redacted message, of the job; return how
-        many. A memory with other sources stays, without this one. Safe to repeat: the count may then be lower.
+        """Remove the memories whose only source is the deleted session, or the redacted message, of
+        the job; return how many. A memory with other sources stays, without this one. Safe to
+        repeat: the count may then be lower.
 
         Raises `Unavailable`.
         """
@@ -57,13 +60,15 @@ class ForgetMemoriesOfSession:
         )
 
     def _overtake(self, scope: UserScope, job: Job) -> None:
-        """Make a running extraction of the session lose its next commit, as it would store more memories. After a
-        redaction it reads the messages again.
+        """Make a running extraction of the session lose its next commit, as it would store more
+        memories. After a redaction it reads the messages again.
         """
         if self._is_erased(scope, job):
             return
         progress = self.memories.progress(scope, job.session)
-        moved = replace(progress, through=max(progress.through, 0 if job.kind == "redact" else job.last))
+        moved = replace(
+            progress, through=max(progress.through, 0 if job.kind == "redact" else job.last)
+        )
         self.memories.commit(scope, MemoryCommit(epoch=job.epoch, progress=moved))
 
     def _is_erased(self, scope: UserScope, job: Job) -> bool:
@@ -81,14 +86,18 @@ class ForgetMemoriesOfSession:
         while True:
             page = self.memories.listed(scope, types=types, limit=PAGE, after=after)
             for record in page.records:
-                if _is_said_in(job, record) or (job.kind != "redact" and job.session in record.also):
+                if _is_said_in(job, record) or (
+                    job.kind != "redact" and job.session in record.also
+                ):
                     yield record.id
             after = page.after
             if after is None:
                 return
 
     def _forget(self, scope: UserScope, job: Job, name: str) -> bool:
-        """Take the session from the record's sources, and remove it if there is no other. Raises `CommitLost`."""
+        """Take the session from the record's sources, and remove it if there is no other. Raises
+        `CommitLost`.
+        """
         records = () if self._is_erased(scope, job) else self.memories.records(scope, [name])
         if not records:
             return False
@@ -108,7 +117,9 @@ class ForgetMemoriesOfSession:
         if not _is_said_in(job, record):
             changed = replace(record, also=also)
         elif also:
-            changed = replace(record, source=Source(session=also[0]), also=also[1:], index_state="pending")
+            changed = replace(
+                record, source=Source(session=also[0]), also=also[1:], index_state="pending"
+            )
         else:
             self._name(job, record)
             self.memories.commit(scope, MemoryCommit(epoch=job.epoch, removed=(record,)))
@@ -118,7 +129,9 @@ class ForgetMemoriesOfSession:
         return False
 
     def _forget_version(self, scope: UserScope, job: Job, record: Record) -> bool:
-        """As `_forget_plain`, for a version of a topic: it may have been said several times, in several sessions."""
+        """As `_forget_plain`, for a version of a topic: it may have been said several times, in
+        several sessions.
+        """
         topic = record.topic_key or ""
         pointer = self.memories.pointers(scope, [topic]).get(topic)
         places = [said for said in self.memories.versions(scope, topic) if said.id == record.id]
@@ -128,20 +141,26 @@ class ForgetMemoriesOfSession:
             return False
         if not others:
             self._name(job, record)
-            for commit in transactions([Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room):
+            for commit in transactions(
+                [Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room
+            ):
                 self.memories.commit(scope, commit)
             return True
         is_source = _is_said_in(job, record)
-        changed = (replace(record, source=others[0].source, index_state="pending"),) if is_source else ()
+        changed = (
+            (replace(record, source=others[0].source, index_state="pending"),) if is_source else ()
+        )
         pointers = (pointer,) if pointer else ()
-        commit = MemoryCommit(epoch=job.epoch, changed=changed, removed_places=gone[:MOST_PLACES], pointers=pointers)
+        commit = MemoryCommit(
+            epoch=job.epoch, changed=changed, removed_places=gone[:MOST_PLACES], pointers=pointers
+        )
         self.memories.commit(scope, commit)
         return len(gone) > MOST_PLACES and self._forget(scope, job, record.id)
 
 
 def _is_said_in(job: Job, said: Record) -> bool:
-    """Whether the record was said in the deleted session, and not in a later one with the same id, or in the redacted
-    message. A record without message numbers is assigned by its time.
+    """Whether the record was said in the deleted session, and not in a later one with the same id,
+    or in the redacted message. A record without message numbers is assigned by its time.
     """
     if said.source.session != job.session:
         return False
@@ -163,8 +182,8 @@ class RemoveFromSession:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do a removal job. A later session with the same id is not touched: its sequence numbers lie beyond the job's
-        range.
+        """Do a removal job. A later session with the same id is not touched: its sequence numbers
+        lie beyond the job's range.
 
         Safe to repeat: the count may then be lower. Raises `Unavailable`.
         """
@@ -173,35 +192,45 @@ class RemoveFromSession:
             return
         scope = Scope(job.tenant).session(job.session)
         result = {"forgotten": self.forget(job)} if job.payload_as(RemovalPayload).forgets else {}
-        result["removed"] = self.sessions.remove(scope, first=job.first, last=job.last, whole=job.kind == "delete")
+        result["removed"] = self.sessions.remove(
+            scope, first=job.first, last=job.last, whole=job.kind == "delete"
+        )
         self.contents.remove(scope, first=job.first, last=job.last)
         if job.kind == "withdraw":
-            until_committed(lambda: self._forget_range(scope, (job.first, job.last)), clock=self.clock)
+            until_committed(
+                lambda: self._forget_range(scope, (job.first, job.last)), clock=self.clock
+            )
         if job.user is not None and not self._had_expired(scope, job):
             result |= counted(self.exports(scope.owner.user(job.user)))
         self.steps.end(job, result)
 
     def _had_expired(self, scope: SessionScope, job: Job) -> bool:
-        """Whether the session is removed because its time was over: exports made before keep what they hold."""
+        """Whether the session is removed because its time was over: exports made before keep what
+        they hold.
+        """
         head = self.sessions.open(scope).head
         is_of_job = head is not None and head.status == "deleted" and head.seq == job.last
         return is_of_job and head is not None and head.is_over(head.updated_second)
 
     def _forget_range(self, scope: SessionScope, gone: tuple[int, int]) -> None:
-        """Take the range out of the head: its messages are removed, so nothing has to hide them any more."""
+        """Take the range out of the head: its messages are removed, so nothing has to hide them any
+        more.
+        """
         head = self.sessions.open(scope).head
         if head is not None and gone in head.withdrawn:
             rest = tuple(span for span in head.withdrawn if span != gone)
             self.sessions.commit(
-                scope, Commit(before=head, after=replace(head, withdrawn=rest, version=head.version + 1))
+                scope,
+                Commit(before=head, after=replace(head, withdrawn=rest, version=head.version + 1)),
             )
 
 
 def redaction_receipt(job: Job) -> dict[str, dict[str, Any]]:
-    """For each store whether the old text is gone from it, and of how many items. `until` is in epoch seconds.
+    """For each store whether the old text is gone from it, and of how many items. `until` is in
+    epoch seconds.
 
-    The search index is the last: until it is done, it may hold the old text, but no answer contains text that the
-    tables lack.
+    The search index is the last: until it is done, it may hold the old text, but no answer contains
+    text that the tables lack.
     """
     indexed = "done" if job.state == "done" else "pending"
     state = "done" if "memories" in job.result else indexed
@@ -229,8 +258,8 @@ class TakeBackRedacted:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job of a redaction; the worker that updates the search index ends it. Safe to repeat: the counts of
-        summaries and exports may then be lower. Raises `Unavailable`.
+        """Do the job of a redaction; the worker that updates the search index ends it. Safe to
+        repeat: the counts of summaries and exports may then be lower. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:
@@ -243,14 +272,17 @@ class TakeBackRedacted:
             Arm(self.sessions, self.clock)(scope, at_once=True)
         exports = 0 if job.user is None else self.exports(scope.owner.user(job.user))
         done = self.jobs.get(Scope(job.tenant), job.id) or job
-        self.steps.end_with_index(done, {"memories": len(done.stored), "summaries": summaries, "exports": exports})
+        self.steps.end_with_index(
+            done, {"memories": len(done.stored), "summaries": summaries, "exports": exports}
+        )
 
     def _void(self, scope: SessionScope, job: Job) -> int:
-        """Take the text from every summary that may hold the old text; return how many. A compaction that followed
-        such a summary then follows the summary before it. Raises `CommitLost`.
+        """Take the text from every summary that may hold the old text; return how many. A
+        compaction that followed such a summary then follows the summary before it. Raises
+        `CommitLost`.
 
-        The redaction took such a summary from the window: those that the window's present summary was made of are
-        newer. Each commit is lost if another summary comes in between.
+        The redaction took such a summary from the window: those that the window's present summary
+        was made of are newer. Each commit is lost if another summary comes in between.
         """
         head = self.sessions.open(scope).head
         if head is None or job.first <= head.base:
@@ -275,7 +307,9 @@ class TakeBackRedacted:
         return sum(one.summary is not None for one in stale)
 
     def _made_of(self, scope: SessionScope, number: int, first: int) -> tuple[set[int], int]:
-        """The compactions from message `first` on that summary `number` was made of, and the newest before them."""
+        """The compactions from message `first` on that summary `number` was made of, and the newest
+        before them.
+        """
         numbers: set[int] = set()
         while number >= first:
             numbers.add(number)

@@ -1,5 +1,5 @@
-"""Change how long a tenant's data is kept, or what was extracted from one session, and give everything that exists the
-expiry that follows, page by page.
+"""Change how long a tenant's data is kept, or what was extracted from one session, and give
+everything that exists the expiry that follows, page by page.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ PAGE = 50  # sessions, users or records; a page of records fits one transaction
 Kept = Callable[[Record], Record]
 """Gives a record the expiry that it is to have."""
 SETTLING = 5.0
-"""Seconds until the job begins. Writes that read the settings before they changed are then over, and the lists have
-caught up with the tables.
+"""Seconds until the job begins. Writes that read the settings before they changed are then over,
+and the lists have caught up with the tables.
 """
 
 
@@ -45,19 +45,24 @@ class ManageSettings:
     clock: Clock
 
     def read(self, scope: Scope) -> tuple[TenantSettings, Job | None]:
-        """The tenant's settings, and the job that applies the last change of retention to what exists: None if there
-        was no change, or so long ago that the job is forgotten. Raises `Unavailable`.
+        """The tenant's settings, and the job that applies the last change of retention to what
+        exists: None if there was no change, or so long ago that the job is forgotten. Raises
+        `Unavailable`.
         """
         settings = self.tenants.settings(scope)
-        found = None if settings.change is None else self.jobs.get(scope, self._job(scope, settings.change).id)
+        found = (
+            None
+            if settings.change is None
+            else self.jobs.get(scope, self._job(scope, settings.change).id)
+        )
         if found is None:
             return settings, None
         newest = newest_attempt(found, lambda job_id: self.jobs.get(scope, job_id))
         return settings, found if newest.parent is not None else newest
 
     def replace(self, scope: Scope, settings: TenantSettings) -> tuple[TenantSettings, Job | None]:
-        """Replace the settings. If their days differ from what was stored, the same transaction begins the job that
-        applies them. Returns what `read` does. Raises `Unavailable`.
+        """Replace the settings. If their days differ from what was stored, the same transaction
+        begins the job that applies them. Returns what `read` does. Raises `Unavailable`.
         """
         until_committed(lambda: self._replace(scope, settings), clock=self.clock)
         return self.read(scope)
@@ -77,11 +82,11 @@ class ManageSettings:
 
 @dataclass(frozen=True, slots=True)
 class RetainPages:
-    """Does the job that applies a tenant's retention to its sessions and memories, or a session's own to the memories
-    that were extracted from it.
+    """Does the job that applies a tenant's retention to its sessions and memories, or a session's
+    own to the memories that were extracted from it.
 
-    What has expired already stays so. A later change of the tenant's ends the job: that one's own job begins from the
-    first page on. A session's own retention is read again for each page.
+    What has expired already stays so. A later change of the tenant's ends the job: that one's own
+    job begins from the first page on. A session's own retention is read again for each page.
     """
 
     tenants: Tenants
@@ -93,7 +98,9 @@ class RetainPages:
     settling: float = SETTLING
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the counts may then be lower. Raises `Unavailable`."""
+        """Do one step of the job. Safe to repeat: the counts may then be lower. Raises
+        `Unavailable`.
+        """
         job = self.steps.taken_up(notice)
         if job is None:
             return
@@ -113,7 +120,9 @@ class RetainPages:
         return settings if settings.change == place.change else None
 
     def _of_tenant(self, scope: Scope, begun: RetainPayload) -> Iterator[RetainPayload]:
-        """Do page after page until the days change again; each result says where the next one begins."""
+        """Do page after page until the days change again; each result says where the next one
+        begins.
+        """
         for place in self._pages(scope, begun):
             yield place
             if self._wanted(scope, place) is None:
@@ -130,20 +139,34 @@ class RetainPages:
                 if place.user is None or user >= place.user:
                     for place in self._of_user(scope.user(user), place):  # noqa: B020 - it goes on from there
                         yield place
-            place = replace(place, stage="over" if after is None else "memories", after=after, user=None, page=None)
+            place = replace(
+                place,
+                stage="over" if after is None else "memories",
+                after=after,
+                user=None,
+                page=None,
+            )
             yield place
 
     def _some_sessions(self, scope: Scope, place: RetainPayload) -> RetainPayload:
-        page = self.sessions.listed(scope, user=None, limit=PAGE, after=place.after, newest_first=False)
+        page = self.sessions.listed(
+            scope, user=None, limit=PAGE, after=place.after, newest_first=False
+        )
 
         def keep(name: str) -> bool:
-            return until_committed(lambda: self._keep_session(scope.session(name), place), clock=self.clock)
+            return until_committed(
+                lambda: self._keep_session(scope.session(name), place), clock=self.clock
+            )
 
         count = place.sessions + sum(parallel.each(keep, page.sessions))
-        return replace(place, stage="sessions" if page.after else "memories", sessions=count, after=page.after)
+        return replace(
+            place, stage="sessions" if page.after else "memories", sessions=count, after=page.after
+        )
 
     def _keep_session(self, scope: SessionScope, place: RetainPayload) -> bool:
-        """Whether the session, if it is alive and has no days of its own, was to be kept for another time."""
+        """Whether the session, if it is alive and has no days of its own, was to be kept for
+        another time.
+        """
         opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
         head, settings = opened.head, opened.settings
         if wanted is None or head is None or settings is None or settings.base != head.base:
@@ -159,16 +182,24 @@ class RetainPages:
         return True
 
     def _of_user(self, scope: UserScope, begun: RetainPayload) -> Iterator[RetainPayload]:
-        place = replace(begun, user=scope.user, page=begun.page if begun.user == scope.user else None)
+        place = replace(
+            begun, user=scope.user, page=begun.page if begun.user == scope.user else None
+        )
 
         def kept() -> Kept | None:
             wanted = self._wanted(scope.owner, place)
-            return None if wanted is None else (lambda record: kept_for(record, wanted.lifetime(record.type)))
+            return (
+                None
+                if wanted is None
+                else (lambda record: kept_for(record, wanted.lifetime(record.type)))
+            )
 
         return self._records(scope, place, kept)
 
     def _of_session(self, job: Job, begun: RetainPayload) -> Iterator[RetainPayload]:
-        """Do page after page of the records of the session's user, as long as the session is there."""
+        """Do page after page of the records of the session's user, as long as the session is
+        there.
+        """
         scope = Scope(job.tenant)
 
         def kept() -> Kept | None:
@@ -184,18 +215,27 @@ class RetainPages:
     def _records(
         self, scope: UserScope, place: RetainPayload, kept: Callable[[], Kept | None]
     ) -> Iterator[RetainPayload]:
-        """Give the user's records, page by page, the expiry that `kept` says at that time; None ends it."""
+        """Give the user's records, page by page, the expiry that `kept` says at that time; None
+        ends it.
+        """
         while True:
-            place = until_committed(partial(self._keep_records, scope, place, kept), clock=self.clock)
+            place = until_committed(
+                partial(self._keep_records, scope, place, kept), clock=self.clock
+            )
             yield place
             if place.page is None:
                 return
 
-    def _keep_records(self, scope: UserScope, place: RetainPayload, kept: Callable[[], Kept | None]) -> RetainPayload:
+    def _keep_records(
+        self, scope: UserScope, place: RetainPayload, kept: Callable[[], Kept | None]
+    ) -> RetainPayload:
         epoch, keep = self.memories.user(scope).epoch, kept()
         if keep is None:
             return replace(place, page=None)
-        page, now = self.expiries.records(scope, limit=PAGE, after=place.page), seconds(self.clock.now())
+        page, now = (
+            self.expiries.records(scope, limit=PAGE, after=place.page),
+            seconds(self.clock.now()),
+        )
         alive = [record for record in page.records if not is_expired(record, now=now)]
         changed = [after for record in alive if (after := keep(record)) != record]
         if changed:
@@ -206,15 +246,22 @@ class RetainPages:
 def _kept_as_its_session(
     head: Head, session: str, own: Mapping[str, int], tenant: TenantSettings, record: Record
 ) -> Record:
-    """The record with the days of the session, if it was extracted from that session. Records of other sessions and
-    records that callers saved are unchanged. If another session said the same, the record does not expire earlier.
+    """The record with the days of the session, if it was extracted from that session. Records of
+    other sessions and records that callers saved are unchanged. If another session said the same,
+    the record does not expire earlier.
     """
     source = record.source
-    is_extracted = record.method != "given" and source.session == session and min(source.seqs, default=0) > head.base
+    is_extracted = (
+        record.method != "given"
+        and source.session == session
+        and min(source.seqs, default=0) > head.base
+    )
     if not is_extracted:
         return record
     after = kept_for(replace(record, retention=own.get(record.type)), tenant.lifetime(record.type))
-    ends_earlier = after.expires_at is not None and (record.expires_at is None or after.expires_at < record.expires_at)
+    ends_earlier = after.expires_at is not None and (
+        record.expires_at is None or after.expires_at < record.expires_at
+    )
     return record if record.also and ends_earlier else after
 
 

@@ -25,8 +25,8 @@ from palimpsest.scope import Scope, SessionScope
 
 @dataclass(frozen=True, slots=True)
 class WhichSessions:
-    """Which sessions to delete; None sets no limit. `idle_since`: those without activity since then (epoch
-    milliseconds).
+    """Which sessions to delete; None sets no limit. `idle_since`: those without activity since then
+    (epoch milliseconds).
     """
 
     user: str | None = None
@@ -71,14 +71,28 @@ class ForgetSessions:
                 return
 
     def __call__(
-        self, scope: Scope, which: WhichSessions, *, keep_memories: bool = False, key: str | None = None
+        self,
+        scope: Scope,
+        which: WhichSessions,
+        *,
+        keep_memories: bool = False,
+        key: str | None = None,
     ) -> str:
-        """Start to delete the matching sessions that exist now; return the job's id. A call with the same `key` starts
-        nothing more. Raises `Unavailable`.
+        """Start to delete the matching sessions that exist now; return the job's id. A call with
+        the same `key` starts nothing more. Raises `Unavailable`.
         """
         now = self.clock.now()
-        wanted = ForgetSessionsPayload(**asdict(which), keep_memories=keep_memories, before=milliseconds(now))
-        job = on_tenant(scope, kind="forget_sessions", user=which.user, key=key, payload=wanted, now=seconds(now))
+        wanted = ForgetSessionsPayload(
+            **asdict(which), keep_memories=keep_memories, before=milliseconds(now)
+        )
+        job = on_tenant(
+            scope,
+            kind="forget_sessions",
+            user=which.user,
+            key=key,
+            payload=wanted,
+            now=seconds(now),
+        )
         with suppress(CommitLost):  # the same call was made before
             self.jobs.put(job)
         return job.id
@@ -86,26 +100,32 @@ class ForgetSessions:
 
 @dataclass(frozen=True, slots=True)
 class ForgetSessionPages:
-    """Does the job that deletes matching sessions: it starts a deletion job for each, and counts them."""
+    """Does the job that deletes matching sessions: it starts a deletion job for each, and counts
+    them.
+    """
 
     sessions: Sessions
     steps: UserSteps
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`.
+        """Do one step of the job. Safe to repeat: the count may then be lower. Raises
+        `Unavailable`.
 
-        The job is done once the deletions are: nothing of the sessions, and no memory that goes with them, is left.
+        The job is done once the deletions are: nothing of the sessions, and no memory that goes
+        with them, is left.
         """
         self.steps.forget(notice, self._page, is_over=self._are_deleted)
 
     def _are_deleted(self, job: Job) -> bool:
-        """Whether no matching session that this job lists is still being deleted; the last thing to go is its entry in
-        the list.
+        """Whether no matching session that this job lists is still being deleted; the last thing to
+        go is its entry in the list.
         """
         scope, wanted, after = Scope(job.tenant), job.payload_as(ForgetSessionsPayload), None
         while True:
-            page = self.sessions.listed(scope, user=wanted.user, limit=PAGE, after=after, newest_first=False)
+            page = self.sessions.listed(
+                scope, user=wanted.user, limit=PAGE, after=after, newest_first=False
+            )
             heads = (self.sessions.open(scope.session(name)).head for name in page.sessions)
             if any(head is not None and head.status == "deleted" for head in heads):
                 return False
@@ -115,14 +135,18 @@ class ForgetSessionPages:
 
     def _page(self, job: Job, after: str | None) -> tuple[int, str | None]:
         scope, wanted = Scope(job.tenant), job.payload_as(ForgetSessionsPayload)
-        page = self.sessions.listed(scope, user=wanted.user, limit=PAGE, after=after, newest_first=False)
+        page = self.sessions.listed(
+            scope, user=wanted.user, limit=PAGE, after=after, newest_first=False
+        )
         return sum(self._forget(scope.session(name), wanted) for name in page.sessions), page.after
 
     def _forget(self, scope: SessionScope, wanted: ForgetSessionsPayload) -> bool:
         return until_committed(lambda: self._attempt(scope, wanted), clock=self.clock)
 
     def _attempt(self, scope: SessionScope, wanted: ForgetSessionsPayload) -> bool:
-        """Start to delete the session if it matches and existed when the job was created; whether it did."""
+        """Start to delete the session if it matches and existed when the job was created; whether
+        it did.
+        """
         now = self.clock.now()
         try:
             head, settings = live(self.sessions.open(scope, settings=True), now=now)

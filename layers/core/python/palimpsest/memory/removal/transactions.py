@@ -13,8 +13,8 @@ Room = Callable[[MemoryCommit], int]
 """`Memories.room` of the store that the transactions are for."""
 
 RemovesExports = Callable[[UserScope], int]
-"""Removes the files of every export that may hold what was removed of the user before the call; returns how many
-exports that were. Safe to repeat. Raises `Unavailable`.
+"""Removes the files of every export that may hold what was removed of the user before the call;
+returns how many exports that were. Safe to repeat. Raises `Unavailable`.
 """
 
 POINTER = 1  # item: every transaction also writes the topic's pointer
@@ -37,8 +37,8 @@ def counted(exports: int) -> dict[str, int]:
 class Removal:
     """Records of one topic that are removed, or one record without a topic.
 
-    `said` holds the records as read, each once for every time it was said, oldest first. `pointer` is the topic's
-    pointer as read.
+    `said` holds the records as read, each once for every time it was said, oldest first. `pointer`
+    is the topic's pointer as read.
     """
 
     said: Sequence[Record]
@@ -46,16 +46,24 @@ class Removal:
 
 
 def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
-    """The transactions that remove all of it, in order: small removals share one, a large one takes several of its own.
+    """The transactions that remove all of it, in order: small removals share one, a large one takes
+    several of its own.
 
-    A topic whose current record is removed has none from then on. If that takes several transactions, the last one
-    removes the current record, so that an interrupted removal can simply be repeated. Each transaction is lost if one
-    of its topics got a new statement since the pointer was read, or if `epoch` is no longer the user's.
+    A topic whose current record is removed has none from then on. If that takes several
+    transactions, the last one removes the current record, so that an interrupted removal can simply
+    be repeated. Each transaction is lost if one of its topics got a new statement since the pointer
+    was read, or if `epoch` is no longer the user's.
     """
     shared = MemoryCommit(epoch=epoch)
     for removal in removals:
-        alone = MemoryCommit(epoch=epoch, removed=tuple(removal.said), pointers=_pointers_after(removal))
-        both = replace(shared, removed=(*shared.removed, *alone.removed), pointers=(*shared.pointers, *alone.pointers))
+        alone = MemoryCommit(
+            epoch=epoch, removed=tuple(removal.said), pointers=_pointers_after(removal)
+        )
+        both = replace(
+            shared,
+            removed=(*shared.removed, *alone.removed),
+            pointers=(*shared.pointers, *alone.pointers),
+        )
         if room(both) >= 0:
             shared = both
             continue
@@ -79,7 +87,9 @@ def _pointers_after(removal: Removal) -> tuple[Pointer, ...]:
 
 
 def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
-    """A removal that is too large for one transaction. Each transaction raises the version of the topic's pointer."""
+    """A removal that is too large for one transaction. Each transaction raises the version of the
+    topic's pointer.
+    """
     records = _places_by_record(removal)
     parts = [MemoryCommit(epoch=epoch, removed_places=places) for places in _surplus(records, room)]
     parts += [MemoryCommit(epoch=epoch, removed=batch) for batch in _batches(records, room)]
@@ -91,7 +101,9 @@ def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit
 
 
 def _places_by_record(removal: Removal) -> list[list[Record]]:
-    """The statements grouped by record, ordered by the last time each was said; the current record comes last."""
+    """The statements grouped by record, ordered by the last time each was said; the current record
+    comes last.
+    """
     places: dict[str, list[Record]] = {}
     for said in removal.said:
         places[said.id] = [*places.pop(said.id, []), said]

@@ -1,4 +1,6 @@
-"""Erase a user: start a new epoch, remove all older data by a job, and report how far that job is."""
+"""Erase a user: start a new epoch, remove all older data by a job, and report how far that job
+is.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +27,33 @@ DAY = 24 * 3600
 QUEUE_DAYS = 14  # dead letters are kept so long
 LOG_DAYS = 90  # the longest of all stages
 BACKUP_DAYS = 35
-"""How far back a table can be restored (DynamoDB's point-in-time recovery); older data is in no backup."""
+"""How far back a table can be restored (DynamoDB's point-in-time recovery); older data is in no
+backup.
+"""
 
 TABLES = "tables"  # what a job has done that waits for the index alone
-_NEXT: dict[EraseStage, EraseStage] = {"sessions": "memories", "memories": "late_sessions", "late_sessions": "over"}
+_NEXT: dict[EraseStage, EraseStage] = {
+    "sessions": "memories",
+    "memories": "late_sessions",
+    "late_sessions": "over",
+}
 
 
 def receipt(job: Job) -> dict[str, dict[str, Any]]:
     """For each store, whether its data is removed, and how much was. `until` is in epoch seconds.
 
-    The search index is the last: until it is done, it may hold documents of the user, but no answer contains data that
-    the tables lack. Jobs hold only ids and counts.
+    The search index is the last: until it is done, it may hold documents of the user, but no answer
+    contains data that the tables lack. Jobs hold only ids and counts.
     """
     is_done = job.state == "done"
     has_sessions, has_all = "memories" in job.result or is_done, TABLES in job.stored or is_done
     return {
         "sessions": {"state": _state(is_done=has_sessions), "count": job.result.get("sessions", 0)},
         "memories": {"state": _state(is_done=has_all), "count": job.result.get("memories", 0)},
-        "exports": {"state": _state(is_done=bool(job.result) or is_done), "count": job.result.get("exports", 0)},
+        "exports": {
+            "state": _state(is_done=bool(job.result) or is_done),
+            "count": job.result.get("exports", 0),
+        },
         "index": {"state": _state(is_done=is_done)},
         "usage": {"state": "nameless" if has_all else "pending"},
         "jobs": _expires(job, RETENTION_SECONDS),
@@ -73,8 +84,8 @@ class Erase:
     clock: Clock
 
     def __call__(self, scope: UserScope) -> str:
-        """Start the user's next epoch, which hides all older data at once; return the id of the job that removes that
-        data.
+        """Start the user's next epoch, which hides all older data at once; return the id of the job
+        that removes that data.
 
         Raises `Unavailable`.
         """
@@ -89,8 +100,8 @@ class Erase:
 
 
 def erased_at(jobs: Jobs, scope: UserScope, *, epoch: int) -> int | None:
-    """When the user's epoch began with an erasure (epoch milliseconds); None without one in the last 30 days. Raises
-    `Unavailable`.
+    """When the user's epoch began with an erasure (epoch milliseconds); None without one in the
+    last 30 days. Raises `Unavailable`.
     """
     wanted = on_user(scope, kind="erase", epoch=epoch, payload=ErasePayload(), now=0)
     job = jobs.get(scope.owner, wanted.id) if epoch else None
@@ -99,7 +110,9 @@ def erased_at(jobs: Jobs, scope: UserScope, *, epoch: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ErasePages:
-    """Does the job of an erasure: it removes all data of the user from epochs before the job's own."""
+    """Does the job of an erasure: it removes all data of the user from epochs before the job's
+    own.
+    """
 
     sessions: Sessions
     memories: Memories
@@ -111,7 +124,9 @@ class ErasePages:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`."""
+        """Do one step of the job. Safe to repeat: the count may then be lower. Raises
+        `Unavailable`.
+        """
         job = self.steps.taken_up(notice)
         if job is None:
             return
@@ -131,7 +146,9 @@ class ErasePages:
         self.steps.go_on(job, erased, result={**_result(erased), **counted(exports)})
 
     def _exports(self, scope: UserScope, job: Job) -> int:
-        """How many exports are removed, by the first step: what is exported later holds nothing that was erased."""
+        """How many exports are removed, by the first step: what is exported later holds nothing
+        that was erased.
+        """
         if job.step == 0:
             return self.exports(scope)
         root = self.steps.jobs.get(scope.owner, job.root)
@@ -145,14 +162,20 @@ class ErasePages:
 
     def _some_sessions(self, scope: UserScope, job: Job, erased: ErasePayload) -> ErasePayload:
         page = self.sessions.listed(
-            scope.owner, user=scope.user, limit=SESSIONS_AT_ONCE, after=erased.after, newest_first=False
+            scope.owner,
+            user=scope.user,
+            limit=SESSIONS_AT_ONCE,
+            after=erased.after,
+            newest_first=False,
         )
         gone = sum(self._remove(scope.owner.session(name), job) for name in page.sessions)
         erased = replace(erased, sessions=erased.sessions + gone, after=page.after)
         return erased if page.after is not None else _moved_on(erased)
 
     def _remove(self, scope: SessionScope, job: Job) -> bool:
-        """Delete a session of an earlier epoch with all its data; whether there was anything to delete."""
+        """Delete a session of an earlier epoch with all its data; whether there was anything to
+        delete.
+        """
         was_there = until_committed(lambda: self._tombstone(scope, job), clock=self.clock)
         head = self.sessions.open(scope).head
         if head is None:
@@ -165,7 +188,12 @@ class ErasePages:
 
     def _tombstone(self, scope: SessionScope, job: Job) -> bool:
         head = self.sessions.open(scope).head
-        if head is None or head.status == "deleted" or head.user != job.user or head.epoch >= job.epoch:
+        if (
+            head is None
+            or head.status == "deleted"
+            or head.user != job.user
+            or head.epoch >= job.epoch
+        ):
             return False
         tombstone_session(self.sessions, scope, head, now=self.clock.now())
         return True

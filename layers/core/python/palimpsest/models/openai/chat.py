@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelFailed
 from palimpsest.models.catalogue import cost, window_of
-from palimpsest.models.openai.client import MAX_ANSWER_BYTES, OpenAIServer, ServerCall, completion_of
+from palimpsest.models.openai.client import (
+    MAX_ANSWER_BYTES,
+    OpenAIServer,
+    ServerCall,
+    completion_of,
+)
 from palimpsest.models.ports import Completion, Schema, Secret
 
 if TYPE_CHECKING:
@@ -29,7 +34,8 @@ THINKING_ROOM = 4_000
 
 MAX_OUTPUT_FIELDS = ("max_completion_tokens", "max_tokens")
 
-# Status codes of servers that do not know a response format. Their messages differ, so they do not decide.
+# Status codes of servers that do not know a response format. Their messages differ, so they do not
+# decide.
 REFUSES_FORMAT = frozenset({400, 415, 422, 501})
 
 Format = Mapping[str, Any]
@@ -41,7 +47,9 @@ class _Asked:
     instructions: str
     text: str
     max_tokens: int
-    formats: Sequence[Format] = ({},)  # further fields of the request: ways to ask for the answer's form
+    formats: Sequence[Format] = (
+        {},
+    )  # further fields of the request: ways to ask for the answer's form
 
 
 class OpenAIChatModel:
@@ -69,15 +77,25 @@ class OpenAIChatModel:
         name = model or self._model
         return max(1, (window_of(name) or self._unknown_window) - thinking_room(name))
 
-    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+    def complete(
+        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
+    ) -> Completion:
         name = model or self._model
         return self._completed(_Asked(name, instructions, text, max_tokens + thinking_room(name)))
 
     def complete_json(
-        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+        self,
+        *,
+        instructions: str,
+        text: str,
+        schema: Schema,
+        max_tokens: int,
+        model: str | None = None,
     ) -> Completion:
         name = model or self._model
-        return self._completed(_Asked(name, instructions, text, max_tokens + thinking_room(name), _formats(schema)))
+        return self._completed(
+            _Asked(name, instructions, text, max_tokens + thinking_room(name), _formats(schema))
+        )
 
     def _completed(self, asked: _Asked) -> Completion:
         try:
@@ -107,7 +125,9 @@ class OpenAIChatModel:
         return body
 
     def _limited(self, call: ServerCall, asked: _Asked, *, answer: Format) -> bytes:
-        """Ask with the limit under one name; if the server refuses that name, ask again with the other name."""
+        """Ask with the limit under one name; if the server refuses that name, ask again with the
+        other name.
+        """
         from openai import APIStatusError
 
         name = self._fields.get(asked.model) or MAX_OUTPUT_FIELDS[not self._server.is_openai]
@@ -139,7 +159,10 @@ def _body(call: ServerCall, asked: _Asked, more: Mapping[str, Any]) -> bytes:
     def send(client: OpenAI, seconds: float) -> AbstractContextManager[Any]:
         return client.chat.completions.with_streaming_response.create(
             model=asked.model,
-            messages=[{"role": "system", "content": asked.instructions}, {"role": "user", "content": asked.text}],
+            messages=[
+                {"role": "system", "content": asked.instructions},
+                {"role": "user", "content": asked.text},
+            ],
             extra_body=dict(more),
             timeout=seconds,
         )
@@ -148,7 +171,9 @@ def _body(call: ServerCall, asked: _Asked, more: Mapping[str, Any]) -> bytes:
 
 
 def _refuses(error: APIStatusError, field: str) -> bool:
-    return error.status_code == 400 and error.code == "unsupported_parameter" and error.param == field  # noqa: PLR2004
+    return (
+        error.status_code == 400 and error.code == "unsupported_parameter" and error.param == field  # noqa: PLR2004
+    )  # noqa: PLR2004, RUF100
 
 
 def usage_of(body: bytes, *, model: str) -> dict[str, int]:

@@ -1,4 +1,6 @@
-"""One call to a server with the OpenAI API: its key, its deadline, and its errors translated into ours."""
+"""One call to a server with the OpenAI API: its key, its deadline, and its errors translated into
+ours.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,16 @@ Send = Callable[["OpenAI", float], AbstractContextManager[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ServerCall:
-    """One call, which may take several requests; all of them must end at `until` (monotonic seconds)."""
+    """One call, which may take several requests; all of them must end at `until` (monotonic
+    seconds).
+    """
 
     client: OpenAI
     until: float
 
     def body(self, send: Send, *, max_bytes: int) -> bytes:
-        """The body of an answer, read piece by piece, so that deadline and size hold for the whole answer.
+        """The body of an answer, read piece by piece, so that deadline and size hold for the whole
+        answer.
 
         Raises `ModelUnavailable`, `ModelOutputInvalid`, and openai's `APIError`.
         """
@@ -60,7 +65,9 @@ class ServerCall:
 
 
 class OpenAIServer:
-    """A server. `base_url` "" means OpenAI. It imports, reads and connects at the first call and repeats none."""
+    """A server. `base_url` "" means OpenAI. It imports, reads and connects at the first call and
+    repeats none.
+    """
 
     def __init__(self, *, key: Secret, base_url: str, seconds: float) -> None:
         self._key = key
@@ -75,9 +82,9 @@ class OpenAIServer:
 
     @contextmanager
     def call(self) -> Iterator[ServerCall]:
-        """A call, whose time begins now, or ends with the limit of the work that it is a part of. An `APIError` of
-        openai that its body does not catch is translated into `ModelUnavailable`, `ModelOutputInvalid` or
-        `ModelFailed`.
+        """A call, whose time begins now, or ends with the limit of the work that it is a part of.
+        An `APIError` of openai that its body does not catch is translated into `ModelUnavailable`,
+        `ModelOutputInvalid` or `ModelFailed`.
         """
         client = self._client_for(self._known_key())
         from openai import APIError
@@ -92,7 +99,9 @@ class OpenAIServer:
         if not key:
             raise ModelUnavailable("There is no key for the model.")
         if not (key.isascii() and key.isprintable()):
-            raise ModelFailed("The key for the model can't be sent in a header.", code="model_refused_request")
+            raise ModelFailed(
+                "The key for the model can't be sent in a header.", code="model_refused_request"
+            )
         return key
 
     def _client_for(self, key: str) -> OpenAI:
@@ -102,7 +111,11 @@ class OpenAIServer:
 
                 http = DefaultHttpxClient()
                 client = OpenAI(
-                    api_key=key, base_url=self._base_url, timeout=self._seconds, max_retries=0, http_client=http
+                    api_key=key,
+                    base_url=self._base_url,
+                    timeout=self._seconds,
+                    max_retries=0,
+                    http_client=http,
                 )
                 weakref.finalize(client, http.close)  # once no call uses it any more
                 self._client = key, client
@@ -120,7 +133,9 @@ def _raise_ours(error: Exception) -> NoReturn:
     if status in TRANSIENT or status >= SERVER_ERRORS:
         wait = retry_after(error.response.headers)
         raise ModelUnavailable(f"The model answered {status}.", retry_after=wait) from error
-    raise ModelFailed(f"The model refused the request with {status}.", code="model_refused_request") from error
+    raise ModelFailed(
+        f"The model refused the request with {status}.", code="model_refused_request"
+    ) from error
 
 
 MAX_ANSWER_BYTES = 4_000_000
@@ -148,11 +163,15 @@ def completion_of(body: bytes, *, asked: str) -> Completion:
     if not text:
         raise ModelOutputInvalid("The model's answer is empty.")
     model = answer.get("model")
-    return Completion(text=text, model=model if isinstance(model, str) and model else asked, usage=_usage(answer))
+    return Completion(
+        text=text, model=model if isinstance(model, str) and model else asked, usage=_usage(answer)
+    )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait: `Retry-After-Ms`, else `Retry-After` in seconds or as a date."""
+    """Seconds that the server asks to wait: `Retry-After-Ms`, else `Retry-After` in seconds or as a
+    date.
+    """
     for name, divisor in (("retry-after-ms", 1000), ("retry-after", 1)):
         seconds = _number(headers.get(name))
         if seconds is not None:
@@ -190,7 +209,9 @@ def _first_choice(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(text: str) -> str:
-    """The text with halves of surrogate pairs replaced: JSON can carry them, but no database stores them."""
+    """The text with halves of surrogate pairs replaced: JSON can carry them, but no database stores
+    them.
+    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -198,6 +219,7 @@ def _usage(answer: dict[str, Any]) -> Usage:
     given = answer.get("usage")
     usage = given if isinstance(given, dict) else {}
     tokens = [
-        value if isinstance(value := usage.get(name), int) else 0 for name in ("prompt_tokens", "completion_tokens")
+        value if isinstance(value := usage.get(name), int) else 0
+        for name in ("prompt_tokens", "completion_tokens")
     ]
     return Usage(model_calls=1, tokens_in=tokens[0], tokens_out=tokens[1])

@@ -31,8 +31,8 @@ BYTES_A_NUMBER = 40  # as text, generously
 
 
 class OpenAIEmbedder:
-    """Implements `Embedder`. `max_tokens` is what the model reads of one text. `count` hears what each call used that
-    was answered (`usage.counts`).
+    """Implements `Embedder`. `max_tokens` is what the model reads of one text. `count` hears what
+    each call used that was answered (`usage.counts`).
     """
 
     def __init__(
@@ -77,7 +77,9 @@ class OpenAIEmbedder:
 
 
 def _readable(text: str, *, max_tokens: int) -> str:
-    """A text that the API accepts: not empty, and no longer than the model reads. A token is at least one byte."""
+    """A text that the API accepts: not empty, and no longer than the model reads. A token is at
+    least one byte.
+    """
     cut = text.encode("utf-8", "replace")[:max_tokens].decode("utf-8", "ignore")
     return cut if cut.strip() else "."
 
@@ -90,7 +92,9 @@ def _vectors(body: bytes, *, count: int, space: Space) -> list[Vector]:
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
     if len(data) != count or any(len(vector) != space.dimension for vector in vectors):
-        raise ModelOutputInvalid("The model's vectors have another number or dimension than was asked for.")
+        raise ModelOutputInvalid(
+            "The model's vectors have another number or dimension than was asked for."
+        )
     return vectors
 
 

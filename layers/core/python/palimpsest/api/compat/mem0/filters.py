@@ -1,4 +1,6 @@
-"""mem0's filters, as tests of our records: `AND`, `OR`, `NOT`, comparisons, `*`. Other filters are refused."""
+"""mem0's filters, as tests of our records: `AND`, `OR`, `NOT`, comparisons, `*`. Other filters are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ DEEPEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call for some memories of one user. If `agent` or `run` is given, every memory must have it. `where` holds the
-    conditions that stores and indexes can test, and `tests` holds all conditions: more than `where` if `is_narrower`.
+    """A call for some memories of one user. If `agent` or `run` is given, every memory must have
+    it. `where` holds the conditions that stores and indexes can test, and `tests` holds all
+    conditions: more than `where` if `is_narrower`.
     """
 
     user: str
@@ -55,11 +58,14 @@ def asked(
     start: str | None = None,
     end: str | None = None,
 ) -> Asked:
-    """Read a call: `given` are the ids at the top of its body or query, `filters` are mem0's filters of version 2.
-    Raises `Unprocessable` unless the call names one user for all memories, and for a filter that can't be tested here;
-    `BadRequest` for a name that can't be an id.
+    """Read a call: `given` are the ids at the top of its body or query, `filters` are mem0's
+    filters of version 2.
+    Raises `Unprocessable` unless the call names one user for all memories, and for a filter that
+    can't be tested here; `BadRequest` for a name that can't be an id.
     """
-    top: list[Mapping[str, Any]] = [{name: value} for name, value in given.items() if value is not None]
+    top: list[Mapping[str, Any]] = [
+        {name: value} for name, value in given.items() if value is not None
+    ]
     if metadata:
         top.append({"metadata": metadata})
     if categories:
@@ -72,7 +78,9 @@ def asked(
 
 
 class _Reader:
-    """Reads one filter. Conditions that every memory must meet are `_certain`; conditions within OR or NOT are not."""
+    """Reads one filter. Conditions that every memory must meet are `_certain`; conditions within OR
+    or NOT are not.
+    """
 
     def __init__(self) -> None:
         self._certain: dict[str, list[str]] = {name: [] for name in OWNERS}
@@ -119,7 +127,9 @@ class _Reader:
             _refuse(path, "must be a list of conditions")
         stays_certain = is_certain and (name == "AND" or (name == "OR" and len(parts) == 1))
         self._narrower = self._narrower or not stays_certain
-        tests = [self._all(each, path=path, is_certain=stays_certain, depth=depth + 1) for each in parts]
+        tests = [
+            self._all(each, path=path, is_certain=stays_certain, depth=depth + 1) for each in parts
+        ]
         if name == "AND":
             return lambda record: all(test(record) for test in tests)
         if name == "OR":
@@ -148,13 +158,24 @@ class _Reader:
         if name == "user_id":
             return lambda _: True
         if name == "agent_id":
-            return _texts(value, of=lambda record: list(filter(None, [record.agent])), path=path, allowed=EQUAL)
-        return _texts(value, of=lambda record: list(filter(None, [record.source.session])), path=path, allowed=EQUAL)
+            return _texts(
+                value,
+                of=lambda record: list(filter(None, [record.agent])),
+                path=path,
+                allowed=EQUAL,
+            )
+        return _texts(
+            value,
+            of=lambda record: list(filter(None, [record.source.session])),
+            path=path,
+            allowed=EQUAL,
+        )
 
     def _time(self, value: Any, *, path: str, is_certain: bool) -> Test:
         operators = _operators(value, path=path)
         moments = {
-            operator: [_moment(each, path=path) for each in _listed(operand)] for operator, operand in operators.items()
+            operator: [_moment(each, path=path) for each in _listed(operand)]
+            for operator, operand in operators.items()
         }
         if value == ANY:
             return lambda _: True
@@ -164,7 +185,9 @@ class _Reader:
             self._since += [moment for name in ("gt", "gte") for moment in moments.get(name, ())]
             self._until += [moment for name in ("lt", "lte") for moment in moments.get(name, ())]
         self._narrower = True
-        return lambda record: all(_compares(record.created_at, name, there) for name, there in moments.items())
+        return lambda record: all(
+            _compares(record.created_at, name, there) for name, there in moments.items()
+        )
 
 
 def _texts(
@@ -181,7 +204,10 @@ def _texts(
     operators = _operators(value, path=path)
     if not operators.keys() <= allowed:
         _refuse(path, f"takes {', '.join(sorted(allowed))}")
-    wanted = {name: [read(_text(each, path=path)) for each in _listed(there)] for name, there in operators.items()}
+    wanted = {
+        name: [read(_text(each, path=path)) for each in _listed(there)]
+        for name, there in operators.items()
+    }
     return lambda record: all(_says(of(record), name, there) for name, there in wanted.items())
 
 
@@ -201,7 +227,11 @@ def _all_metadata(value: Any, *, path: str) -> Test:
 
 def _memory_ids(value: Any, *, path: str) -> Test:
     return _texts(
-        value, of=lambda record: [record.id], path=path, allowed=EQUAL, read=lambda text: text.partition("@")[0]
+        value,
+        of=lambda record: [record.id],
+        path=path,
+        allowed=EQUAL,
+        read=lambda text: text.partition("@")[0],
     )
 
 
@@ -226,8 +256,18 @@ def _conditions(name: str, value: Any, *, path: str) -> Iterator[tuple[str, Any]
         return
     for operator, operand in _operators(value, path=path).items():
         listed = _listed(operand)
-        if any(not isinstance(each, str | int | float) or len(str(each)) > MOST_TEXT for each in listed) or not listed:
-            _refuse(path, f"{name} is compared with texts of at most {MOST_TEXT} characters, numbers, true or false")
+        if (
+            any(
+                not isinstance(each, str | int | float) or len(str(each)) > MOST_TEXT
+                for each in listed
+            )
+            or not listed
+        ):
+            _refuse(
+                path,
+                f"{name} is compared with texts of at most {MOST_TEXT} characters, numbers, true "
+                f"or false",
+            )
         if operator in RANGED and (isinstance(operand, list) or place(operand) is None):
             _refuse(path, f"{operator} takes a number, or a time in ISO 8601")
         yield operator, operand
@@ -241,7 +281,9 @@ def _of_metadata(name: str, operator: str, operand: Any, *, path: str) -> Test:
         )
     if operator in ("in", "nin"):
         test = Condition(name, "in", _listed(operand)).test
-        return lambda record: test.passes(metadata_terms(record.metadata, most=None)) == (operator == "in")
+        return lambda record: (
+            test.passes(metadata_terms(record.metadata, most=None)) == (operator == "in")
+        )
     test = Condition(name, operator, operand).test  # type: ignore[arg-type] # both have the same names
     return lambda record: test.passes(metadata_terms(record.metadata, most=None))
 

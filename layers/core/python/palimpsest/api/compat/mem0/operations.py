@@ -1,8 +1,8 @@
 """mem0's REST API as a thin layer over ours, so that a client of it works with another address.
 
-It takes what mem0's own server takes (https://docs.mem0.ai/open-source/features/rest-api) as far as we have the same
-thing, and ignores the rest, as servers of it ignore unknown fields. A memory's id names its user too:
-`{memory_id}@{user_id}`.
+It takes what mem0's own server takes (https://docs.mem0.ai/open-source/features/rest-api) as far as
+we have the same thing, and ignores the rest, as servers of it ignore unknown fields. A memory's id
+names its user too: `{memory_id}@{user_id}`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,12 @@ from palimpsest.api.operations import operations_on
 from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.jobs import ended, shown_job
 from palimpsest.api.resources.memories import operations as memories
-from palimpsest.api.resources.memories.shapes import ForgetRequest, IngestRequest, MemoryChange, NewMemories
+from palimpsest.api.resources.memories.shapes import (
+    ForgetRequest,
+    IngestRequest,
+    MemoryChange,
+    NewMemories,
+)
 from palimpsest.errors import BadRequest, FieldError, NotFound, Unprocessable
 from palimpsest.memory.record import ListedType, Record
 from palimpsest.memory.versions import Version
@@ -51,7 +56,10 @@ SCALARS = (str, int, float, bool)
 Body = TypeVar("Body", bound=BaseModel)
 
 MemoryId = Annotated[
-    str, Path(description="`{memory_id}@{user_id}`, as the answers give it", json_schema_extra=LIKE_AN_ID)
+    str,
+    Path(
+        description="`{memory_id}@{user_id}`, as the answers give it", json_schema_extra=LIKE_AN_ID
+    ),
 ]
 OfUser = Annotated[str | None, Query(description="Whose memories")]
 FromAgent = Annotated[str | None, Query(description="Only what this agent saved")]
@@ -72,18 +80,29 @@ def mem0_ping() -> Mem0Ping:
 def mem0_add(body: Mem0Add) -> Mem0Results:
     """Add memories.
 
-    What is worth remembering of the messages is extracted, and what was extracted within 20 seconds is the answer.
+    What is worth remembering of the messages is extracted, and what was extracted within 20 seconds
+    is the answer.
     """
     whose = filters.asked(_top(body), body.filters)
     if whose.is_narrower:
-        raise Unprocessable("What is added is one user's.", errors=(FieldError("filters", "holds ids alone"),))
+        raise Unprocessable(
+            "What is added is one user's.", errors=(FieldError("filters", "holds ids alone"),)
+        )
     user, agent, run = whose.user, whose.agent, whose.run
     if not body.infer:
-        given = [_statement(text, body.metadata, agent) for each in body.messages if (text := _said(each))]
+        given = [
+            _statement(text, body.metadata, agent)
+            for each in body.messages
+            if (text := _said(each))
+        ]
         if not given:
             return {"results": []}
         saved = memories.save_memories(user, _asked(NewMemories, {"memories": given}))
-        return {"results": [_shown(user, each, event=_event(each["outcome"])) for each in saved["memories"]]}
+        return {
+            "results": [
+                _shown(user, each, event=_event(each["outcome"])) for each in saved["memories"]
+            ]
+        }
     asked = _asked(IngestRequest, {"messages": body.messages, "session_id": run, "agent_id": agent})
     done = call().memory.ingest(call().user(user), asked.messages, session_id=run, agent=agent)
     job = None if done.job_id is None else ended(done.job_id, LONGEST_WAIT)
@@ -95,21 +114,38 @@ def mem0_add(body: Mem0Add) -> Mem0Results:
 def mem0_search(body: Mem0Query) -> Mem0Results:
     """Search memories.
 
-    A recall, of records alone. Filters that only records can be tested for choose among the 100 that fit best.
+    A recall, of records alone. Filters that only records can be tested for choose among the 100
+    that fit best.
     """
-    asked = filters.asked(_top(body), body.filters, metadata=body.metadata, categories=body.categories)
+    asked = filters.asked(
+        _top(body), body.filters, metadata=body.metadata, categories=body.categories
+    )
     most = body.top_k or body.limit or 10
-    query = _asked(recalling.RecallBody, {"query": body.query, "k": MOST_LISTED if asked.is_narrower else most})
-    found = call().memory.recall(call().user(asked.user), replace(query.asked(), filter=asked.where)).memories
+    query = _asked(
+        recalling.RecallBody, {"query": body.query, "k": MOST_LISTED if asked.is_narrower else most}
+    )
+    found = (
+        call()
+        .memory.recall(call().user(asked.user), replace(query.asked(), filter=asked.where))
+        .memories
+    )
     least = body.threshold or 0
-    fitting = [each for each in found if each.record and asked.holds(each.record) and each.score >= least]
+    fitting = [
+        each for each in found if each.record and asked.holds(each.record) and each.score >= least
+    ]
     return {
-        "results": [_of_record(asked.user, each.record, score=each.score) for each in fitting[:most] if each.record]
+        "results": [
+            _of_record(asked.user, each.record, score=each.score)
+            for each in fitting[:most]
+            if each.record
+        ]
     }
 
 
 @operation("GET /compat/mem0/memories", answers={200: "Mem0Results"})
-def mem0_list(user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRun = None) -> Mem0Results:
+def mem0_list(
+    user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRun = None
+) -> Mem0Results:
     """List memories.
 
     The newest 100.
@@ -129,13 +165,19 @@ def mem0_list_by(
     The newest first. `count` is how many are on the page; after the last page come empty ones.
     """
     asked = filters.asked(
-        _top(body), body.filters, categories=body.categories, start=body.start_date, end=body.end_date
+        _top(body),
+        body.filters,
+        categories=body.categories,
+        start=body.start_date,
+        end=body.end_date,
     )
     return _listed(asked, first=(page - 1) * page_size, limit=page_size)
 
 
 @operation("DELETE /compat/mem0/memories", answers={200: "Mem0Message"})
-def mem0_delete_all(user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRun = None) -> Mem0Message:
+def mem0_delete_all(
+    user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRun = None
+) -> Mem0Message:
     """Delete all memories of a user.
 
     Or those of an agent, or those that come from a session.
@@ -145,7 +187,9 @@ def mem0_delete_all(user_id: OfUser = None, agent_id: FromAgent = None, run_id: 
     if asked.is_narrower:  # such as any agent: what forgets them knows one alone
         raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
     limits = _given({"types": TYPES, "agent_id": asked.agent, "session_id": asked.run})
-    memories.forget_memories(asked.user, _asked(ForgetRequest, {"filter": limits, "wait": LONGEST_WAIT}))
+    memories.forget_memories(
+        asked.user, _asked(ForgetRequest, {"filter": limits, "wait": LONGEST_WAIT})
+    )
     return {"message": "All relevant memories deleted"}
 
 
@@ -163,10 +207,13 @@ def mem0_read(mem0_id: MemoryId) -> Mem0Memory:
 def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Mem0Memory:
     """Change a memory.
 
-    New text makes a new version, which this id names from then on, as the ids of all its versions do.
+    New text makes a new version, which this id names from then on, as the ids of all its versions
+    do.
     """
     user, version = _current(mem0_id)
-    change = _given({"content": body.text, "metadata": None if body.metadata is None else _terms(body.metadata)})
+    change = _given(
+        {"content": body.text, "metadata": None if body.metadata is None else _terms(body.metadata)}
+    )
     changed = memories.change_memory(user, version.record.id, _asked(MemoryChange, change))
     return {**_shown(user, changed), "id": mem0_id}
 
@@ -189,7 +236,10 @@ def mem0_history(mem0_id: MemoryId) -> Response[str]:
     The oldest change first.
     """
     memory, user = _split(mem0_id)
-    chain = [each.record for each in reversed(call().memory.manage_memories.history(call().user(user), memory))]
+    chain = [
+        each.record
+        for each in reversed(call().memory.manage_memories.history(call().user(user), memory))
+    ]
     changes: list[Mem0Change] = [
         {
             "id": f"{each.id}@{user}",
@@ -206,8 +256,8 @@ def mem0_history(mem0_id: MemoryId) -> Response[str]:
 
 
 def _current(mem0_id: str) -> tuple[str, Version]:
-    """The user, and the version that holds now of the memory that an id of any of its versions names. Raises
-    `NotFound` if none does.
+    """The user, and the version that holds now of the memory that an id of any of its versions
+    names. Raises `NotFound` if none does.
     """
     memory, user = _split(mem0_id)
     chain = call().memory.manage_memories.history(call().user(user), memory)
@@ -221,15 +271,21 @@ def _top(body: Mem0Add | Mem0Query | Mem0List) -> Json:
 
 
 def _check_query() -> None:
-    """Raise `Unprocessable` for a parameter that would say more of whose memories are meant than is read."""
+    """Raise `Unprocessable` for a parameter that would say more of whose memories are meant than is
+    read.
+    """
     given = parse_qs(call().request["rawQueryString"], keep_blank_values=True)
     unknown = given.keys() - {*filters.OWNERS, "org_id", "project_id"}
     if unknown:
-        raise Unprocessable("It is not known here.", errors=(FieldError(min(unknown), "is not known"),))
+        raise Unprocessable(
+            "It is not known here.", errors=(FieldError(min(unknown), "is not known"),)
+        )
 
 
 def _asked(shape: type[Body], values: Json) -> Body:
-    """The body of our own operation. Raises what that operation answers to a body that breaks its schema."""
+    """The body of our own operation. Raises what that operation answers to a body that breaks its
+    schema.
+    """
     try:
         return shape.model_validate(values)
     except ValidationError as error:
@@ -243,7 +299,11 @@ def _given(values: Json) -> Json:
 def _split(mem0_id: str) -> tuple[str, str]:
     memory, _, user = mem0_id.partition("@")
     if not (memory and user):
-        raise BadRequest("This is no id of a memory.", code="invalid_id", errors=(FieldError("memory_id", "is none"),))
+        raise BadRequest(
+            "This is no id of a memory.",
+            code="invalid_id",
+            errors=(FieldError("memory_id", "is none"),),
+        )
     return memory, user
 
 
@@ -255,12 +315,16 @@ def _listed(asked: filters.Asked, *, first: int = 0, limit: int = MOST_LISTED) -
 
 
 def _said(message: Json) -> str | None:
-    """What a message says, as mem0 takes it without inference: nothing of the system, and of parts their texts."""
+    """What a message says, as mem0 takes it without inference: nothing of the system, and of parts
+    their texts.
+    """
     content = message.get("content")
     if message.get("role") == "system":
         return None
     if isinstance(content, list):
-        content = "\n".join(str(each["text"]) for each in content if isinstance(each, dict) and each.get("text"))
+        content = "\n".join(
+            str(each["text"]) for each in content if isinstance(each, dict) and each.get("text")
+        )
     return content if isinstance(content, str) else None
 
 
@@ -284,7 +348,9 @@ def _event(outcome: str) -> str:
 
 def _of_record(user: str, record: Record, **more: Any) -> Mem0Memory:
     fields = {name: getattr(record, name) for name in ("id", "type", "content", "metadata")}
-    return _shown(user, {**fields, "agent_id": record.agent, "created_at": rfc3339(record.created_at)}, **more)
+    return _shown(
+        user, {**fields, "agent_id": record.agent, "created_at": rfc3339(record.created_at)}, **more
+    )
 
 
 def _shown(user: str, memory: Mapping[str, object], **more: Any) -> Mem0Memory:

@@ -13,8 +13,10 @@ from palimpsest.api.resources.recall import MAX_QUERY
 Filters = Annotated[
     dict[str, Any],
     Field(
-        description="Conditions on `user_id`, `agent_id`, `run_id`, `created_at`, `updated_at`, `categories`, "
-        "`keywords`, `memory_ids` and metadata, joined by `AND`, `OR`, `NOT`; what can't be tested here is 422"
+        description="Conditions on `user_id`, `agent_id`, `run_id`, `created_at`, `updated_at`, "
+        "`categories`, "
+        "`keywords`, `memory_ids` and metadata, joined by `AND`, `OR`, `NOT`; what can't be tested "
+        "here is 422"
     ),
 ]
 
@@ -29,13 +31,20 @@ class Mem0Add(Open):
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1_000)]
     user_id: str | None = None
     agent_id: str | None = None
-    run_id: Annotated[str | None, Field(description="The session that the messages belong to")] = None
+    run_id: Annotated[str | None, Field(description="The session that the messages belong to")] = (
+        None
+    )
     app_id: str | None = None
     metadata: dict[str, Any] | None = None
     filters: Annotated[
-        dict[str, Any], Field(description="`user_id`, `agent_id`, `run_id`, if not at the top", default_factory=dict)
+        dict[str, Any],
+        Field(
+            description="`user_id`, `agent_id`, `run_id`, if not at the top", default_factory=dict
+        ),
     ]
-    infer: Annotated[bool, Field(description="Extract memories; false: each message is a memory as it stands")] = True
+    infer: Annotated[
+        bool, Field(description="Extract memories; false: each message is a memory as it stands")
+    ] = True
 
 
 class Mem0Query(Open):
@@ -45,7 +54,9 @@ class Mem0Query(Open):
     run_id: str | None = None
     app_id: str | None = None
     filters: Filters | None = None
-    metadata: Annotated[dict[str, Any] | None, Field(description="Only what has these values")] = None
+    metadata: Annotated[dict[str, Any] | None, Field(description="Only what has these values")] = (
+        None
+    )
     categories: Annotated[list[str] | None, Field(description="Only these types")] = None
     limit: Annotated[int | None, Field(ge=1, le=100)] = None
     top_k: Annotated[int | None, Field(ge=1, le=100)] = None
@@ -60,7 +71,9 @@ class Mem0List(Open):
     filters: Filters
     categories: Annotated[list[str] | None, Field(description="Only these types")] = None
     start_date: Annotated[str | None, Field(description="Only what was saved then or later")] = None
-    end_date: Annotated[str | None, Field(description="Only what was saved then, or on that day, or earlier")] = None
+    end_date: Annotated[
+        str | None, Field(description="Only what was saved then, or on that day, or earlier")
+    ] = None
 
 
 class Mem0Update(Open):

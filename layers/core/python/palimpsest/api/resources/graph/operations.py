@@ -1,4 +1,6 @@
-"""A user's knowledge graph: store, change, list and delete its things, and read their neighbours."""
+"""A user's knowledge graph: store, change, list and delete its things, and read their
+neighbours.
+"""
 
 from __future__ import annotations
 
@@ -35,31 +37,45 @@ operation = operations_on("graph", function="memories")
 
 EntityId = Annotated[str, Path(description="Id of the entity", json_schema_extra=LIKE_AN_ID)]
 
-RelationshipId = Annotated[str, Path(description="Id of the relationship", json_schema_extra=LIKE_AN_ID)]
+RelationshipId = Annotated[
+    str, Path(description="Id of the relationship", json_schema_extra=LIKE_AN_ID)
+]
 
 OfType = Annotated[str | None, Query(max_length=64, description="Only those of this type")]
 
 
-@operation("POST /v1/users/{user_id}/graph/entities", answers={201: "GraphEntities"}, refuses=(409,))
+@operation(
+    "POST /v1/users/{user_id}/graph/entities", answers={201: "GraphEntities"}, refuses=(409,)
+)
 def put_entities(user_id: UserId, body: NewEntities) -> GraphEntities:
     """Store entities.
 
-    Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the same type and name
-    are the same entity. A user has at most 20,000.
+    Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the
+    same type and name are the same entity. A user has at most 20,000.
     """
     given = [one.read() for one in body.entities]
-    made = call().memory.graph.put_entities(call().user(user_id), given, agent=body.agent_id, once=call().once)
+    made = call().memory.graph.put_entities(
+        call().user(user_id), given, agent=body.agent_id, once=call().once
+    )
     rows = [shown_entity(*one) for one in made]
-    if not call().shows:  # which id the entity had before is stored; the one that was sent, or made, means the same
-        rows = [cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)]
+    if (
+        not call().shows
+    ):  # which id the entity had before is stored; the one that was sent, or made, means the same
+        rows = [
+            cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)
+        ]
     return {"entities": rows}
 
 
-@operation("GET /v1/users/{user_id}/graph/entities", answers={200: "GraphEntityPage"}, refuses=(413,))
+@operation(
+    "GET /v1/users/{user_id}/graph/entities", answers={200: "GraphEntityPage"}, refuses=(413,)
+)
 def list_entities(
     user_id: UserId,
     type: OfType = None,  # noqa: A002 - as it is called in the query
-    name: Annotated[str | None, Query(max_length=500, description="Only those whose name holds this")] = None,
+    name: Annotated[
+        str | None, Query(max_length=500, description="Only those whose name holds this")
+    ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Json:
@@ -99,38 +115,56 @@ def delete_entity(user_id: UserId, entity_id: EntityId) -> Deleted:
 
     Remove it for good with all its versions, and the relationships from and to it.
     """
-    call().memory.graph.delete_entity(call().user(user_id), checked_id(entity_id, field="entity_id"))
+    call().memory.graph.delete_entity(
+        call().user(user_id), checked_id(entity_id, field="entity_id")
+    )
     return {"id": entity_id, "deleted": True}
 
 
-@operation("GET /v1/users/{user_id}/graph/entities/{entity_id}/neighbors", answers={200: "Neighbors"}, refuses=(413,))
+@operation(
+    "GET /v1/users/{user_id}/graph/entities/{entity_id}/neighbors",
+    answers={200: "Neighbors"},
+    refuses=(413,),
+)
 def list_neighbors(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: UserId,
     entity_id: EntityId,
     depth: Annotated[int, Query(ge=1, le=4, description="How many steps to go")] = 1,
-    direction: Annotated[Direction, Query(description="Which relationships to follow: from it, to it")] = "both",
-    types: Annotated[list[str] | None, Query(description="Only relationships of these types")] = None,
-    limit: Annotated[int, Query(ge=1, le=500, description="The most entities; the nearest come first")] = 100,
+    direction: Annotated[
+        Direction, Query(description="Which relationships to follow: from it, to it")
+    ] = "both",
+    types: Annotated[
+        list[str] | None, Query(description="Only relationships of these types")
+    ] = None,
+    limit: Annotated[
+        int, Query(ge=1, le=500, description="The most entities; the nearest come first")
+    ] = 100,
 ) -> Neighbors:
     """List what is around an entity.
 
-    What holds now within some steps of an entity or, under the user's own id, of the user: entities and preferences,
-    nearest first, and the relationships that lead to them.
+    What holds now within some steps of an entity or, under the user's own id, of the user: entities
+    and preferences, nearest first, and the relationships that lead to them.
     """
     name = checked_id(entity_id, field="entity_id")
     part = Part(name, depth, direction, frozenset(types or ()))
     return shown_neighbors(call().memory.graph.neighbors(call().user(user_id), part, most=limit))
 
 
-@operation("POST /v1/users/{user_id}/graph/query", scopes=("read",), answers={200: "GraphRows"}, refuses=(409,))
+@operation(
+    "POST /v1/users/{user_id}/graph/query",
+    scopes=("read",),
+    answers={200: "GraphRows"},
+    refuses=(409,),
+)
 def query_graph(user_id: UserId, body: GraphQuery) -> GraphRows:
     """Query the graph.
 
-    Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's own graph and
-    nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is none, `query_too_large` for one
-    that is too long, too deep or too wide, and `query_stopped` for one that takes more than 5 seconds or 256 MB. With
-    `around` it runs over that part of the graph alone; what it runs over has at most 20,000 entities and as many
-    relationships (409 beyond). Two queries of a tenant run at once; one more is 429 `too_many_queries`.
+    Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's
+    own graph and nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is
+    none, `query_too_large` for one that is too long, too deep or too wide, and `query_stopped` for
+    one that takes more than 5 seconds or 256 MB. With `around` it runs over that part of the graph
+    alone; what it runs over has at most 20,000 entities and as many relationships (409 beyond). Two
+    queries of a tenant run at once; one more is 429 `too_many_queries`.
     """
     call().take_place_to_query()
     part = body.around.read(user_id) if body.around else None
@@ -138,28 +172,43 @@ def query_graph(user_id: UserId, body: GraphQuery) -> GraphRows:
     return {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
 
 
-@operation("POST /v1/users/{user_id}/graph/relationships", answers={201: "GraphRelationships"}, refuses=(409,))
+@operation(
+    "POST /v1/users/{user_id}/graph/relationships",
+    answers={201: "GraphRelationships"},
+    refuses=(409,),
+)
 def put_relationships(user_id: UserId, body: NewRelationships) -> GraphRelationships:
     """Store relationships.
 
-    Store 1 to 30 relationships between entities that are there; the user is one, under the user's own id. One with the
-    id of another becomes its next version; without an id, the same ends and type are the same relationship, and with
-    `single` the same `from` and type. A user has at most 20,000.
+    Store 1 to 30 relationships between entities that are there; the user is one, under the user's
+    own id. One with the id of another becomes its next version; without an id, the same ends and
+    type are the same relationship, and with `single` the same `from` and type. A user has at most
+    20,000.
     """
     given = [one.read() for one in body.relationships]
-    made = call().memory.graph.put_relationships(call().user(user_id), given, agent=body.agent_id, once=call().once)
+    made = call().memory.graph.put_relationships(
+        call().user(user_id), given, agent=body.agent_id, once=call().once
+    )
     return {"relationships": [shown_relationship(*one) for one in made]}
 
 
-@operation("GET /v1/users/{user_id}/graph/relationships", answers={200: "GraphRelationshipPage"}, refuses=(413,))
+@operation(
+    "GET /v1/users/{user_id}/graph/relationships",
+    answers={200: "GraphRelationshipPage"},
+    refuses=(413,),
+)
 def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: UserId,
     type: OfType = None,  # noqa: A002 - as it is called in the query
     start: Annotated[
-        str | None, Query(alias="from", description="Only those from this entity", json_schema_extra=LIKE_AN_ID)
+        str | None,
+        Query(
+            alias="from", description="Only those from this entity", json_schema_extra=LIKE_AN_ID
+        ),
     ] = None,
     end: Annotated[
-        str | None, Query(alias="to", description="Only those to this entity", json_schema_extra=LIKE_AN_ID)
+        str | None,
+        Query(alias="to", description="Only those to this entity", json_schema_extra=LIKE_AN_ID),
     ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
@@ -170,11 +219,18 @@ def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
     """
     scope = call().user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
-    find = by_id(partial(call().memory.graph.read.relationships, scope, Which(type, start=start, end=end)))
-    return listing("relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor)
+    find = by_id(
+        partial(call().memory.graph.read.relationships, scope, Which(type, start=start, end=end))
+    )
+    return listing(
+        "relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor
+    )
 
 
-@operation("GET /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "GraphRelationship"})
+@operation(
+    "GET /v1/users/{user_id}/graph/relationships/{relationship_id}",
+    answers={200: "GraphRelationship"},
+)
 def read_relationship(user_id: UserId, relationship_id: RelationshipId) -> GraphRelationship:
     """Read a relationship.
 
@@ -184,7 +240,10 @@ def read_relationship(user_id: UserId, relationship_id: RelationshipId) -> Graph
     return shown_relationship(call().memory.graph.relationship(call().user(user_id), name))
 
 
-@operation("PATCH /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "GraphRelationship"})
+@operation(
+    "PATCH /v1/users/{user_id}/graph/relationships/{relationship_id}",
+    answers={200: "GraphRelationship"},
+)
 def change_relationship(
     user_id: UserId, relationship_id: RelationshipId, body: RelationshipChange
 ) -> GraphRelationship:
@@ -197,7 +256,9 @@ def change_relationship(
     return shown_relationship(changed)
 
 
-@operation("DELETE /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "Deleted"})
+@operation(
+    "DELETE /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "Deleted"}
+)
 def delete_relationship(user_id: UserId, relationship_id: RelationshipId) -> Deleted:
     """Delete a relationship.
 

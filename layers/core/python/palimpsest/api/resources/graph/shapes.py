@@ -52,10 +52,18 @@ def _properties(given: dict[str, Any]) -> dict[str, Any]:
 
 OWN = ", ".join(sorted(OWN_NAMES))
 EntityType = Annotated[
-    str, Field(max_length=64, pattern=f"^{ENTITY_TYPE}$", description="`Person`, `Company`: capital first")
+    str,
+    Field(
+        max_length=64, pattern=f"^{ENTITY_TYPE}$", description="`Person`, `Company`: capital first"
+    ),
 ]
 RelationshipType = Annotated[
-    str, Field(max_length=64, pattern=f"^{RELATIONSHIP_TYPE}$", description="`WORKS_AT`, `KNOWS`: in capitals")
+    str,
+    Field(
+        max_length=64,
+        pattern=f"^{RELATIONSHIP_TYPE}$",
+        description="`WORKS_AT`, `KNOWS`: in capitals",
+    ),
 ]
 Name = Annotated[str, Field(max_length=500, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
 Properties = Annotated[
@@ -65,9 +73,13 @@ EndOfRelationship = Annotated[Id, Field(description="Id of an entity, or the use
 
 
 class _Given(Closed):
-    id: Annotated[Id | None, Field(description="Default: made of what it is, so that the same is stored once")] = None
+    id: Annotated[
+        Id | None, Field(description="Default: made of what it is, so that the same is stored once")
+    ] = None
     properties: Annotated[Properties, Field(default_factory=dict)]
-    valid_from: Annotated[ValidFrom | None, Field(description="When it began, not later than now")] = None
+    valid_from: Annotated[
+        ValidFrom | None, Field(description="When it began, not later than now")
+    ] = None
     valid_to: Annotated[Timestamp | None, Field(description="When it ended or will end")] = None
     source: GivenSource | None = None
 
@@ -92,7 +104,9 @@ class NewEntity(_Given):
     name: Name
 
     def read(self) -> Entity:
-        return Entity(self.id or entity_id(self.type, self.name), self.type, self.name, **self._common())
+        return Entity(
+            self.id or entity_id(self.type, self.name), self.type, self.name, **self._common()
+        )
 
 
 class NewRelationship(_Given):
@@ -102,7 +116,11 @@ class NewRelationship(_Given):
     start: Annotated[EndOfRelationship, Field(alias="from")]
     end: Annotated[EndOfRelationship, Field(alias="to")]
     single: Annotated[
-        bool, Field(description="Whether there is one of its type at most from that entity: a newer one replaces it")
+        bool,
+        Field(
+            description="Whether there is one of its type at most from that entity: a newer one "
+            "replaces it"
+        ),
     ] = False
 
     def read(self) -> Relationship:
@@ -124,13 +142,18 @@ class _Change(Change):
     NULLABLE = frozenset({"valid_to"})
 
     properties: Annotated[
-        Properties | None, Field(description="Those that are given change, and one that is null goes; others stay")
+        Properties | None,
+        Field(description="Those that are given change, and one that is null goes; others stay"),
     ] = None
-    valid_to: Annotated[Timestamp | None, Field(description="When it ended; null: it still holds")] = None
+    valid_to: Annotated[
+        Timestamp | None, Field(description="When it ended; null: it still holds")
+    ] = None
 
     def read(self) -> dict[str, Any]:
         given = {name: getattr(self, name) for name in self.model_fields_set}
-        return {**given, "valid_to": milliseconds_of(self.valid_to)} if "valid_to" in given else given
+        return (
+            {**given, "valid_to": milliseconds_of(self.valid_to)} if "valid_to" in given else given
+        )
 
 
 class RelationshipChange(_Change):
@@ -144,7 +167,9 @@ class EntityChange(_Change):
 
 
 class PartOfGraph(Closed):
-    """What is within some steps of an entity: entities, preferences, and the relationships that lead there."""
+    """What is within some steps of an entity: entities, preferences, and the relationships that
+    lead there.
+    """
 
     entity_id: Annotated[Id | None, Field(description="Default: the user")] = None
     depth: Annotated[int, Field(ge=1, le=4, description="How many steps to go")] = 1
@@ -155,12 +180,20 @@ class PartOfGraph(Closed):
 
 class GraphQuery(Closed):
     cypher: Annotated[
-        str, Field(max_length=MAX_QUERY, json_schema_extra=NOT_BLANK, description="One query that only reads")
+        str,
+        Field(
+            max_length=MAX_QUERY,
+            json_schema_extra=NOT_BLANK,
+            description="One query that only reads",
+        ),
     ]
     parameters: Annotated[
-        dict[str, JsonValue], Field(max_length=64, default_factory=dict, description="Values of the names behind `$`")
+        dict[str, JsonValue],
+        Field(max_length=64, default_factory=dict, description="Values of the names behind `$`"),
     ]
-    around: Annotated[PartOfGraph | None, Field(description="Query this part of the graph; default: all of it")] = None
+    around: Annotated[
+        PartOfGraph | None, Field(description="Query this part of the graph; default: all of it")
+    ] = None
 
 
 class GraphRows(TypedDict):
@@ -176,7 +209,9 @@ class _Shown(TypedDict):
     valid_from: Annotated[Moment | None, Field(description="When it began to hold")]
     valid_to: Annotated[Moment | None, Field(description="When it ended; null: it holds")]
     source: Provenance
-    memory_id: Annotated[str, Field(description="The memory that holds it: its history, and reverting, by this id")]
+    memory_id: Annotated[
+        str, Field(description="The memory that holds it: its history, and reverting, by this id")
+    ]
     method: Annotated[str, Field(description="given, model or pattern")]
     outcome: NotRequired[Literal["created", "updated", "unchanged"]]
 
@@ -215,7 +250,9 @@ class Neighbor(GraphEntity):
 class Neighbors(TypedDict):
     entities: list[Neighbor]
     relationships: Annotated[list[GraphRelationship], Field(description="Those that lead there")]
-    is_whole: Annotated[bool, Field(description="False: there are more than `limit`; the nearest are here")]
+    is_whole: Annotated[
+        bool, Field(description="False: there are more than `limit`; the nearest are here")
+    ]
 
 
 def shown_entity(one: Entity, outcome: Outcome | None = None) -> GraphEntity:

@@ -1,4 +1,6 @@
-"""A user's memories: store, list, read, change, revert and delete them; ingest a whole transcript."""
+"""A user's memories: store, list, read, change, revert and delete them; ingest a whole
+transcript.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from pydantic import Field
 
 from palimpsest.api.answers import Deleted, WouldForget
 from palimpsest.api.call import call
-from palimpsest.api.fields import LIKE_AN_ID, Json, Timestamp, UserId, as_sent, check_ids, milliseconds_of
+from palimpsest.api.fields import (
+    LIKE_AN_ID,
+    Json,
+    Timestamp,
+    UserId,
+    as_sent,
+    check_ids,
+    milliseconds_of,
+)
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order, listing
 from palimpsest.api.resources.filters import read_terms, stored_topic
@@ -43,34 +53,53 @@ MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra
 
 Types = Annotated[list[ListedType] | None, Query(description="Only these types")]
 
-MinImportance = Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as important")]
+MinImportance = Annotated[
+    float | None, Query(ge=0, le=1, description="Only what is at least as important")
+]
 
-MaxImportance = Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as important")]
+MaxImportance = Annotated[
+    float | None, Query(ge=0, le=1, description="Only what is at most as important")
+]
 
-MinConfidence = Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as certain")]
+MinConfidence = Annotated[
+    float | None, Query(ge=0, le=1, description="Only what is at least as certain")
+]
 
-MaxConfidence = Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as certain")]
+MaxConfidence = Annotated[
+    float | None, Query(ge=0, le=1, description="Only what is at most as certain")
+]
 
 CreatedAfter = Annotated[Timestamp | None, Query(description="Only what was saved then or later")]
 
-CreatedBefore = Annotated[Timestamp | None, Query(description="Only what was saved then or earlier")]
+CreatedBefore = Annotated[
+    Timestamp | None, Query(description="Only what was saved then or earlier")
+]
 
-About = Annotated[str | None, Query(max_length=200, description="Only what is about this, in any case")]
+About = Annotated[
+    str | None, Query(max_length=200, description="Only what is about this, in any case")
+]
 
-OfTopic = Annotated[str | None, Query(max_length=160, description="Only what belongs to this topic")]
+OfTopic = Annotated[
+    str | None, Query(max_length=160, description="Only what belongs to this topic")
+]
 
-Status = Annotated[Literal["current", "superseded"], Query(description="What holds, or what was replaced")]
+Status = Annotated[
+    Literal["current", "superseded"], Query(description="What holds, or what was replaced")
+]
 
 FromSession = Annotated[
     str | None, Query(description="Only what comes from this session", json_schema_extra=LIKE_AN_ID)
 ]
 
-FromAgent = Annotated[str | None, Query(description="Only what this agent saved", json_schema_extra=LIKE_AN_ID)]
+FromAgent = Annotated[
+    str | None, Query(description="Only what this agent saved", json_schema_extra=LIKE_AN_ID)
+]
 
 Terms = Annotated[
     list[Annotated[str, Field(json_schema_extra={"pattern": "^[^=]+="})]] | None,
     Query(
-        description="Only what meets all these: `name=value`, or `name[gte]=value` with an operator of the filter, "
+        description="Only what meets all these: `name=value`, or `name[gte]=value` with an "
+        "operator of the filter, "
         "`in` once for each value; a number, true or false counts as one"
     ),
 ]
@@ -80,18 +109,23 @@ Terms = Annotated[
 def save_memories(user_id: UserId, body: NewMemories) -> SavedMemories:
     """Save memories.
 
-    Save 1 to 30 memories. Each has an outcome: `created` (`supersedes` names the version that it replaces), `updated`
-    (it was stored already; letter case and the given fields are now as in the body) or `unchanged`. A repeated request
-    changes nothing; with events, send an Idempotency-Key or give them a `valid_from` for that. The user comes from the
-    path, never from the body.
+    Save 1 to 30 memories. Each has an outcome: `created` (`supersedes` names the version that it
+    replaces), `updated` (it was stored already; letter case and the given fields are now as in the
+    body) or `unchanged`. A repeated request changes nothing; with events, send an Idempotency-Key
+    or give them a `valid_from` for that. The user comes from the path, never from the body.
     """
     scope = call().user(user_id)
     if any(one.embedding is not None for one in body.memories):
         body.check_embeddings(call().memory.search.vectors.space)
-    made = call().memory.remember(scope, [statement(each) for each in body.memories], once=call().once)
+    made = call().memory.remember(
+        scope, [statement(each) for each in body.memories], once=call().once
+    )
     versions = call().memory.show(scope, [one.record for one in made])
     return {
-        "memories": [{**shown(version), "outcome": one.outcome} for version, one in zip(versions, made, strict=True)]
+        "memories": [
+            {**shown(version), "outcome": one.outcome}
+            for version, one in zip(versions, made, strict=True)
+        ]
     }
 
 
@@ -117,8 +151,8 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
 ) -> Json:
     """List memories.
 
-    Current memories, or superseded ones, ordered by creation. A page may be short or empty although more follow; only a
-    `next_cursor` of null is the end.
+    Current memories, or superseded ones, ordered by creation. A page may be short or empty although
+    more follow; only a `next_cursor` of null is the end.
     """
     check_ids(session_id=session_id, agent_id=agent_id)
     where = Filter(
@@ -137,7 +171,11 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     )
     scope = call().user(user_id)
     find = partial(
-        call().memory.show.listed, scope, where=where, newest_first=order == "desc", superseded=status == "superseded"
+        call().memory.show.listed,
+        scope,
+        where=where,
+        newest_first=order == "desc",
+        superseded=status == "superseded",
     )
     listed = (scope.partition, "memories", *_limits(where), status, order)
     return listing("memories", find, shown, listed=listed, limit=limit, cursor=cursor)
@@ -145,7 +183,11 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
 
 def _limits(where: Filter) -> tuple[object, ...]:
     """The filter, so that a cursor is good for no other."""
-    limits = {**asdict(where), "types": sorted(where.types), "metadata": sorted(where.metadata.items(), key=str)}
+    limits = {
+        **asdict(where),
+        "types": sorted(where.types),
+        "metadata": sorted(where.metadata.items(), key=str),
+    }
     return tuple(limits.values())
 
 
@@ -156,16 +198,21 @@ def read_memory(user_id: UserId, memory_id: MemoryId) -> Memory:
     A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
     """
     scope = call().user(user_id)
-    (version,) = call().memory.show.used(scope, [call().memory.manage_memories.read(scope, memory_id)])
+    (version,) = call().memory.show.used(
+        scope, [call().memory.manage_memories.read(scope, memory_id)]
+    )
     return shown(version)
 
 
-@operation("PATCH /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"}, refuses=(405, 409))
+@operation(
+    "PATCH /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"}, refuses=(405, 409)
+)
 def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Memory:
     """Change a memory.
 
-    New content makes a new version with another id, which is the answer. Other fields change in place. Only the
-    current version can be changed; the same change of content again answers the version that it made.
+    New content makes a new version with another id, which is the answer. Other fields change in
+    place. Only the current version can be changed; the same change of content again answers the
+    version that it made.
     """
     scope = call().user(user_id)
     with _no_static_fact(memory_id):
@@ -173,21 +220,31 @@ def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> M
     return _shown(scope, changed)
 
 
-@operation("DELETE /v1/users/{user_id}/memories/{memory_id}", answers={200: "Deleted"}, refuses=(405,))
+@operation(
+    "DELETE /v1/users/{user_id}/memories/{memory_id}", answers={200: "Deleted"}, refuses=(405,)
+)
 def delete_memory(user_id: UserId, memory_id: MemoryId) -> Deleted:
     """Delete a memory.
 
-    Remove one version for good. If it was the current version, the topic has none from then on: no older version
-    becomes current. The same messages do not produce it again.
+    Remove one version for good. If it was the current version, the topic has none from then on: no
+    older version becomes current. The same messages do not produce it again.
     """
     with _no_static_fact(memory_id):
         call().memory.manage_memories.delete(call().user(user_id), memory_id)
     return {"id": memory_id, "deleted": True}
 
 
-@operation("GET /v1/users/{user_id}/memories/{memory_id}/history", answers={200: "MemoryVersions"}, refuses=(413,))
+@operation(
+    "GET /v1/users/{user_id}/memories/{memory_id}/history",
+    answers={200: "MemoryVersions"},
+    refuses=(413,),
+)
 def read_memory_history(
-    user_id: UserId, memory_id: MemoryId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "desc"
+    user_id: UserId,
+    memory_id: MemoryId,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    order: Order = "desc",
 ) -> Json:
     """Read a memory's history.
 
@@ -198,7 +255,9 @@ def read_memory_history(
     in_order = chain if order == "desc" else chain[::-1]
 
     def find(*, limit: int, after: str | None) -> tuple[Sequence[Version], str | None]:
-        begin = next((at for at, version in enumerate(in_order, 1) if str(version.number) == after), 0)
+        begin = next(
+            (at for at, version in enumerate(in_order, 1) if str(version.number) == after), 0
+        )
         page = call().memory.show.used(scope, in_order[begin : begin + limit])
         return page, str(page[-1].number) if begin + limit < len(chain) else None
 
@@ -224,7 +283,8 @@ def _no_static_fact(memory_id: str) -> Iterator[None]:
     except NotFound as error:
         if any(fact.id == memory_id for fact in call().memory.facts.listed(call().caller.tenant)):
             raise ReadOnlyBlock(
-                "This id is a static fact's. It can be changed with the scope admin, at /v1/static-facts."
+                "This id is a static fact's. It can be changed with the scope admin, at "
+                "/v1/static-facts."
             ) from error
         raise
 
@@ -234,13 +294,16 @@ def _shown(scope: UserScope, record: Record) -> Memory:
     return shown(version)
 
 
-@operation("POST /v1/users/{user_id}/memories/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
+@operation(
+    "POST /v1/users/{user_id}/memories/forget",
+    answers={200: "JobDone | WouldForget", 202: "JobPending"},
+)
 def forget_memories(user_id: UserId, body: ForgetRequest) -> WouldForget | Response[str]:
     """Forget memories.
 
-    A job removes every current memory that matches the filter now, with all versions of its topic. Memories that are
-    saved later stay. With `dry_run`, which needs the scope `read`, nothing is removed, and the answer lists the
-    memories that match.
+    A job removes every current memory that matches the filter now, with all versions of its topic.
+    Memories that are saved later stay. With `dry_run`, which needs the scope `read`, nothing is
+    removed, and the answer lists the memories that match.
     """
     scope = call().user(user_id)
     where = body.filter.read()
@@ -252,25 +315,36 @@ def forget_memories(user_id: UserId, body: ForgetRequest) -> WouldForget | Respo
     return awaited(call().made(lambda key: forget(scope, where, key=key)), wait=body.wait)
 
 
-@operation("POST /v1/users/{user_id}/ingest", answers={200: "JobDone | NothingExtracted", 202: "JobPending"})
+@operation(
+    "POST /v1/users/{user_id}/ingest",
+    answers={200: "JobDone | NothingExtracted", 202: "JobPending"},
+)
 def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
     """Ingest a transcript.
 
-    Store 1 to 1000 messages as the history of a session, word for word; a job extracts memories from them. A growing
-    transcript can be sent again and again: only messages that are not stored yet are appended. If the stored history
-    differs from the transcript, the answer is 409 `transcript_diverged`. A longer transcript is sent in parts, each
-    `after` the `last_seq` of the one before; a part ends where no call waits for its result.
+    Store 1 to 1000 messages as the history of a session, word for word; a job extracts memories
+    from them. A growing transcript can be sent again and again: only messages that are not stored
+    yet are appended. If the stored history differs from the transcript, the answer is 409
+    `transcript_diverged`. A longer transcript is sent in parts, each `after` the `last_seq` of the
+    one before; a part ends where no call waits for its result.
 
-    With `store: false` memories are extracted, with their quotes and your ids of the messages, and no message is
-    stored: a text waits outside the tables until it is extracted. The session holds a digest of each message, so that
-    the same or a part of the history can be sent again; only messages that it has not met are extracted, in
-    their order. The digests go with the session, and with the user.
+    With `store: false` memories are extracted, with their quotes and your ids of the messages, and
+    no message is stored: a text waits outside the tables until it is extracted. The session holds a
+    digest of each message, so that the same or a part of the history can be sent again; only
+    messages that it has not met are extracted, in their order. The digests go with the session, and
+    with the user.
     """
     scope, memory = call().user(user_id), call().memory
-    asked = {"session_id": body.session_id, "agent": body.agent_id} | ({"after": body.after} if body.after else {})
+    asked = {"session_id": body.session_id, "agent": body.agent_id} | (
+        {"after": body.after} if body.after else {}
+    )
     ingest: Callable[..., Ingested] = memory.ingest if body.store else memory.ingest_outside
     done = call().made(lambda _: asdict(ingest(scope, body.messages, **asked)))
-    beside = {"session_id": done["session"], "created": done["created"], "appended": done["appended"]}
+    beside = {
+        "session_id": done["session"],
+        "created": done["created"],
+        "appended": done["appended"],
+    }
     if done.get("last") is not None:
         beside["last_seq"] = done["last"]
     return awaited_or_ended(done["job_id"], wait=body.wait, beside=beside)

@@ -1,11 +1,20 @@
-"""The bodies that operations on memories take, each within its limits, and the answers that they give."""
+"""The bodies that operations on memories take, each within its limits, and the answers that they
+give.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
@@ -43,12 +52,18 @@ from palimpsest.models.ports import Space
 from palimpsest.models.vectors import packed
 from palimpsest.recall.freshness import freshness
 
-Content = Annotated[str, Field(max_length=MAX_CONTENT, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
-Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=50)]
+Content = Annotated[
+    str, Field(max_length=MAX_CONTENT, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)
+]
+Keywords = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=50)
+]
 Queries = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=20)]
 
 
-SourceText = Annotated[str, Field(max_length=1_000, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
+SourceText = Annotated[
+    str, Field(max_length=1_000, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)
+]
 
 
 def _or_a_text(schema: JsonDict) -> None:
@@ -56,17 +71,24 @@ def _or_a_text(schema: JsonDict) -> None:
     described = {**schema}
     schema.clear()
     named = "Where it comes from, such as `HR, May 2026`"
-    schema["anyOf"] = [{"type": "string", "maxLength": 1_000, "description": named, **NOT_BLANK}, described]
+    schema["anyOf"] = [
+        {"type": "string", "maxLength": 1_000, "description": named, **NOT_BLANK},
+        described,
+    ]
 
 
 class GivenSource(Closed):
-    """The source of a memory. Deleting the session deletes the memory, unless the deletion keeps memories."""
+    """The source of a memory. Deleting the session deletes the memory, unless the deletion keeps
+    memories.
+    """
 
     model_config = ConfigDict(json_schema_extra=_or_a_text)
 
     session_id: Id | None = None
     message_ids: Annotated[list[Id], Field(max_length=50, default_factory=list)]
-    seqs: Annotated[list[Annotated[int, Field(ge=1, lt=10**12)]], Field(max_length=50, default_factory=list)]
+    seqs: Annotated[
+        list[Annotated[int, Field(ge=1, lt=10**12)]], Field(max_length=50, default_factory=list)
+    ]
     quote: Annotated[str | None, Field(max_length=1_000)] = None
     text: SourceText | None = None
 
@@ -76,7 +98,9 @@ class GivenSource(Closed):
         return {"text": given} if isinstance(given, str) else given
 
     def read(self) -> Source:
-        return Source(self.session_id, tuple(self.message_ids), tuple(self.seqs), self.quote, self.text)
+        return Source(
+            self.session_id, tuple(self.message_ids), tuple(self.seqs), self.quote, self.text
+        )
 
 
 class NewMemory(Closed):
@@ -84,26 +108,36 @@ class NewMemory(Closed):
     content: Content
     topic_key: Annotated[
         TopicKey | None,
-        Field(description="Topic of a fact or instruction, such as `employer`: a newer one of this topic replaces it"),
+        Field(
+            description="Topic of a fact or instruction, such as `employer`: a newer one of this "
+            "topic replaces it"
+        ),
     ] = None
     subject: Annotated[Subject | None, Field(description="Whom or what it is about")] = None
     keywords: Annotated[Keywords, Field(default_factory=list)]
-    queries: Annotated[Queries, Field(default_factory=list, description="Questions that it answers")]
+    queries: Annotated[
+        Queries, Field(default_factory=list, description="Questions that it answers")
+    ]
     importance: Share = 0.5
     confidence: Share = 1.0
     valid_from: Annotated[
         ValidFrom | None,
-        Field(description="When it began to hold, not later than now. With it, an event saved twice is one event"),
+        Field(
+            description="When it began to hold, not later than now. With it, an event saved twice "
+            "is one event"
+        ),
     ] = None
     expires_at: Annotated[
-        Timestamp | None, Field(description="When it expires, later than now; default: by the tenant's retention")
+        Timestamp | None,
+        Field(description="When it expires, later than now; default: by the tenant's retention"),
     ] = None
     agent_id: Id | None = None
     source: GivenSource | None = None
     metadata: Annotated[Metadata, Field(default_factory=dict)]
     data: JsonValue = None
     embedding: Annotated[
-        Values | None, Field(description="A vector of your own in place of the model's, of the index's dimension")
+        Values | None,
+        Field(description="A vector of your own in place of the model's, of the index's dimension"),
     ] = None
 
     @field_validator("topic_key")
@@ -118,14 +152,18 @@ class NewMemories(Closed):
     memories: Annotated[list[NewMemory], Field(min_length=1, max_length=MAX_STATEMENTS)]
 
     def check_embeddings(self, space: Space | None) -> None:
-        """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) for an embedding that the index can't hold."""
+        """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) for an embedding that the index
+        can't hold.
+        """
         for number, one in enumerate(self.memories):
             if one.embedding is not None:
                 check_embedding(one.embedding, space, field=f"memories.{number}.embedding")
 
 
 class MemoryChange(Change):
-    """What is given changes, the rest stays. New content makes a new version of the memory, under another id."""
+    """What is given changes, the rest stays. New content makes a new version of the memory, under
+    another id.
+    """
 
     NULLABLE = frozenset({"data"})
 
@@ -135,22 +173,33 @@ class MemoryChange(Change):
     subject: Subject | None = None
     keywords: Keywords | None = None
     metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
-    data: Annotated[JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")] = None
+    data: Annotated[
+        JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")
+    ] = None
 
 
 class IngestRequest(Closed):
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_TRANSCRIPT)]
     store: Annotated[
-        bool, Field(description="False: the history stays yours, and ids and digests of its messages are stored alone")
+        bool,
+        Field(
+            description="False: the history stays yours, and ids and digests of its messages are "
+            "stored alone"
+        ),
     ] = True
     session_id: Annotated[
-        Id | None, Field(validate_default=True, description="Where it is stored; without it, its beginning decides")
+        Id | None,
+        Field(
+            validate_default=True,
+            description="Where it is stored; without it, its beginning decides",
+        ),
     ] = None
     after: Annotated[
         int | None,
         Field(
             ge=1,
-            description="The number of the message of `session_id` that these follow: `last_seq` of the part before",
+            description="The number of the message of `session_id` that these follow: `last_seq` "
+            "of the part before",
         ),
     ] = None
     agent_id: Id | None = None
@@ -172,7 +221,9 @@ class IngestRequest(Closed):
 
 
 class ForgetRequest(Closed):
-    filter: Annotated[Filter, Field(description="At least one limit; to forget everything, delete the user")]
+    filter: Annotated[
+        Filter, Field(description="At least one limit; to forget everything, delete the user")
+    ]
     dry_run: Annotated[bool, Field(description="Only answer which would be forgotten")] = False
     wait: WaitSeconds = 0
 
@@ -200,12 +251,16 @@ def statement(given: NewMemory) -> Statement:
         data=given.data,
         embedding=None if given.embedding is None else packed(given.embedding),
         valid_from=milliseconds_of(given.valid_from),
-        expires_at=None if given.expires_at is None else (milliseconds_of(given.expires_at) or 0) // 1000,
+        expires_at=None
+        if given.expires_at is None
+        else (milliseconds_of(given.expires_at) or 0) // 1000,
         sets=_SETTABLE & given.model_fields_set,
     )
 
 
-_SETTABLE = frozenset({"subject", "keywords", "queries", "importance", "confidence", "metadata", "data", "embedding"})
+_SETTABLE = frozenset(
+    {"subject", "keywords", "queries", "importance", "confidence", "metadata", "data", "embedding"}
+)
 
 
 def change(given: MemoryChange) -> Changed:
@@ -233,7 +288,9 @@ class Memory(TypedDict):
     status: Literal["current", "superseded"]
     version: Annotated[int, Field(description="Place in the chain of its topic, from 1")]
     valid_from: Moment
-    valid_to: Annotated[Moment | None, Field(description="When the next version began to hold, or it was deleted")]
+    valid_to: Annotated[
+        Moment | None, Field(description="When the next version began to hold, or it was deleted")
+    ]
     created_at: Moment
     supersedes: Annotated[str | None, Field(description="Id of the version before")]
     superseded_by: Annotated[str | None, Field(description="Id of the version after")]
@@ -245,7 +302,10 @@ class Memory(TypedDict):
     expires_at: Moment | None
     access_count: Annotated[int, Field(description="How often recall returned it")]
     last_accessed_at: Moment | None
-    decay: Annotated[float, Field(description="How fresh recall takes it to be now: 1 when said or used, then falling")]
+    decay: Annotated[
+        float,
+        Field(description="How fresh recall takes it to be now: 1 when said or used, then falling"),
+    ]
 
 
 class SavedMemory(Memory):

@@ -15,7 +15,16 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from palimpsest.api.answers import WouldForget, answered
 from palimpsest.api.call import call
-from palimpsest.api.fields import LIKE_AN_ID, Json, SessionId, Timestamp, Wait, as_sent, check_ids, milliseconds_of
+from palimpsest.api.fields import (
+    LIKE_AN_ID,
+    Json,
+    SessionId,
+    Timestamp,
+    Wait,
+    as_sent,
+    check_ids,
+    milliseconds_of,
+)
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Find, Limit, Order, listing
 from palimpsest.api.problems import naming
@@ -47,7 +56,8 @@ KeepMemories = Annotated[bool, Query(description="Keep every memory that was ext
 def create_session(body: NewSession) -> Response[str]:
     """Begin a session.
 
-    Begin a session for a user. As long as the session has no messages, the same request returns it again with 200.
+    Begin a session for a user. As long as the session has no messages, the same request returns it
+    again with 200.
     """
     once = call().once
     session_id = body.session_id or f"ses_{once.call.name if once else uuid.uuid4().hex}"
@@ -63,8 +73,8 @@ def create_session(body: NewSession) -> Response[str]:
 def read_session(session_id: SessionId) -> shapes.Session:
     """Read a session.
 
-    The session's configuration, its window, its totals, whether a compaction is pending or has failed, and the last
-    message that memories were extracted from.
+    The session's configuration, its window, its totals, whether a compaction is pending or has
+    failed, and the last message that memories were extracted from.
     """
     scope = call().session(session_id)
     return _shown(scope, call().use.manage.read(scope))
@@ -76,7 +86,9 @@ def _shown(scope: SessionScope, found: Session) -> shapes.Session:
 
 def _last_extracted(scope: SessionScope, found: Session) -> shapes.LastExtracted | None:
     head, report = found.head, call().use.report
-    has_messages = head.seq > head.base  # what is at or below the base was another session of this id
+    has_messages = (
+        head.seq > head.base
+    )  # what is at or below the base was another session of this id
     seq = report.through(scope.owner.user(head.user), found.id) if report and has_messages else 0
     if seq <= head.base:
         return None
@@ -84,16 +96,20 @@ def _last_extracted(scope: SessionScope, found: Session) -> shapes.LastExtracted
     return {"seq": seq, "id": stored[0].id if stored else None}
 
 
-@operation("PUT /v1/sessions/{session_id}", answers={200: "Session", 201: "Session"}, refuses=(409,))
+@operation(
+    "PUT /v1/sessions/{session_id}", answers={200: "Session", 201: "Session"}, refuses=(409,)
+)
 def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
     """Configure a session anew.
 
-    Replace system message, memory configuration and metadata. Fields that are left out go back to their defaults.
-    With a `user_id`, a session that does not exist is begun (201).
+    Replace system message, memory configuration and metadata. Fields that are left out go back to
+    their defaults. With a `user_id`, a session that does not exist is begun (201).
     """
     scope = call().session(session_id)
     with naming("memory"):
-        session, is_new = call().use.manage.replace(scope, user=body.user_id, agent=body.agent_id, wanted=body.wanted())
+        session, is_new = call().use.manage.replace(
+            scope, user=body.user_id, agent=body.agent_id, wanted=body.wanted()
+        )
     return answered(_shown(scope, session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
@@ -101,13 +117,18 @@ def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
 def change_session(session_id: SessionId, body: SessionChange) -> shapes.Session:
     """Change a session.
 
-    Change the fields that are given. `memory` merges field by field, `metadata` key by key; null removes.
+    Change the fields that are given. `memory` merges field by field, `metadata` key by key; null
+    removes.
     """
     clear_system = "system" in body.model_fields_set and body.system is None
     scope = call().session(session_id)
     with naming("memory"):
         session = call().use.manage.patch(
-            scope, user=body.user_id, agent=body.agent_id, wanted=body.wanted(), clear_system=clear_system
+            scope,
+            user=body.user_id,
+            agent=body.agent_id,
+            wanted=body.wanted(),
+            clear_system=clear_system,
         )
     return _shown(scope, session)
 
@@ -120,38 +141,51 @@ def delete_session(
 ) -> Response[str]:
     """Delete a session.
 
-    From this answer on the session can't be read. A job removes its content, and the memories that have no other
-    source.
+    From this answer on the session can't be read. A job removes its content, and the memories that
+    have no other source.
     """
-    return awaited(call().use.manage.delete(call().session(session_id), keep_memories=keep_memories), wait=wait)
+    return awaited(
+        call().use.manage.delete(call().session(session_id), keep_memories=keep_memories), wait=wait
+    )
 
 
 @operation("POST /v1/sessions/{session_id}/end", answers={200: "EndedSession"})
 def end_session(session_id: SessionId, body: EndRequest) -> EndedSession:
     """End a session.
 
-    Mark the session as ended. The next append opens it again. If the session extracts memories by itself, a job
-    extracts what is left; the answer names it, once it has ended or `wait` seconds have passed.
+    Mark the session as ended. The next append opens it again. If the session extracts memories by
+    itself, a job extracts what is left; the answer names it, once it has ended or `wait` seconds
+    have passed.
     """
     scope, use = call().session(session_id), call().use
     job_id = call().made(lambda _: [use.manage.end(scope)[1]])[0]
-    job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
+    job = (
+        None
+        if job_id is None
+        else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
+    )
     session = _shown(scope, use.manage.read(scope))
     return {**session, "job_id": job_id, "state": "done" if job is None else job.state}
 
 
-@of_memories("POST /v1/sessions/{session_id}/extract", answers={200: "JobDone | NothingExtracted", 202: "JobPending"})
+@of_memories(
+    "POST /v1/sessions/{session_id}/extract",
+    answers={200: "JobDone | NothingExtracted", 202: "JobPending"},
+)
 def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str]:
     """Extract memories from a session.
 
-    A job extracts memories from the messages that came after the last extraction. With `if_needed` it does so only if
-    enough turns wait. If nothing waits, the answer is the last job, with `armed` false.
+    A job extracts memories from the messages that came after the last extraction. With `if_needed`
+    it does so only if enough turns wait. If nothing waits, the answer is the last job, with `armed`
+    false.
     """
     extract = call().use.extract
     if extract is None:
         raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory")
     scope, turns = call().session(session_id), body.max_buffer_turns
-    asked = call().made(lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns)))
+    asked = call().made(
+        lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns))
+    )
     beside = {"session_id": session_id, "armed": asked["armed"]}
     return awaited_or_ended(asked["job_id"], wait=body.wait, beside=beside)
 
@@ -160,8 +194,8 @@ def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str
 def forget_sessions(body: ForgetSessionsRequest) -> WouldForget | Response[str]:
     """Forget sessions.
 
-    A job deletes every session that matches now. Sessions that begin later stay. With `dry_run`, which needs the scope
-    `read`, nothing is deleted, and the answer lists the sessions that match.
+    A job deletes every session that matches now. Sessions that begin later stay. With `dry_run`,
+    which needs the scope `read`, nothing is deleted, and the answer lists the sessions that match.
     """
     from palimpsest.memory.removal.sessions import WhichSessions
 
@@ -176,14 +210,18 @@ def forget_sessions(body: ForgetSessionsRequest) -> WouldForget | Response[str]:
 
 
 def _idle_since(older_than: str | None) -> int | None:
-    """In epoch milliseconds. Raises `Unprocessable` for a time to come: it would name every session."""
+    """In epoch milliseconds. Raises `Unprocessable` for a time to come: it would name every
+    session.
+    """
     if older_than is None:
         return None
     now = call().wired.clock.now()
     moment = shapes.moment_of(older_than, now=now)
     if moment > now:
         errors = (FieldError("older_than", "must be in the past"),)
-        raise Unprocessable("The request breaks the schema: older_than: must be in the past", errors=errors)
+        raise Unprocessable(
+            "The request breaks the schema: older_than: must be in the past", errors=errors
+        )
     return milliseconds(moment)
 
 
@@ -193,8 +231,8 @@ Span = tuple[int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Whether a session is one of those asked for: by owner and state, by when it `began`, by when anything was `said`
-    in it, and by its metadata.
+    """Whether a session is one of those asked for: by owner and state, by when it `began`, by when
+    anything was `said` in it, and by its metadata.
     """
 
     user: str | None
@@ -225,20 +263,36 @@ def _overlaps(span: Span, first: int, last: int) -> bool:
 
 @operation("GET /v1/sessions", function="memories", answers={200: "SessionPage"}, refuses=(413,))
 def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
-    user_id: Annotated[str | None, Query(description="Only this user's", json_schema_extra=LIKE_AN_ID)] = None,
-    agent_id: Annotated[str | None, Query(description="Only this agent's", json_schema_extra=LIKE_AN_ID)] = None,
-    status: Annotated[Literal["active", "ended"] | None, Query(description="Only those in this state")] = None,
-    q: Annotated[
-        str | None, Query(min_length=1, max_length=1_000, description="Words that occur in the session")
+    user_id: Annotated[
+        str | None, Query(description="Only this user's", json_schema_extra=LIKE_AN_ID)
     ] = None,
-    created_after: Annotated[Timestamp | None, Query(description="Only those that began then or later")] = None,
-    created_before: Annotated[Timestamp | None, Query(description="Only those that began then or earlier")] = None,
+    agent_id: Annotated[
+        str | None, Query(description="Only this agent's", json_schema_extra=LIKE_AN_ID)
+    ] = None,
+    status: Annotated[
+        Literal["active", "ended"] | None, Query(description="Only those in this state")
+    ] = None,
+    q: Annotated[
+        str | None,
+        Query(min_length=1, max_length=1_000, description="Words that occur in the session"),
+    ] = None,
+    created_after: Annotated[
+        Timestamp | None, Query(description="Only those that began then or later")
+    ] = None,
+    created_before: Annotated[
+        Timestamp | None, Query(description="Only those that began then or earlier")
+    ] = None,
     after: Annotated[
         Timestamp | None, Query(description="Only those in which something was said then or later")
     ] = None,
-    before: Annotated[Timestamp | None, Query(description="Only those that had begun by then")] = None,
+    before: Annotated[
+        Timestamp | None, Query(description="Only those that had begun by then")
+    ] = None,
     metadata: Annotated[
-        list[str] | None, Query(description="Only those with these metadata, each as `name=value`; names may have dots")
+        list[str] | None,
+        Query(
+            description="Only those with these metadata, each as `name=value`; names may have dots"
+        ),
     ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
@@ -246,8 +300,9 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
 ) -> Json:
     """List sessions.
 
-    The sessions of the tenant or of a user, ordered by creation. With `q`, those in which these words occur within the
-    given time, best match first: one page for a user; without a user, a page for every 20 users.
+    The sessions of the tenant or of a user, ordered by creation. With `q`, those in which these
+    words occur within the given time, best match first: one page for a user; without a user, a page
+    for every 20 users.
     """
     from palimpsest.api.resources.filters import read_terms
 
@@ -257,7 +312,14 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
         (milliseconds_of(after), milliseconds_of(before)),
     )
     began = (milliseconds_of(created_after), milliseconds_of(created_before))
-    where = _Wanted(user_id, agent_id, status, began, said, tuple(condition.test for condition in conditions(terms)))
+    where = _Wanted(
+        user_id,
+        agent_id,
+        status,
+        began,
+        said,
+        tuple(condition.test for condition in conditions(terms)),
+    )
     tenant = call().caller.tenant
     since, until = map(_stamped, (created_after, created_before))
     listed = (
@@ -265,24 +327,38 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
         sorted(terms.items(), key=str), q,
     )  # fmt: skip
     find: Find[Session] = partial(
-        call().memory.list_sessions, tenant, user=user_id, agent=agent_id, status=status, since=since, until=until,
-        where=where, newest_first=order == "desc",
-    )  # fmt: skip
+        call().memory.list_sessions,
+        tenant,
+        user=user_id,
+        agent=agent_id,
+        status=status,
+        since=since,
+        until=until,
+        where=where,
+        newest_first=order == "desc",
+    )
     if q is not None:
         find = partial(_matching, q, where)
     return listing("sessions", find, shapes.session, listed=listed, limit=limit, cursor=cursor)
 
 
-def _matching(words: str, where: _Wanted, *, limit: int, after: str | None) -> tuple[Sequence[Session], str | None]:
+def _matching(
+    words: str, where: _Wanted, *, limit: int, after: str | None
+) -> tuple[Sequence[Session], str | None]:
     """The sessions in which these words were said, the best match first."""
     from palimpsest.recall.search import MESSAGES
 
     tenant, memory = call().caller.tenant, call().memory
     messages = replace(MESSAGES, created_after=where.said[0], created_before=where.said[1])
     if where.user is None:
-        ids, following = memory.find_sessions.of_tenant(tenant, words, limit=limit, after=after, where=messages)
+        ids, following = memory.find_sessions.of_tenant(
+            tenant, words, limit=limit, after=after, where=messages
+        )
     else:
-        ids, following = memory.find_sessions(tenant.user(where.user), words, limit=limit, where=messages), None
+        ids, following = (
+            memory.find_sessions(tenant.user(where.user), words, limit=limit, where=messages),
+            None,
+        )
     return list(filter(where, memory.list_sessions.opened(tenant, ids))), following
 
 

@@ -12,7 +12,16 @@ from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Window, window
-from palimpsest.api.fields import Closed, Json, MemoryFields, Moment, WaitSeconds, in_rfc3339, rfc3339, rfc3339_or_null
+from palimpsest.api.fields import (
+    Closed,
+    Json,
+    MemoryFields,
+    Moment,
+    WaitSeconds,
+    in_rfc3339,
+    rfc3339,
+    rfc3339_or_null,
+)
 from palimpsest.api.pages import NextCursor
 from palimpsest.api.resources.chat import Id, Metadata, System
 from palimpsest.conversations import manage
@@ -28,18 +37,27 @@ class SessionSetup(Closed):
     """PUT: what is left out goes back to the tenant's defaults."""
 
     user_id: Annotated[
-        Id | None, Field(description="Whose session it is. PUT begins the session if there is none; it never changes")
+        Id | None,
+        Field(
+            description="Whose session it is. PUT begins the session if there is none; it never "
+            "changes"
+        ),
     ] = None
     agent_id: Annotated[Id | None, Field(description="Whose agent's session it is")] = None
-    system: Annotated[System | None, Field(description="System message: text, or a system or developer message")] = None
-    memory: Annotated[MemoryFields | None, Field(description="Fields over the tenant's defaults")] = None
+    system: Annotated[
+        System | None, Field(description="System message: text, or a system or developer message")
+    ] = None
+    memory: Annotated[
+        MemoryFields | None, Field(description="Fields over the tenant's defaults")
+    ] = None
     metadata: Metadata | None = None
     retention_days: Annotated[
         int | None,
         Field(
             ge=1,
             le=36_500,
-            description="Days that it is kept after its last activity, whatever the tenant's; null = for ever",
+            description="Days that it is kept after its last activity, whatever the tenant's; null "
+            "= for ever",
         ),
     ] = None
 
@@ -51,21 +69,29 @@ class SessionSetup(Closed):
             and of_memory.get("conversations")
             and "retention_days" in self.model_fields_set
         ):
-            raise ValueError("memory.retention.conversations and retention_days say the same: give one of them")
+            raise ValueError(
+                "memory.retention.conversations and retention_days say the same: give one of them"
+            )
         return self
 
     def wanted(self) -> manage.Wanted:
         kept = (self.retention_days or 0) if "retention_days" in self.model_fields_set else None
-        return manage.Wanted(system=self.system, memory=self.memory, metadata=self.metadata, retention=kept)
+        return manage.Wanted(
+            system=self.system, memory=self.memory, metadata=self.metadata, retention=kept
+        )
 
 
 class NewSession(SessionSetup):
-    session_id: Annotated[Id | None, Field(description="Chosen by the service if it is left out")] = None
+    session_id: Annotated[
+        Id | None, Field(description="Chosen by the service if it is left out")
+    ] = None
     user_id: Id
 
 
 class SessionChange(SessionSetup):
-    """PATCH: what is given changes. `memory` merges field by field, `metadata` key by key; null removes."""
+    """PATCH: what is given changes. `memory` merges field by field, `metadata` key by key; null
+    removes.
+    """
 
 
 AGE = re.compile(r"[1-9]\d{0,3}d|[1-9]\d?y")
@@ -86,13 +112,17 @@ def _age_or_time(given: str) -> str:
 
 
 def _moment(given: str) -> datetime:
-    """A date, or a time with its offset, as in RFC 3339; a date begins at midnight in UTC. Raises `ValueError`."""
+    """A date, or a time with its offset, as in RFC 3339; a date begins at midnight in UTC. Raises
+    `ValueError`.
+    """
     if re.fullmatch(r"\d{4}-\d\d-\d\d", given):
         return datetime.fromisoformat(given).replace(tzinfo=UTC)
     try:
         return datetime.fromisoformat(in_rfc3339(given))
     except ValueError as error:
-        raise ValueError("must be an age, such as 30d or 2y, or a date or time as in RFC 3339") from error
+        raise ValueError(
+            "must be an age, such as 30d or 2y, or a date or time as in RFC 3339"
+        ) from error
 
 
 def moment_of(older_than: str, *, now: datetime) -> datetime:
@@ -109,15 +139,20 @@ class ForgetSessionsRequest(Closed):
 
     user_id: Annotated[Id | None, Field(description="Only this user's")] = None
     agent_id: Annotated[Id | None, Field(description="Only this agent's")] = None
-    status: Annotated[Literal["active", "ended"] | None, Field(description="Only those in this state")] = None
+    status: Annotated[
+        Literal["active", "ended"] | None, Field(description="Only those in this state")
+    ] = None
     older_than: Annotated[
         Annotated[str, AfterValidator(_age_or_time), Field(json_schema_extra=LIKE_AN_AGE)] | None,
         Field(
-            description="How long ago their last activity was, in days or years of 365 days (`30d`, `2y`), or a past "
+            description="How long ago their last activity was, in days or years of 365 days "
+            "(`30d`, `2y`), or a past "
             "date or time (RFC 3339) before which it was"
         ),
     ] = None
-    keep_memories: Annotated[bool, Field(description="Keep every memory that was extracted from them")] = False
+    keep_memories: Annotated[
+        bool, Field(description="Keep every memory that was extracted from them")
+    ] = False
     dry_run: Annotated[bool, Field(description="Only answer which would be deleted")] = False
     wait: WaitSeconds = 0
 
@@ -147,17 +182,25 @@ class Session(TypedDict):
     user_id: str
     agent_id: str | None
     status: Annotated[Status, Field(json_schema_extra={"enum": ["active", "ended"]})]
-    system: Annotated[str | Json | None, Field(description="The text, or the whole message if it is more than text")]
+    system: Annotated[
+        str | Json | None,
+        Field(description="The text, or the whole message if it is more than text"),
+    ]
     memory: Annotated[Json, Field(description="The whole configuration, defaults included")]
     metadata: Mapping[str, Any]
-    retention_days: Annotated[int | None, Field(description="Its own, or else the tenant's; null = for ever")]
+    retention_days: Annotated[
+        int | None, Field(description="Its own, or else the tenant's; null = for ever")
+    ]
     window: Window
     totals: Totals
     compaction: CompactionState
     last_extracted: NotRequired[
         Annotated[
             LastExtracted | None,
-            Field(description="The last message that memories were extracted from; lists do not say it"),
+            Field(
+                description="The last message that memories were extracted from; lists do not say "
+                "it"
+            ),
         ]
     ]
     created_at: Moment
@@ -166,7 +209,9 @@ class Session(TypedDict):
 
 
 class EndedSession(Session):
-    """A session, and the job that extracts its last messages; `state` is `done` where there is nothing to extract."""
+    """A session, and the job that extracts its last messages; `state` is `done` where there is
+    nothing to extract.
+    """
 
     job_id: str | None
     state: JobState
@@ -199,12 +244,23 @@ def session(shown: StoredSession) -> Session:
 
 def _system(chat: Chat | None) -> Any:
     is_plain = chat is not None and chat["role"] == "system" and set(chat) == {"role", "content"}
-    return chat["content"] if chat is not None and is_plain and isinstance(chat["content"], str) else chat
+    return (
+        chat["content"]
+        if chat is not None and is_plain and isinstance(chat["content"], str)
+        else chat
+    )
 
 
 class ExtractRequest(Closed):
-    if_needed: Annotated[bool, Field(description="Only if at least `max_buffer_turns` turns wait")] = False
+    if_needed: Annotated[
+        bool, Field(description="Only if at least `max_buffer_turns` turns wait")
+    ] = False
     max_buffer_turns: Annotated[
-        int | None, Field(ge=1, le=1_000, description="How many turns are enough; default: the session's own number")
+        int | None,
+        Field(
+            ge=1,
+            le=1_000,
+            description="How many turns are enough; default: the session's own number",
+        ),
     ] = None
     wait: WaitSeconds = 0

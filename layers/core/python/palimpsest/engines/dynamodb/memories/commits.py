@@ -1,4 +1,6 @@
-"""A memory commit as the actions of one DynamoDB transaction over the tables of memories and of jobs."""
+"""A memory commit as the actions of one DynamoDB transaction over the tables of memories and of
+jobs.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,17 @@ WIPED_AT_ONCE = 50
 def actions_of(
     table: str, jobs_table: str, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None
 ) -> list[Action]:
-    """The transaction's actions: the user first, whose epoch guards all others. Raises `ValueError` for too many.
+    """The transaction's actions: the user first, whose epoch guards all others. Raises `ValueError`
+    for too many.
 
     `walk` is the user's, as read, if the commit writes an expiry earlier than what it notes.
     """
     actions = [
-        {"Update": _user_update(scope, commit, walk).arguments(table, scope.partition, memory_items.USER)},
+        {
+            "Update": _user_update(scope, commit, walk).arguments(
+                table, scope.partition, memory_items.USER
+            )
+        },
         *_Actions(table, scope, commit).all(),
     ]
     if commit.job is not None:
@@ -61,7 +68,13 @@ def erasing(table: str, scope: UserScope, epoch: int) -> Action:
 
 def job_put(jobs_table: str, job: Job) -> Action:
     item = key(job_partition(job), items.JOB) | items.job_attributes(job)
-    return {"Put": {"TableName": jobs_table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+    return {
+        "Put": {
+            "TableName": jobs_table,
+            "Item": item,
+            "ConditionExpression": "attribute_not_exists(pk)",
+        }
+    }
 
 
 def _user_update(scope: UserScope, commit: MemoryCommit, walk: Walk | None) -> Update:
@@ -84,7 +97,9 @@ def _listed(scope: UserScope) -> Update:
 
 
 def _note(update: Update, scope: UserScope, epoch: int, expires_at: int, walk: Walk | None) -> None:
-    """Note an expiry in the user's walk. Without the walk as read, that is done only if none that is later is noted."""
+    """Note an expiry in the user's walk. Without the walk as read, that is done only if none that
+    is later is noted.
+    """
     if walk is not None:
         require_walk(update, walk)
         put_walk(update, scope, noting(walk, epoch=epoch, expires_at=expires_at))
@@ -117,7 +132,9 @@ def listing(table: str, scope: UserScope, epoch: int) -> Action:
 
 
 def put_reminder(update: Update, record: Record) -> None:
-    """Put a reminder if the index state of the record is pending; else remove the one that is there."""
+    """Put a reminder if the index state of the record is pending; else remove the one that is
+    there.
+    """
     due_at = Reminder().due_at if record.index_state == "pending" else None
     update.put_due(record.id, due_at)
     update.put("looked_at", None)
@@ -129,7 +146,9 @@ def require_epoch(update: Update, epoch: int) -> None:
 
 
 def put_anew(table: str, scope: UserScope, sort: str, attributes: Attributes) -> dict[str, Any]:
-    """The put of a new item; one of an earlier epoch, which was erased and not yet wiped, counts as absent."""
+    """The put of a new item; one of an earlier epoch, which was erased and not yet wiped, counts as
+    absent.
+    """
     return {
         "TableName": table,
         "Item": key(scope.partition, sort) | attributes,
@@ -153,7 +172,10 @@ class _Actions:
             attributes = memory_items.record_attributes(self._scope, self._epoch, record)
             sort = memory_items.record_sort(record.id)
             if record.index_state == "pending":
-                attributes |= {"due_shard": text(shard_of(record.id)), "due_at": number(Reminder().due_at)}
+                attributes |= {
+                    "due_shard": text(shard_of(record.id)),
+                    "due_at": number(Reminder().due_at),
+                }
             yield self._put(sort, attributes)
         for record in self._commit.changed:
             yield self._change(record)
@@ -164,7 +186,9 @@ class _Actions:
         yield from self._removals()
         for pointer in self._commit.pointers:
             attributes = memory_items.pointer_attributes(self._epoch, pointer)
-            yield self._at(memory_items.pointer_sort(pointer.topic_key), attributes, pointer.version)
+            yield self._at(
+                memory_items.pointer_sort(pointer.topic_key), attributes, pointer.version
+            )
         yield from self._ledger()
 
     def _ledger(self) -> Iterator[Action]:
@@ -174,7 +198,9 @@ class _Actions:
             yield self._set(sort, memory_items.line_attributes(self._epoch, line))
         if progress is not None:
             attributes = memory_items.progress_attributes(self._epoch, progress)
-            yield self._at(memory_items.progress_sort(progress.session), attributes, progress.version)
+            yield self._at(
+                memory_items.progress_sort(progress.session), attributes, progress.version
+            )
 
     def _removals(self) -> Iterator[Action]:
         by_id: dict[str, list[Record]] = {}
@@ -186,18 +212,25 @@ class _Actions:
         for record_id, removed in by_id.items():
             yield self._delete(memory_items.record_sort(record_id), version=removed[0].version)
             yield self._delete(memory_items.uses_sort(record_id))
-            yield self._set(memory_items.mark_sort(record_id), memory_items.mark_attributes(self._epoch, removed))
+            yield self._set(
+                memory_items.mark_sort(record_id),
+                memory_items.mark_attributes(self._epoch, removed),
+            )
 
     def _put(self, sort: str, attributes: Attributes) -> Action:
         return {"Put": put_anew(self._table, self._scope, sort, attributes)}
 
     def _at(self, sort: str, attributes: Attributes, version: int) -> Action:
         """An item as it shall be, if it is at this version (0 = it does not exist yet)."""
-        return self._set(sort, attributes, version=version) if version else self._put(sort, attributes)
+        return (
+            self._set(sort, attributes, version=version) if version else self._put(sort, attributes)
+        )
 
     def _change(self, record: Record) -> Action:
         sort, update = memory_items.record_sort(record.id), Update()
-        update.put_all(memory_items.record_changes(record) | {"version": number(record.version + 1)})
+        update.put_all(
+            memory_items.record_changes(record) | {"version": number(record.version + 1)}
+        )
         put_reminder(update, record)
         update.require("version", number(record.version))
         return {"Update": update.arguments(self._table, self._scope.partition, sort)}
@@ -220,7 +253,9 @@ class _Actions:
         return {"Delete": arguments}
 
 
-def deletions(table: str, scope: UserScope, sorts: Sequence[str], *, below_epoch: int) -> list[Action]:
+def deletions(
+    table: str, scope: UserScope, sorts: Sequence[str], *, below_epoch: int
+) -> list[Action]:
     """Deletions of items, none of which may be of this epoch or a later one."""
     return [
         {
@@ -237,14 +272,17 @@ def deletions(table: str, scope: UserScope, sorts: Sequence[str], *, below_epoch
 
 
 def wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None) -> int:
-    """Delete the items of earlier epochs, at least `limit` if there are so many; return how many. Everything but the
-    user's own item has its epoch; a key may have been written anew in the meantime.
+    """Delete the items of earlier epochs, at least `limit` if there are so many; return how many.
+    Everything but the user's own item has its epoch; a key may have been written anew in the
+    meantime.
     """
     pages = table.pages(
-        "pk = :pk", {":pk": text(scope.partition), ":below": number(below_epoch), ":user": text("user")},
+        "pk = :pk",
+        {":pk": text(scope.partition), ":below": number(below_epoch), ":user": text("user")},
         FilterExpression="#epoch < :below AND #type <> :user",
-        ExpressionAttributeNames={"#epoch": "epoch", "#type": "type", "#sk": "sk"}, ProjectionExpression="#sk",
-    )  # fmt: skip
+        ExpressionAttributeNames={"#epoch": "epoch", "#type": "type", "#sk": "sk"},
+        ProjectionExpression="#sk",
+    )
     removed = 0
     for page in pages:
         sorts = [item["sk"]["S"] for item in page]

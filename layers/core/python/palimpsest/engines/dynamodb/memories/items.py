@@ -1,4 +1,6 @@
-"""How records, topics, ledgers and the rest of a user's memory lie in a table: keys, attributes, bodies, and back."""
+"""How records, topics, ledgers and the rest of a user's memory lie in a table: keys, attributes,
+bodies, and back.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
-from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, number, text, values_of
+from palimpsest.engines.dynamodb.sessions.items import (
+    Attributes,
+    Item,
+    body,
+    number,
+    text,
+    values_of,
+)
 from palimpsest.engines.places import record_listed_as
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
@@ -16,8 +25,12 @@ from palimpsest.scope import UserScope
 USER = "user"
 LAST_SEQ = 10**12 - 1
 _APART = frozenset({"id", "version", "index_state"})
-"""Fields of a record that have a place of their own: the key, the guard, and what the stream filters by."""
-_DEFAULTS = {field.name: None if field.default is MISSING else field.default for field in fields(Record)}
+"""Fields of a record that have a place of their own: the key, the guard, and what the stream
+filters by.
+"""
+_DEFAULTS = {
+    field.name: None if field.default is MISSING else field.default for field in fields(Record)
+}
 
 
 def record_sort(record_id: str) -> str:
@@ -90,7 +103,9 @@ def walk_of(item: Item | None) -> Walk | None:
 
 def walk_body(walk: Walk) -> dict[str, str] | None:
     """How far it is; None for one that never began."""
-    return body(number=walk.number, after=walk.after, earliest=walk.earliest) if walk.number else None
+    return (
+        body(number=walk.number, after=walk.after, earliest=walk.earliest) if walk.number else None
+    )
 
 
 def common(kind: str, epoch: int) -> Attributes:
@@ -108,12 +123,16 @@ def record_attributes(scope: UserScope, epoch: int, record: Record) -> Attribute
 
 
 def list_of(scope: UserScope, types: AbstractSet[RecordType]) -> str:
-    """The partition of the index `by_created` that lists records of these types: what is in the graph has its own."""
+    """The partition of the index `by_created` that lists records of these types: what is in the
+    graph has its own.
+    """
     return f"{scope.partition}#graph" if types and types <= GRAPH else scope.partition
 
 
 def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
-    """Where the index `by_created` goes on after a record: the record's key there, and its own key in the table."""
+    """Where the index `by_created` goes on after a record: the record's key there, and its own key
+    in the table.
+    """
     return {
         "owner": text(owner), "created": text(place),
         "pk": text(scope.partition), "sk": text(record_sort(place.partition("#")[2])),
@@ -140,9 +159,15 @@ def _source_values(source: Source) -> dict[str, Any]:
 def record_of(item: Item) -> Record:
     found = values_of(item["body"])
     found["source"] = source_of(found.get("source", {}))
-    found |= {name: tuple(found[name]) for name in ("keywords", "queries", "also", "draws") if name in found}
+    found |= {
+        name: tuple(found[name])
+        for name in ("keywords", "queries", "also", "draws")
+        if name in found
+    }
     found["data"] = found["data"][0] if "data" in found else None
-    return Record(id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found)
+    return Record(
+        id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found
+    )
 
 
 def reminder_of(item: Item | None) -> Reminder | None:
@@ -154,13 +179,18 @@ def reminder_of(item: Item | None) -> Reminder | None:
 
 def source_of(values: dict[str, Any]) -> Source:
     lists = {name: tuple(values.get(name, ())) for name in ("message_ids", "seqs")}
-    return Source(session=values.get("session"), quote=values.get("quote"), text=values.get("text"), **lists)
+    return Source(
+        session=values.get("session"), quote=values.get("quote"), text=values.get("text"), **lists
+    )
 
 
 def place_attributes(epoch: int, said: Record) -> Attributes:
     """One time that a record was said; its body holds what differs from the record's own."""
     values = body(
-        valid_from=said.valid_from, created_at=said.created_at, rank=said.rank, source=_source_values(said.source)
+        valid_from=said.valid_from,
+        created_at=said.created_at,
+        rank=said.rank,
+        source=_source_values(said.source),
     )
     return common("place", epoch) | {"record": text(said.id), "body": values}
 
@@ -194,11 +224,17 @@ def progress_of(session: str, item: Item | None) -> Progress:
     found = values_of(item["body"])
     parked = tuple((first, last) for first, last in found["parked"])
     waiting = tuple(found.get("waiting", ()))
-    return Progress(session, through=found["through"], parked=parked, waiting=waiting, version=version_of(item))
+    return Progress(
+        session, through=found["through"], parked=parked, waiting=waiting, version=version_of(item)
+    )
 
 
 def line_attributes(epoch: int, line: ChunkLine) -> Attributes:
-    values = {field.name: getattr(line, field.name) for field in fields(ChunkLine) if field.name != "session"}
+    values = {
+        field.name: getattr(line, field.name)
+        for field in fields(ChunkLine)
+        if field.name != "session"
+    }
     return common("line", epoch) | {"body": body(**values)}
 
 
@@ -210,7 +246,10 @@ def line_of(session: str, item: Item) -> ChunkLine:
 def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
     """The mark has no words of what was removed."""
     sources = [_source_values(record.source.without_words) for record in removed]
-    return common("mark", epoch) | {"body": body(sources=sources), "version": number(removed[0].version + 1)}
+    return common("mark", epoch) | {
+        "body": body(sources=sources),
+        "version": number(removed[0].version + 1),
+    }
 
 
 def mark_of(item: Item) -> Tombstone:

@@ -13,7 +13,14 @@ from palimpsest.engines.cursors import record_cursor, user_cursor
 from palimpsest.engines.dynamodb.errors import Refused
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
-from palimpsest.engines.dynamodb.memories.commits import actions_of, erasing, job_put, put_anew, put_reminder, wipe
+from palimpsest.engines.dynamodb.memories.commits import (
+    actions_of,
+    erasing,
+    job_put,
+    put_anew,
+    put_reminder,
+    wipe,
+)
 from palimpsest.engines.dynamodb.sessions.commits import Update, is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
 from palimpsest.engines.dynamodb.table import BATCH_GET, Item, OneTable, Table
@@ -21,7 +28,15 @@ from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, record_lis
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, UserState
+from palimpsest.memory.ports import (
+    ChunkLine,
+    MemoryCommit,
+    Page,
+    Pointer,
+    Progress,
+    Tombstone,
+    UserState,
+)
 from palimpsest.memory.record import Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
@@ -32,8 +47,9 @@ MOST_EPOCHS = 10_000  # of users, remembered
 class DynamoDbMemories(OneTable):
     """`Memories` over one table, with its jobs in another: that of `DynamoDbJobs`.
 
-    Every read takes the user's item along, in the same call or before: items whose epoch is not the user's are not
-    there. A batch of reads is no snapshot, but an epoch only grows: what was erased before a call is never in it.
+    Every read takes the user's item along, in the same call or before: items whose epoch is not the
+    user's are not there. A batch of reads is no snapshot, but an epoch only grows: what was erased
+    before a call is never in it.
     """
 
     def __init__(self, table: str, jobs_table: str, **where: Any) -> None:
@@ -54,8 +70,8 @@ class DynamoDbMemories(OneTable):
         return epoch
 
     def current(self, scope: UserScope) -> int:
-        """What commits have gained since they are counted, and what was there before: that is counted once, when it is
-        first asked for, and stored unless another commit came in between.
+        """What commits have gained since they are counted, and what was there before: that is
+        counted once, when it is first asked for, and stored unless another commit came in between.
         """
         item = self._table.get(scope.partition, items.USER)
         if not item:
@@ -68,17 +84,25 @@ class DynamoDbMemories(OneTable):
         update.put("uncounted", number(there - gained))
         update.require("version", item["version"])
         with suppress(CommitLost):
-            self._table.call("UpdateItem", **update.arguments(self._table.name, scope.partition, items.USER))
+            self._table.call(
+                "UpdateItem", **update.arguments(self._table.name, scope.partition, items.USER)
+            )
         return there
 
     def _current(self, scope: UserScope, epoch: Item) -> int:
         values = {":pk": text(scope.partition), ":prefix": text(items.record_sort(""))}
         pages = self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
-        records = (items.record_of(item) for page in pages for item in page if item["epoch"] == epoch)
-        return sum(record.topic_key is None for record in records) + len(self.topics(scope, prefix=""))
+        records = (
+            items.record_of(item) for page in pages for item in page if item["epoch"] == epoch
+        )
+        return sum(record.topic_key is None for record in records) + len(
+            self.topics(scope, prefix="")
+        )
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
-        self._table.transact([erasing(self._table.name, scope, epoch), job_put(self._jobs_table, job)])
+        self._table.transact(
+            [erasing(self._table.name, scope, epoch), job_put(self._jobs_table, job)]
+        )
         self._epochs.pop(scope.partition, None)
 
     def room(self, commit: MemoryCommit) -> int:
@@ -93,7 +117,9 @@ class DynamoDbMemories(OneTable):
             walk = items.walk_of(self._table.get(scope.partition, items.USER))
             if walk is None or walk.noted is None or walk.noted <= commit.expires_at:
                 raise
-            self._commit(scope, commit, walk=walk)  # it was lost, or may have been, for what is noted of the expiry
+            self._commit(
+                scope, commit, walk=walk
+            )  # it was lost, or may have been, for what is noted of the expiry
 
     def _commit(self, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None) -> None:
         actions = actions_of(self._table.name, self._jobs_table, scope, commit, walk=walk)
@@ -122,7 +148,9 @@ class DynamoDbMemories(OneTable):
         epoch = number(self.user(scope).epoch)
         values = {":pk": text(scope.partition), ":prefix": text(items.pointer_sort(prefix))}
         pages = self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
-        found = (items.pointer_of(item) for page in pages for item in page if item["epoch"] == epoch)
+        found = (
+            items.pointer_of(item) for page in pages for item in page if item["epoch"] == epoch
+        )
         return tuple(pointer for pointer in found if pointer.record is not None)
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
@@ -145,14 +173,18 @@ class DynamoDbMemories(OneTable):
         after: str | None = None,
         newest_first: bool = True,
     ) -> Page:
-        """The index names records, the table says what they are: what went, or is of another type, is passed over."""
+        """The index names records, the table says what they are: what went, or is of another type,
+        is passed over.
+        """
         cursor = record_cursor(scope)
         place = cursor.place(after)
         found: list[Record] = []
         examined = 0
         owner = items.list_of(scope, types)
         at_once = min(limit + 1, READ_AT_ONCE)
-        for page in self._created(scope, place, owner=owner, at_once=at_once, newest_first=newest_first):
+        for page in self._created(
+            scope, place, owner=owner, at_once=at_once, newest_first=newest_first
+        ):
             records = self.records(scope, [items.name_of(item) for item in page])
             found += [record for record in records if not types or record.type in types]
             examined += len(page)
@@ -168,7 +200,9 @@ class DynamoDbMemories(OneTable):
         found = self._found(scope, [items.progress_sort(session)])
         return items.progress_of(session, next(iter(found.values()), None))
 
-    def lines(self, scope: UserScope, session: str, *, first: int, last: int) -> tuple[ChunkLine, ...]:
+    def lines(
+        self, scope: UserScope, session: str, *, first: int, last: int
+    ) -> tuple[ChunkLine, ...]:
         if first > last:
             return ()
         epoch = number(self.user(scope).epoch)
@@ -177,27 +211,39 @@ class DynamoDbMemories(OneTable):
             ":high": text(items.line_sort(session, last)),
         }  # fmt: skip
         pages = self._table.pages("pk = :pk AND sk BETWEEN :low AND :high", values)
-        return tuple(items.line_of(session, item) for page in pages for item in page if item["epoch"] == epoch)
+        return tuple(
+            items.line_of(session, item)
+            for page in pages
+            for item in page
+            if item["epoch"] == epoch
+        )
 
     def indexed(self, scope: UserScope, record: Record) -> None:
         _mark_indexed(self._table, scope, record)
 
     def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
-        """Whoever recalls waits for it: the epoch is the one of the last read, and read again where nothing of it is
-        there.
+        """Whoever recalls waits for it: the epoch is the one of the last read, and read again where
+        nothing of it is there.
         """
         known = self._epochs.get(scope.partition)
         left, epoch = list(dict.fromkeys(ids)), self.user(scope).epoch if known is None else known
-        counted = parallel.each(partial(_is_counted, self._table, scope, epoch=epoch, now=now), left)
+        counted = parallel.each(
+            partial(_is_counted, self._table, scope, epoch=epoch, now=now), left
+        )
         if left := [each for each, is_counted in zip(left, counted, strict=True) if not is_counted]:
             epoch = epoch if known is None else self.user(scope).epoch
             parallel.each(partial(_count_first_use, self._table, scope, epoch=epoch, now=now), left)
 
     def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         found = self._found(scope, map(items.uses_sort, ids))
-        return {items.name_of(item): (int(item["uses"]["N"]), int(item["last"]["N"])) for item in found.values()}
+        return {
+            items.name_of(item): (int(item["uses"]["N"]), int(item["last"]["N"]))
+            for item in found.values()
+        }
 
-    def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
+    def users(
+        self, tenant: str, *, limit: int, after: str | None = None
+    ) -> tuple[tuple[str, ...], str | None]:
         scope = Scope(tenant)
         cursor = user_cursor(scope)
         index = TenantIndex(self._table, "by_tenant", "user_id")
@@ -211,18 +257,29 @@ class DynamoDbMemories(OneTable):
         self, scope: UserScope, after: str | None, *, owner: str, at_once: int, newest_first: bool
     ) -> Iterator[Sequence[Item]]:
         """The keys of the user's records by creation, page by page."""
-        start = {} if after is None else {"ExclusiveStartKey": items.created_key(scope, after, owner=owner)}
+        start = (
+            {}
+            if after is None
+            else {"ExclusiveStartKey": items.created_key(scope, after, owner=owner)}
+        )
         return self._table.pages(
-            "#owner = :owner", {":owner": text(owner)}, IndexName="by_created",
-            ExpressionAttributeNames={"#owner": "owner"}, Limit=at_once, ScanIndexForward=not newest_first, **start,
-        )  # fmt: skip
+            "#owner = :owner",
+            {":owner": text(owner)},
+            IndexName="by_created",
+            ExpressionAttributeNames={"#owner": "owner"},
+            Limit=at_once,
+            ScanIndexForward=not newest_first,
+            **start,
+        )
 
     def _places(self, scope: UserScope, topic_key: str) -> Iterator[Sequence[Item]]:
         values = {":pk": text(scope.partition), ":prefix": text(items.places_of(topic_key))}
         return self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
 
     def _found(self, scope: UserScope, sorts: Iterable[str]) -> dict[str, Item]:
-        """Those of the items that are of the user's present epoch, by sort key, in the order asked for."""
+        """Those of the items that are of the user's present epoch, by sort key, in the order asked
+        for.
+        """
         wanted = list(dict.fromkeys(sorts))
         if not wanted:
             return {}
@@ -258,12 +315,16 @@ def _is_counted(table: Table, scope: UserScope, record_id: str, *, epoch: int, n
     return True
 
 
-def _count_first_use(table: Table, scope: UserScope, record_id: str, *, epoch: int, now: int) -> None:
+def _count_first_use(
+    table: Table, scope: UserScope, record_id: str, *, epoch: int, now: int
+) -> None:
     """Begin to count, also where an earlier epoch had counted, unless another writer was first."""
     attributes = items.common("uses", epoch) | {"last": number(now), "uses": number(1)}
     try:
         table.call("PutItem", **put_anew(table.name, scope, items.uses_sort(record_id), attributes))
-    except CommitLost:  # if that is not counted either, it was erased once more: there is nothing left to count
+    except (
+        CommitLost
+    ):  # if that is not counted either, it was erased once more: there is nothing left to count
         _is_counted(table, scope, record_id, epoch=epoch, now=now)
 
 

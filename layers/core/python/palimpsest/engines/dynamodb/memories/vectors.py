@@ -1,4 +1,6 @@
-"""Callers' vectors in the table of memories: an item a namespace, and an item a vector in its user's partition."""
+"""Callers' vectors in the table of memories: an item a namespace, and an item a vector in its
+user's partition.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +35,30 @@ class DynamoDbVectors(OneTable):
 
     def vectors(self, scope: UserScope, namespace: Namespace) -> Iterator[StoredVector]:
         for page in self._beginning(scope, _sort(namespace, "")):
-            yield from (_vector_of(item) for item in page if items.epoch_of(item) == namespace.epoch)
+            yield from (
+                _vector_of(item) for item in page if items.epoch_of(item) == namespace.epoch
+            )
 
-    def existing(self, scope: UserScope, namespace: Namespace, ids: Sequence[str]) -> frozenset[str]:
+    def existing(
+        self, scope: UserScope, namespace: Namespace, ids: Sequence[str]
+    ) -> frozenset[str]:
         sorts = [_sort(namespace, each) for each in dict.fromkeys(ids)]
         found = self._table.get_many(scope.partition, sorts)
         return frozenset(_id_of(item) for item in found if items.epoch_of(item) == namespace.epoch)
 
     def commit(
-        self, scope: UserScope, namespace: Namespace, *, put: Sequence[StoredVector] = (), removed: Sequence[str] = ()
+        self,
+        scope: UserScope,
+        namespace: Namespace,
+        *,
+        put: Sequence[StoredVector] = (),
+        removed: Sequence[str] = (),
     ) -> None:
         name, table = self._table.name, scope.partition
-        deletes = [{"Delete": {"TableName": name, "Key": key(table, _sort(namespace, each))}} for each in removed]
+        deletes = [
+            {"Delete": {"TableName": name, "Key": key(table, _sort(namespace, each))}}
+            for each in removed
+        ]
         actions = [
             listing(name, scope, namespace.epoch),
             self._namespace_put(scope, namespace),
@@ -57,7 +71,9 @@ class DynamoDbVectors(OneTable):
         current = _sort(namespace, "")
         for page in self._beginning(scope, _sorts_of(namespace.name), ProjectionExpression="sk"):
             gone = [item["sk"]["S"] for item in page if not item["sk"]["S"].startswith(current)]
-            parts = [gone[start : start + BATCH_WRITE] for start in range(0, len(gone), BATCH_WRITE)]
+            parts = [
+                gone[start : start + BATCH_WRITE] for start in range(0, len(gone), BATCH_WRITE)
+            ]
             parallel.each(lambda part: self._table.delete_many(scope.partition, part), parts)
 
     def _beginning(self, scope: UserScope, prefix: str, **more: str) -> Iterator[Sequence[Item]]:
@@ -66,7 +82,9 @@ class DynamoDbVectors(OneTable):
 
     def _namespace_put(self, scope: UserScope, namespace: Namespace) -> Action:
         sort = _namespace_sort(namespace.name)
-        fields = {name: getattr(namespace, name) for name in ("dimension", "model", "count", "generation")}
+        fields = {
+            name: getattr(namespace, name) for name in ("dimension", "model", "count", "generation")
+        }
         attributes = items.common("namespace", namespace.epoch) | {
             "version": number(namespace.version + 1), "body": body(**fields),
         }  # fmt: skip
@@ -82,7 +100,11 @@ class DynamoDbVectors(OneTable):
         update.put_all(items.common("vector", namespace.epoch))
         update.put("body", body(metadata=vector.metadata, text=vector.text))
         update.put("values", {"B": array("f", vector.values).tobytes()})
-        return {"Update": update.arguments(self._table.name, scope.partition, _sort(namespace, vector.id))}
+        return {
+            "Update": update.arguments(
+                self._table.name, scope.partition, _sort(namespace, vector.id)
+            )
+        }
 
 
 def _namespace_sort(name: str) -> str:
@@ -103,7 +125,10 @@ def _id_of(item: Item) -> str:
 
 def _namespace_of(item: Item) -> Namespace:
     return Namespace(
-        items.name_of(item), epoch=items.epoch_of(item), version=items.version_of(item), **values_of(item["body"])
+        items.name_of(item),
+        epoch=items.epoch_of(item),
+        version=items.version_of(item),
+        **values_of(item["body"]),
     )
 
 

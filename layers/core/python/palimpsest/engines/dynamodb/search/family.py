@@ -1,4 +1,6 @@
-"""The generations of the index in a pair of tables: which one is read, which are filled, and which were dropped."""
+"""The generations of the index in a pair of tables: which one is read, which are filled, and which
+were dropped.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One index of the family. Its number begins the partition of everything in it, so a filled one is read at once."""
+    """One index of the family. Its number begins the partition of everything in it, so a filled one
+    is read at once.
+    """
 
     number: int
     space: Space | None
@@ -26,7 +30,11 @@ class Generation:
 
     @property
     def name(self) -> str:
-        return f"{self.space.model}-{self.space.dimension}.{self.number}" if self.space else f"words.{self.number}"
+        return (
+            f"{self.space.model}-{self.space.dimension}.{self.number}"
+            if self.space
+            else f"words.{self.number}"
+        )
 
     def partition(self, owner: str) -> str:
         return f"{self.number}#{owner}"
@@ -34,7 +42,9 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the item of the family says. `dropped` are numbers of generations whose items may still be there."""
+    """What the item of the family says. `dropped` are numbers of generations whose items may still
+    be there.
+    """
 
     version: int = 0
     last: int = 0
@@ -57,23 +67,34 @@ class Family:
         if self._seen and not again and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS:
             return self._seen[1]
         item = self._table.get(PARTITION, SORT)
-        known = Known() if item is None else _known(int(item["version"]["N"]), json.loads(item["body"]["S"]))
+        known = (
+            Known()
+            if item is None
+            else _known(int(item["version"]["N"]), json.loads(item["body"]["S"]))
+        )
         self._seen = time.monotonic(), known
         return known
 
     def add(self, *, afresh: bool) -> None:
-        """Add a generation of this space unless there is one (with `afresh`: unless one waits to be read)."""
+        """Add a generation of this space unless there is one (with `afresh`: unless one waits to be
+        read).
+        """
         while True:
             known = self.known()
-            if any(each.space == self._space and not (afresh and each.is_read) for each in known.generations):
+            if any(
+                each.space == self._space and not (afresh and each.is_read)
+                for each in known.generations
+            ):
                 return
             new = Generation(known.last + 1, self._space, is_read=known.read is None)
-            if self._replace(replace(known, last=new.number, generations=(*known.generations, new))):
+            if self._replace(
+                replace(known, last=new.number, generations=(*known.generations, new))
+            ):
                 return
 
     def read_newest(self) -> Sequence[int]:
-        """Have the newest generation of this space read and the others dropped; returns the numbers of all that are
-        dropped and not cleared yet. Raises `NotFound` if there is none.
+        """Have the newest generation of this space read and the others dropped; returns the numbers
+        of all that are dropped and not cleared yet. Raises `NotFound` if there is none.
         """
         while True:
             known = self.known()
@@ -81,7 +102,10 @@ class Family:
             if not own:
                 raise NotFound("There is no search index of this space.")
             newest = max(own, key=lambda each: each.number)
-            dropped = (*known.dropped, *(each.number for each in known.generations if each != newest))
+            dropped = (
+                *known.dropped,
+                *(each.number for each in known.generations if each != newest),
+            )
             after = replace(known, generations=(replace(newest, is_read=True),), dropped=dropped)
             if after == known or self._replace(after):
                 return dropped
@@ -89,7 +113,9 @@ class Family:
     def cleared(self, numbers: Sequence[int]) -> None:
         while True:
             known = self.known()
-            after = replace(known, dropped=tuple(each for each in known.dropped if each not in numbers))
+            after = replace(
+                known, dropped=tuple(each for each in known.dropped if each not in numbers)
+            )
             if after == known or self._replace(after):
                 return
 
@@ -103,7 +129,10 @@ class Family:
                 for each in known.generations
             ],
         }
-        item = key(PARTITION, SORT) | {"version": {"N": str(known.version + 1)}, "body": {"S": json.dumps(body)}}
+        item = key(PARTITION, SORT) | {
+            "version": {"N": str(known.version + 1)},
+            "body": {"S": json.dumps(body)},
+        }
         try:
             self._table.call(
                 "PutItem", TableName=self._table.name, Item=item,
@@ -117,6 +146,7 @@ class Family:
 
 def _known(version: int, body: dict[str, Any]) -> Known:
     generations = (
-        Generation(number, Space(*space) if space else None, is_read) for number, space, is_read in body["generations"]
+        Generation(number, Space(*space) if space else None, is_read)
+        for number, space, is_read in body["generations"]
     )
     return Known(version, body["last"], tuple(generations), tuple(body["dropped"]))

@@ -1,5 +1,5 @@
-"""`SearchIndex` in two tables of DynamoDB: an owner is a partition of words in one, the HASH of a vector index in the
-other.
+"""`SearchIndex` in two tables of DynamoDB: an owner is a partition of words in one, the HASH of a
+vector index in the other.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ MOST_COMPARED = 1_000  # vectors read one by one where a filter is none of the v
 GONE_SECONDS = 600  # how long the version of a removed document is remembered at least
 RECORDS = frozenset(get_args(RecordType))
 FILTERS = ("kind", "origin", "subject", "session", "agent")
-"""Attributes that the vector index filters by, each by equality, the only comparison that it knows."""
+"""Attributes that the vector index filters by, each by equality, the only comparison that it
+knows.
+"""
 
 
 class _OtherSpace(Unavailable):
@@ -44,7 +46,9 @@ class _OtherSpace(Unavailable):
 
 
 class DynamoDbIndex:
-    """Implements `SearchIndex`. `table` holds words and the family, `vectors` the vectors of this space's dimension."""
+    """Implements `SearchIndex`. `table` holds words and the family, `vectors` the vectors of this
+    space's dimension.
+    """
 
     def __init__(self, table: str, vectors: str, *, space: Space | None, **where: Any) -> None:
         self._space = space
@@ -66,18 +70,34 @@ class DynamoDbIndex:
         failed: set[str] = set()
         for generation in generations:
             partition = generation.partition(owner_id(owner))
-            written = parallel.each(partial(self._apply, generation, partition), list(newest.values()))
-            failed |= {name for name, is_written in zip(newest, written, strict=True) if not is_written}
-            if any(isinstance(each, Gone) or is_looked_at(each.key, each.version) for each in newest.values()):
-                with suppress(Unavailable):  # what is to be written is written; another write looks again
+            written = parallel.each(
+                partial(self._apply, generation, partition), list(newest.values())
+            )
+            failed |= {
+                name for name, is_written in zip(newest, written, strict=True) if not is_written
+            }
+            if any(
+                isinstance(each, Gone) or is_looked_at(each.key, each.version)
+                for each in newest.values()
+            ):
+                with suppress(
+                    Unavailable
+                ):  # what is to be written is written; another write looks again
                     Shelf(self._table, partition).tidy()
         return tuple(sorted(failed))
 
-    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_words(
+        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         query = query_terms(text)
-        return self._read(lambda read: self._shelf(read, owner).by_words(query, where=where, k=k)) or ()
+        return (
+            self._read(lambda read: self._shelf(read, owner).by_words(query, where=where, k=k))
+            or ()
+        )
 
-    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_vector(
+        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         check_vector(vector, self._space)
         return self._read(lambda read: self._by_vector(read, owner, vector, where=where, k=k)) or ()
 
@@ -90,7 +110,9 @@ class DynamoDbIndex:
         numbers = _numbers(vector)
         most = min(k + SPARE, MOST_NEAREST)
         searches = list(_conditions(where))
-        found = parallel.each(lambda condition: self._nearest(partition, numbers, condition, most), searches)
+        found = parallel.each(
+            lambda condition: self._nearest(partition, numbers, condition, most), searches
+        )
         hits = [hit for some in found for hit in some]
         is_all = all(len(some) < most for some in found)
         if _is_inline(where) and (is_all or k + SPARE <= MOST_NEAREST):
@@ -104,7 +126,9 @@ class DynamoDbIndex:
         return _best(hits, k)
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
-        return self._read(lambda read: self._shelf(read, owner).keys(after=after, limit=limit)) or ()
+        return (
+            self._read(lambda read: self._shelf(read, owner).keys(after=after, limit=limit)) or ()
+        )
 
     def count(self, owner: UserScope) -> int:
         return self._read(lambda read: len(self._shelf(read, owner).documents())) or 0
@@ -121,16 +145,23 @@ class DynamoDbIndex:
 
     def indexes(self) -> tuple[str, ...]:
         every = self._family.known().generations
-        return tuple(each.name for each in sorted(every, key=lambda each: (not each.is_read, -each.number)))
+        return tuple(
+            each.name for each in sorted(every, key=lambda each: (not each.is_read, -each.number))
+        )
 
     def _apply(self, generation: Generation, partition: str, change: Document | Gone) -> bool:
         """Write one change in one transaction; False if it can't be written now."""
         version = {"N": str(change.version)}
-        expires = {":ttl": {"N": str(int(time.time()) + GONE_SECONDS)}} if isinstance(change, Gone) else {}
+        expires = (
+            {":ttl": {"N": str(int(time.time()) + GONE_SECONDS)}}
+            if isinstance(change, Gone)
+            else {}
+        )
         guard = {
             "TableName": self._table.name,
             "Key": key(partition, VERSION + change.key),
-            "UpdateExpression": "SET version = :version" + (", #ttl = :ttl" if expires else " REMOVE #ttl"),
+            "UpdateExpression": "SET version = :version"
+            + (", #ttl = :ttl" if expires else " REMOVE #ttl"),
             "ConditionExpression": "attribute_not_exists(version) OR version < :version",
             "ExpressionAttributeNames": {"#ttl": "ttl"},
             "ExpressionAttributeValues": {":version": version, **expires},
@@ -138,7 +169,10 @@ class DynamoDbIndex:
         }
         body = {"body": {"B": Written.of(change).packed()}} if isinstance(change, Document) else {}
         words = key(partition, TAIL + change.key) | {"version": version, **body}
-        actions: list[dict[str, Any]] = [{"Update": guard}, {"Put": {"TableName": self._table.name, "Item": words}}]
+        actions: list[dict[str, Any]] = [
+            {"Update": guard},
+            {"Put": {"TableName": self._table.name, "Item": words}},
+        ]
         if generation.space == self._space and self._space is not None:
             actions.append(self._vector_action(partition, change))
         try:
@@ -160,7 +194,10 @@ class DynamoDbIndex:
             "session": change.session,
             "agent": change.agent,
         }
-        item = key(partition, change.key) | {"owner": {"S": partition}, "vector": {"L": _numbers(change.vector)}}
+        item = key(partition, change.key) | {
+            "owner": {"S": partition},
+            "vector": {"L": _numbers(change.vector)},
+        }
         item |= {name: {"S": _digest(value)} for name, value in values.items() if value is not None}
         return {"Put": {"TableName": self._vectors.name, "Item": item}}
 
@@ -170,7 +207,8 @@ class DynamoDbIndex:
     def _read(self, work: Callable[[Generation], Made]) -> Made | None:
         """Do it with the generation that is read; None if nothing was ever indexed.
 
-        It begins at once with the generation that was read some seconds ago, and again if it is another one by now.
+        It begins at once with the generation that was read some seconds ago, and again if it is
+        another one by now.
         """
         seen = self._family.known(again=False).read
         if seen is not None:
@@ -181,18 +219,28 @@ class DynamoDbIndex:
         now = self._family.known().read
         return None if now is None else work(now)
 
-    def _nearest(self, partition: str, numbers: list[Item], condition: dict[str, str], most: int) -> list[Hit]:
+    def _nearest(
+        self, partition: str, numbers: list[Item], condition: dict[str, str], most: int
+    ) -> list[Hit]:
         condition = {"owner": partition, **condition}
         answer = self._vectors.call(
-            "SearchVectors", TableName=self._vectors.name, IndexName=VECTOR_INDEX, SearchVector=numbers, TopK=most,
+            "SearchVectors",
+            TableName=self._vectors.name,
+            IndexName=VECTOR_INDEX,
+            SearchVector=numbers,
+            TopK=most,
             SearchConditionExpression=" AND ".join(f"#{name} = :{name}" for name in condition),
             ExpressionAttributeNames={f"#{name}": name for name in condition},
-            ExpressionAttributeValues={f":{name}": {"S": value} for name, value in condition.items()},
-        )  # fmt: skip
+            ExpressionAttributeValues={
+                f":{name}": {"S": value} for name, value in condition.items()
+            },
+        )
         found = answer["SearchResults"]
         return [Hit(each["Item"]["sk"]["S"], _bounded(1 - float(each["Score"]))) for each in found]
 
-    def _compared(self, partition: str, names: Sequence[str], question: Sequence[float]) -> list[Hit]:
+    def _compared(
+        self, partition: str, names: Sequence[str], question: Sequence[float]
+    ) -> list[Hit]:
         batches = [names[at : at + BATCH_GET] for at in range(0, len(names), BATCH_GET)]
 
         def compared(batch: Sequence[str]) -> list[Hit]:
@@ -221,7 +269,9 @@ def _digest(value: str) -> str:
 
 
 def _conditions(where: Filter) -> Iterator[dict[str, str]]:
-    """The equalities to search by, one set for each search: as many of the filter's conditions as are equalities."""
+    """The equalities to search by, one set for each search: as many of the filter's conditions as
+    are equalities.
+    """
     for subject in where.subjects or (None,):
         yield from _equalities(where, subject)
 
@@ -239,7 +289,10 @@ def _equalities(where: Filter, subject: str | None) -> Iterator[dict[str, str]]:
 
 def _is_inline(where: Filter) -> bool:
     """Whether the vector index itself can hold to all of the filter."""
-    return where.min_importance is where.created_after is where.created_before is None and not where.tests
+    return (
+        where.min_importance is where.created_after is where.created_before is None
+        and not where.tests
+    )
 
 
 def _numbers(vector: Vector) -> list[Item]:
@@ -247,7 +300,9 @@ def _numbers(vector: Vector) -> list[Item]:
 
 
 def _cosine(numbers: Sequence[Item], question: Sequence[float]) -> float:
-    return _bounded(sum(float(each["N"]) * value for each, value in zip(numbers, question, strict=True)))
+    return _bounded(
+        sum(float(each["N"]) * value for each, value in zip(numbers, question, strict=True))
+    )
 
 
 def _bounded(cosine: float) -> float:
@@ -265,5 +320,10 @@ def _clear(table: Table, prefix: str) -> None:
         ExpressionAttributeValues={":prefix": {"S": prefix}},
     )  # fmt: skip
     for page in pages:
-        deletes = [{"DeleteRequest": {"Key": {"pk": item["pk"], "sk": item["sk"]}}} for item in page]
-        parallel.each(table.write_many, [deletes[at : at + BATCH_WRITE] for at in range(0, len(deletes), BATCH_WRITE)])
+        deletes = [
+            {"DeleteRequest": {"Key": {"pk": item["pk"], "sk": item["sk"]}}} for item in page
+        ]
+        parallel.each(
+            table.write_many,
+            [deletes[at : at + BATCH_WRITE] for at in range(0, len(deletes), BATCH_WRITE)],
+        )

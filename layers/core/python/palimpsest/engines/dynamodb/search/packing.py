@@ -1,7 +1,8 @@
-"""An owner's documents as compact data: one by itself, and many as columns and as blocks of an inverted index.
+"""An owner's documents as compact data: one by itself, and many as columns and as blocks of an
+inverted index.
 
-Everything is JSON under zlib: small to store, and read by eye where something is wrong. It is quick to read, because a
-question decodes those fields and terms alone that it is about.
+Everything is JSON under zlib: small to store, and read by eye where something is wrong. It is quick
+to read, because a question decodes those fields and terms alone that it is about.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from palimpsest.search.ports import Document
 from palimpsest.text.analyser import Asked, document_terms
 from palimpsest.text.bm25 import BASE, Field, rounded
 
-BLOCK = 10_000  # characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
+# characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
+BLOCK = 10_000
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it
 
 Postings = dict[str, list[int]]
-"""For each term, place and times of one document after the other; places are differences from the one before."""
+"""For each term, place and times of one document after the other; places are differences from the
+one before.
+"""
 
 
 def packed(value: Any) -> bytes:
@@ -51,7 +55,8 @@ def _inflated(stored: bytes) -> str:
 class Entry(NamedTuple):
     """What can be asked of one document without its vector. `words` and `parts` count its terms.
 
-    A tuple, because many of them are stored as columns: one list for each field. `metadata` is None if there is none.
+    A tuple, because many of them are stored as columns: one list for each field. `metadata` is None
+    if there is none.
     """
 
     key: str
@@ -83,9 +88,18 @@ class Written:
         terms = document_terms(document.text)
         times = Counter(terms.words) + Counter(PART_SIGN + part for part in terms.parts)
         entry = Entry(
-            document.key, document.version, document.kind, document.created_at, document.importance, document.subject,
-            document.session, document.agent, tuple(document.metadata) or None, len(terms.words), len(terms.parts),
-        )  # fmt: skip
+            document.key,
+            document.version,
+            document.kind,
+            document.created_at,
+            document.importance,
+            document.subject,
+            document.session,
+            document.agent,
+            tuple(document.metadata) or None,
+            len(terms.words),
+            len(terms.parts),
+        )
         return cls(entry, times)
 
     def packed(self) -> bytes:
@@ -98,19 +112,27 @@ class Written:
 
 
 class Columns:
-    """All of an owner's documents by number, field by field; a field is decoded when it is first looked at.
+    """All of an owner's documents by number, field by field; a field is decoded when it is first
+    looked at.
 
-    Those of the `stored` ones whose key is in `without` are `gone`; `added` stand behind the stored ones.
+    Those of the `stored` ones whose key is in `without` are `gone`; `added` stand behind the stored
+    ones.
     """
 
-    def __init__(self, stored: bytes = b"", *, without: Collection[str] = (), added: Sequence[Entry] = ()) -> None:
+    def __init__(
+        self, stored: bytes = b"", *, without: Collection[str] = (), added: Sequence[Entry] = ()
+    ) -> None:
         ends = [*accumulate(_SIZES.unpack_from(stored), initial=_SIZES.size)] if stored else []
         self._stored = [stored[start:end] for start, end in pairwise(ends)]
         self._added = added
         self._decoded: dict[str, list[Any]] = {}
         self.keys: list[str] = self.field("key")
         self.stored = len(self.keys) - len(added)
-        self.gone = {number for number in range(self.stored) if self.keys[number] in without} if without else set()
+        self.gone = (
+            {number for number in range(self.stored) if self.keys[number] in without}
+            if without
+            else set()
+        )
 
     def __len__(self) -> int:
         return len(self.keys) - len(self.gone)
@@ -131,17 +153,24 @@ class Columns:
     def passing(self, where: Filter, numbers: Iterable[int]) -> Iterator[int]:
         """Those of the numbers whose documents meet every condition, in the same order."""
         checks = [(self.field(name), holds) for name, holds in _checks(where)]
-        return (number for number in numbers if all(holds(values[number]) for values, holds in checks))
+        return (
+            number for number in numbers if all(holds(values[number]) for values, holds in checks)
+        )
 
     def packed(self) -> bytes:
         """Those that are there."""
         numbers = list(self.numbers)
-        fields = [packed([values[number] for number in numbers]) for values in map(self.field, Entry._fields)]
+        fields = [
+            packed([values[number] for number in numbers])
+            for values in map(self.field, Entry._fields)
+        ]
         return _SIZES.pack(*map(len, fields)) + b"".join(fields)
 
 
 def _checks(where: Filter) -> Iterator[tuple[str, Callable[[Any], bool]]]:
-    """The conditions of a filter: the field that each is about, and whether a value of it meets the condition."""
+    """The conditions of a filter: the field that each is about, and whether a value of it meets the
+    condition.
+    """
     least, after, before = where.min_importance, where.created_after, where.created_before
     if where.types:
         yield "kind", where.types.__contains__
@@ -166,7 +195,9 @@ def _wanted(where: Filter) -> Iterator[tuple[str, Collection[str]]]:
 
 
 def blocks(postings: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, bytes]]:
-    """The postings cut into blocks in the order of their terms: the first term of each, and the block."""
+    """The postings cut into blocks in the order of their terms: the first term of each, and the
+    block.
+    """
     first, lines = "", ""
     for term in sorted(postings):
         first = first if lines else term
@@ -182,13 +213,22 @@ def postings_in(block: bytes, terms: Iterable[str] | None = None) -> Postings:
     """The postings of all terms in a block, or of those of these terms that it holds."""
     lines = _inflated(block)
     if terms is None:
-        return {line[: line.index("[")]: json.loads(line[line.index("[") :]) for line in lines[1:].split("\n")}
+        return {
+            line[: line.index("[")]: json.loads(line[line.index("[") :])
+            for line in lines[1:].split("\n")
+        }
     ends = ((term, lines.find(f"\n{term}[")) for term in terms)
-    return {term: json.loads(lines[at + len(term) + 1 : lines.index("]", at) + 1]) for term, at in ends if at >= 0}
+    return {
+        term: json.loads(lines[at + len(term) + 1 : lines.index("]", at) + 1])
+        for term, at in ends
+        if at >= 0
+    }
 
 
 def block_of(term: str, firsts: Sequence[str]) -> int | None:
-    """The number of the block that would hold the term, of blocks that begin with these terms; None: no block."""
+    """The number of the block that would hold the term, of blocks that begin with these terms;
+    None: no block.
+    """
     place = bisect_right(firsts, term) - 1
     return place if place >= 0 else None
 
@@ -202,8 +242,9 @@ def stored(group: Asked, term: str) -> str:
 
 
 def joined(old: Postings, moved: Mapping[int, int], new: Mapping[int, Written]) -> Postings:
-    """The postings of a new segment: those of the old one whose documents have `moved` to a new place, which does not
-    change their order, and behind them those of new documents by their places.
+    """The postings of a new segment: those of the old one whose documents have `moved` to a new
+    place, which does not change their order, and behind them those of new documents by their
+    places.
     """
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for term, pairs in old.items():
@@ -254,7 +295,9 @@ def scored(
 
 
 class _Lengths:
-    """How long documents are in one field, and what each length costs in the denominator of a score."""
+    """How long documents are in one field, and what each length costs in the denominator of a
+    score.
+    """
 
     def __init__(self, every: Columns, field: Literal["words", "parts"]) -> None:
         self.of: list[int] = every.field(field)

@@ -1,8 +1,10 @@
-"""One owner's words in one generation: what was written last as single items, all before that packed in a segment.
+"""One owner's words in one generation: what was written last as single items, all before that
+packed in a segment.
 
-A partition holds, by sort key: `d#` the version of each document; `s#` the blocks of the segment, which never change;
-`t#` the tail, documents written since; `z` the catalog, which names the segment. Tail and catalog are read by one
-query, the tail first, so that whoever reads while the tail is packed sees a document twice rather than not at all.
+A partition holds, by sort key: `d#` the version of each document; `s#` the blocks of the segment,
+which never change; `t#` the tail, documents written since; `z` the catalog, which names the
+segment. Tail and catalog are read by one query, the tail first, so that whoever reads while the
+tail is packed sees a document twice rather than not at all.
 """
 
 from __future__ import annotations
@@ -36,8 +38,13 @@ from palimpsest.search.ports import Hit
 from palimpsest.text.analyser import QueryTerms, asked
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
-MOST_DOCUMENTS = 30_000  # of one owner; above them words are not searched, and the stage takes OpenSearch
-SHORTEST, SHARE = 64, 64  # the tail is packed when it is longer than the first, and than this part of the documents
+MOST_DOCUMENTS = (
+    30_000  # of one owner; above them words are not searched, and the stage takes OpenSearch
+)
+SHORTEST, SHARE = (
+    64,
+    64,
+)  # the tail is packed when it is longer than the first, and than this part of the documents
 MOST_TAIL_BYTES = 300_000
 MOST_TAIL_PAGES = 4  # megabytes
 LOOKED_AT = 16  # one write in so many looks at how long the tail is
@@ -47,7 +54,9 @@ ATTEMPTS = 4  # at reading, while others pack
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The segment, how many items its columns take, the first terms of its blocks, and how many documents it holds."""
+    """The segment, how many items its columns take, the first terms of its blocks, and how many
+    documents it holds.
+    """
 
     segment: str = ""
     pieces: int = 0
@@ -101,10 +110,15 @@ class Shelf:
         every, having = self._read(stored_terms(groups))
         scores = scored(groups, having, every)
         best = sorted(scores, key=lambda number: (-scores[number], every.keys[number]))
-        return tuple(Hit(every.keys[number], scores[number]) for number in islice(every.passing(where, best), k))
+        return tuple(
+            Hit(every.keys[number], scores[number])
+            for number in islice(every.passing(where, best), k)
+        )
 
     def keys(self, *, after: str = "", limit: int) -> tuple[str, ...]:
-        """Those of the documents that are there, in order: by their versions, of which those of removed ones expire."""
+        """Those of the documents that are there, in order: by their versions, of which those of
+        removed ones expire.
+        """
         values = {
             ":pk": {"S": self._partition},
             ":after": {"S": f"{VERSION}{after} "},
@@ -114,12 +128,17 @@ class Shelf:
             "pk = :pk AND sk BETWEEN :after AND :end", values, ProjectionExpression="sk",
             FilterExpression="attribute_not_exists(#ttl)", ExpressionAttributeNames={"#ttl": "ttl"},
         )  # fmt: skip
-        return tuple(islice((item["sk"]["S"].removeprefix(VERSION) for page in pages for item in page), limit))
+        return tuple(
+            islice(
+                (item["sk"]["S"].removeprefix(VERSION) for page in pages for item in page), limit
+            )
+        )
 
     def tidy(self) -> None:
         """Pack the tail if it is long. Every document is found also while it is not packed.
 
-        A segment of more documents than are served is not packed again; its words go once all documents are gone.
+        A segment of more documents than are served is not packed again; its words go once all
+        documents are gone.
         """
         item = self._table.get(self._partition, CATALOG)
         catalog = Catalog() if item is None else _catalog(item)
@@ -132,28 +151,45 @@ class Shelf:
             self._pack(snapshot)
 
     def _read(self, terms: Sequence[str]) -> tuple[Columns, dict[str, list[tuple[int, int]]]]:
-        """All documents by number, and for each of the stored terms those that have it. Raises `Unavailable`."""
+        """All documents by number, and for each of the stored terms those that have it. Raises
+        `Unavailable`.
+        """
         for _ in range(ATTEMPTS):
             snapshot = self._snapshot(most_pages=MOST_TAIL_PAGES)
             if snapshot.catalog.documents > MOST_DOCUMENTS:
                 break
             catalog = snapshot.catalog
-            numbers = {number for term in terms if (number := block_of(term, catalog.firsts)) is not None}
-            pieces, wanted = list(map(catalog.piece, range(catalog.pieces))), list(map(catalog.block, numbers))
+            numbers = {
+                number for term in terms if (number := block_of(term, catalog.firsts)) is not None
+            }
+            pieces, wanted = (
+                list(map(catalog.piece, range(catalog.pieces))),
+                list(map(catalog.block, numbers)),
+            )
             found = self._bodies([*pieces, *wanted])
             if found is not None:
                 every = _columns(b"".join(found[each] for each in pieces), snapshot)
-                postings = {term: pairs for each in wanted for term, pairs in postings_in(found[each], terms).items()}
+                postings = {
+                    term: pairs
+                    for each in wanted
+                    for term, pairs in postings_in(found[each], terms).items()
+                }
                 return every, _put_together(snapshot, every, postings, terms)
-        raise Unavailable("There is more to search than this index can; try again, or take a larger one.")
+        raise Unavailable(
+            "There is more to search than this index can; try again, or take a larger one."
+        )
 
     def _snapshot(self, *, most_pages: int | None) -> Snapshot:
-        """Raises `Unavailable` for a tail of more pages (None: however long it is, it is read to be packed)."""
+        """Raises `Unavailable` for a tail of more pages (None: however long it is, it is read to be
+        packed).
+        """
         values = {":pk": {"S": self._partition}, ":tail": {"S": TAIL}, ":catalog": {"S": CATALOG}}
         catalog, size = Catalog(), 0
         tail: dict[str, Written | None] = {}
         versions: dict[str, int] = {}
-        for number, page in enumerate(self._table.pages("pk = :pk AND sk BETWEEN :tail AND :catalog", values)):
+        for number, page in enumerate(
+            self._table.pages("pk = :pk AND sk BETWEEN :tail AND :catalog", values)
+        ):
             if number == most_pages:
                 raise Unavailable("There is more to search than this index can; take a larger one.")
             for item in page:
@@ -178,13 +214,21 @@ class Shelf:
         batches = [sorts[at : at + BATCH_GET] for at in range(0, len(sorts), BATCH_GET)]
 
         def read(batch: Sequence[str]) -> list[Item]:
-            return list(self._table.get_each([(self._partition, each) for each in batch], consistent=consistent))
+            return list(
+                self._table.get_each(
+                    [(self._partition, each) for each in batch], consistent=consistent
+                )
+            )
 
-        return {item["sk"]["S"]: item["body"]["B"] for items in parallel.each(read, batches) for item in items}
+        return {
+            item["sk"]["S"]: item["body"]["B"]
+            for items in parallel.each(read, batches)
+            for item in items
+        }
 
     def _pack(self, snapshot: Snapshot) -> None:
-        """Write a new segment, have the catalog name it, and remove what it stands for. Whoever comes second gives up,
-        and what was written meanwhile stays in the tail.
+        """Write a new segment, have the catalog name it, and remove what it stands for. Whoever
+        comes second gives up, and what was written meanwhile stays in the tail.
         """
         old = snapshot.catalog
         found = self._bodies(old.sorts)
@@ -204,12 +248,20 @@ class Shelf:
         self._delete(old.sorts if new.documents else list(self._segment_sorts()))
 
     def _clear(self, old: Catalog) -> None:
-        """Remove what is left of documents that are all gone. The catalog changes last: until then nothing is read."""
+        """Remove what is left of documents that are all gone. The catalog changes last: until then
+        nothing is read.
+        """
         values = {":pk": {"S": self._partition}, ":tail": {"S": TAIL}}
-        gone = {"FilterExpression": "attribute_not_exists(body)", "ProjectionExpression": "sk, version"}
+        gone = {
+            "FilterExpression": "attribute_not_exists(body)",
+            "ProjectionExpression": "sk, version",
+        }
         for page in self._table.pages("pk = :pk AND begins_with(sk, :tail)", values, **gone):
             parallel.each(
-                lambda item: self._drop_from_tail(item["sk"]["S"].removeprefix(TAIL), int(item["version"]["N"])), page
+                lambda item: self._drop_from_tail(
+                    item["sk"]["S"].removeprefix(TAIL), int(item["version"]["N"])
+                ),
+                page,
             )
         if self._name(Catalog(uuid.uuid4().hex[:12]), instead_of=old):
             self._delete(list(self._segment_sorts()))
@@ -221,18 +273,34 @@ class Shelf:
         cut = list(blocks(postings))
         new = Catalog(uuid.uuid4().hex[:12], len(pieces), tuple(first for first, _ in cut), count)
         bodies = zip(new.sorts, [*pieces, *(body for _, body in cut)], strict=True)
-        puts = [{"PutRequest": {"Item": key(self._partition, sort) | {"body": {"B": body}}}} for sort, body in bodies]
+        puts = [
+            {"PutRequest": {"Item": key(self._partition, sort) | {"body": {"B": body}}}}
+            for sort, body in bodies
+        ]
         self._write(puts)
         return new
 
     def _name(self, new: Catalog, *, instead_of: Catalog) -> bool:
         """Have the catalog name the new segment; False if another process was first."""
         body = packed([new.segment, new.pieces, new.firsts, new.documents])
-        item = key(self._partition, CATALOG) | {"segment_id": {"S": new.segment}, "body": {"B": body}}
+        item = key(self._partition, CATALOG) | {
+            "segment_id": {"S": new.segment},
+            "body": {"B": body},
+        }
         condition = "segment_id = :segment" if instead_of.segment else "attribute_not_exists(pk)"
-        values = {"ExpressionAttributeValues": {":segment": {"S": instead_of.segment}}} if instead_of.segment else {}
+        values = (
+            {"ExpressionAttributeValues": {":segment": {"S": instead_of.segment}}}
+            if instead_of.segment
+            else {}
+        )
         try:
-            self._table.call("PutItem", TableName=self._table.name, Item=item, ConditionExpression=condition, **values)
+            self._table.call(
+                "PutItem",
+                TableName=self._table.name,
+                Item=item,
+                ConditionExpression=condition,
+                **values,
+            )
         except CommitLost:  # also if it was named by the first try, whose answer was lost
             there = self._table.get(self._partition, CATALOG)
             return there is not None and there["segment_id"]["S"] == new.segment
@@ -249,7 +317,9 @@ class Shelf:
     def _segment_sorts(self) -> Iterator[str]:
         """Those of every segment, also of one that somebody did not finish."""
         values = {":pk": {"S": self._partition}, ":segment": {"S": SEGMENT}}
-        for page in self._table.pages("pk = :pk AND begins_with(sk, :segment)", values, ProjectionExpression="sk"):
+        for page in self._table.pages(
+            "pk = :pk AND begins_with(sk, :segment)", values, ProjectionExpression="sk"
+        ):
             yield from (item["sk"]["S"] for item in page)
 
     def _delete(self, sorts: Iterable[str]) -> None:
@@ -272,14 +342,19 @@ def _catalog(item: Item) -> Catalog:
 
 def _columns(stored: bytes, snapshot: Snapshot) -> Columns:
     """Segment and tail as one: a document of the tail takes the place of that of the segment."""
-    return Columns(stored, without=snapshot.tail.keys(), added=[each.entry for each in snapshot.added])
+    return Columns(
+        stored, without=snapshot.tail.keys(), added=[each.entry for each in snapshot.added]
+    )
 
 
 def _put_together(
     snapshot: Snapshot, every: Columns, postings: Postings, terms: Sequence[str]
 ) -> dict[str, list[tuple[int, int]]]:
     """The documents that have each term, in the segment and in the tail."""
-    having = {term: [pair for pair in unfolded(pairs) if pair[0] not in every.gone] for term, pairs in postings.items()}
+    having = {
+        term: [pair for pair in unfolded(pairs) if pair[0] not in every.gone]
+        for term, pairs in postings.items()
+    }
     for number, each in enumerate(snapshot.added, every.stored):
         for term in terms:
             if term in each.times:

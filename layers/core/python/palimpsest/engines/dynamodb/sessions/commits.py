@@ -1,4 +1,6 @@
-"""A commit as the actions of one DynamoDB transaction: named attributes and guards, never a blind whole-item put."""
+"""A commit as the actions of one DynamoDB transaction: named attributes and guards, never a blind
+whole-item put.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ class Update:
         self._say("DELETE", name, f"#{name} :{name}", {f":{name}": {"SS": [value]}})
 
     def require(self, name: str, *values: dict[str, Any]) -> None:
-        """Do nothing unless the attribute has one of these values (none given: unless it is absent)."""
+        """Do nothing unless the attribute has one of these values (none given: unless it is
+        absent).
+        """
         allowed = {f":{name}_{number}": value for number, value in enumerate(values)}
         holds = f"#{name} IN ({','.join(allowed)})" if allowed else f"attribute_not_exists(#{name})"
         self._require(name, holds, allowed)
@@ -84,9 +88,13 @@ class Update:
         self._require(name, holds, {f":below_{name}": value})
 
     def require_room(self, name: str, value: str, *, most: int) -> None:
-        """Do nothing unless the attribute, a set of texts, includes this one or fewer than `most`."""
+        """Do nothing unless the attribute, a set of texts, includes this one or fewer than
+        `most`.
+        """
         holds = f"(attribute_not_exists(#{name}) OR contains(#{name}, :one_{name}) OR size(#{name}) < :most_{name})"
-        self._require(name, holds, {f":one_{name}": items.text(value), f":most_{name}": items.number(most)})
+        self._require(
+            name, holds, {f":one_{name}": items.text(value), f":most_{name}": items.number(most)}
+        )
 
     def require_included(self, name: str, *values: str) -> None:
         """Do nothing unless the attribute, a set of texts, includes all of these."""
@@ -142,7 +150,9 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
         actions.append({"Update": _compaction_arguments(table, partition, commit.compaction)})
     if commit.key is not None:
         actions.append(_key_put(table, partition, commit.key, commit.after))
-    actions += [_put(table, job_partition(job), items.JOB, items.job_attributes(job)) for job in commit.jobs]
+    actions += [
+        _put(table, job_partition(job), items.JOB, items.job_attributes(job)) for job in commit.jobs
+    ]
     if commit.finished is not None:
         actions.append({"Update": finishing(table, commit.finished)})
     if commit.call is not None:
@@ -151,7 +161,9 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
 
 
 def keyed_call(table: str, call: KeyedCall) -> dict[str, Any]:
-    """The update that stores a call with an idempotency key, if the stored one is at the version that was read."""
+    """The update that stores a call with an idempotency key, if the stored one is at the version
+    that was read.
+    """
     update = Update()
     update.put_all(items.call_attributes(call))
     update.require("version", *([items.number(call.version)] if call.version else []))
@@ -178,7 +190,10 @@ def is_too_large(actions: Iterable[Action]) -> bool:
 
 def _bytes(action: Action) -> int:
     arguments = action.get("Put") or action.get("Update") or {}
-    attributes: Attributes = {**arguments.get("Item", {}), **arguments.get("ExpressionAttributeValues", {})}
+    attributes: Attributes = {
+        **arguments.get("Item", {}),
+        **arguments.get("ExpressionAttributeValues", {}),
+    }
     return sum(len(name) + _size(next(iter(value.values()))) for name, value in attributes.items())
 
 
@@ -233,14 +248,21 @@ def _compaction_arguments(table: str, partition: str, compaction: Compaction) ->
 
 def _put(table: str, partition: str, sort: str, attributes: Attributes) -> Action:
     item = key(partition, sort) | attributes
-    return {"Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+    return {
+        "Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
+    }
 
 
 def _key_put(table: str, partition: str, idempotency: IdempotencyKey, after: Head) -> Action:
-    """A key that is there already blocks, unless it has expired (as of this commit) or is of an earlier life."""
+    """A key that is there already blocks, unless it has expired (as of this commit) or is of an
+    earlier life.
+    """
     put = _put(table, partition, items.key_sort(idempotency.key), items.key_attributes(idempotency))
     put["Put"] |= {
         "ConditionExpression": "attribute_not_exists(pk) OR expires_at <= :now OR last_seq <= :base",
-        "ExpressionAttributeValues": {":now": items.number(after.updated_second), ":base": items.number(after.base)},
+        "ExpressionAttributeValues": {
+            ":now": items.number(after.updated_second),
+            ":base": items.number(after.base),
+        },
     }
     return put

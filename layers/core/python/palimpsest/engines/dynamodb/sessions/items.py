@@ -1,4 +1,6 @@
-"""How sessions, messages, compactions, keys and jobs lie in a table: keys, attributes, JSON bodies, and back."""
+"""How sessions, messages, compactions, keys and jobs lie in a table: keys, attributes, JSON bodies,
+and back.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ JOB = "job"
 CALL = "call"
 KEYS = "k#"
 OWNER = "job_owner"
-"""The hash key of the index `by_owner`: the user of a job, or a bucket of the tenant's sessions by creation."""
+"""The hash key of the index `by_owner`: the user of a job, or a bucket of the tenant's sessions by
+creation.
+"""
 LAST_SEQ = 10**12 - 1
 DEFAULT_ENCODING = "o200k_base"
 LARGE_TEXT = 4_000  # characters of a message's body
@@ -43,7 +47,9 @@ _KINDS = {
     "int": "N", "int | None": "N", "tuple[tuple[int, int], ...]": "ranges",
 }  # fmt: skip
 HEAD_KINDS = {field.name: _KINDS[str(field.type)] for field in fields(Head)}
-"""How each field of a head is kept; a field whose type has no kind yet stops the import rather than being lost."""
+"""How each field of a head is kept; a field whose type has no kind yet stops the import rather than
+being lost.
+"""
 ALWAYS_KEPT = frozenset({"user", "version", "window_start"})
 """Fields that conditions compare, kept even at their default; the others are absent at theirs."""
 
@@ -69,8 +75,12 @@ def number(value: int) -> dict[str, str]:
 
 
 def body(**values: Any) -> dict[str, str]:
-    """One JSON text for many values: parsed far faster than as many attributes. None and empty mappings stay out."""
-    return json_text({name: value for name, value in values.items() if value is not None and value != {}})
+    """One JSON text for many values: parsed far faster than as many attributes. None and empty
+    mappings stay out.
+    """
+    return json_text(
+        {name: value for name, value in values.items() if value is not None and value != {}}
+    )
 
 
 def json_text(value: Any) -> dict[str, str]:
@@ -124,23 +134,32 @@ def tombstone_ttl(head: Head) -> dict[str, str]:
 
 
 def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
-    """The deadline is apart: whoever writes settings moves them in the index of due work, or out of it."""
+    """The deadline is apart: whoever writes settings moves them in the index of due work, or out of
+    it.
+    """
     return settings_places(scope, settings) | {
         "type": text(SETTINGS),
         "base": number(settings.base),
         "body": body(
-            user=settings.user, agent=settings.agent, created_at=settings.created_at, system=settings.system,
-            system_seq=settings.system_seq, memory=settings.memory, metadata=settings.metadata,
+            user=settings.user,
+            agent=settings.agent,
+            created_at=settings.created_at,
+            system=settings.system,
+            system_seq=settings.system_seq,
+            memory=settings.memory,
+            metadata=settings.metadata,
             retention=settings.retention,
         ),
-    }  # fmt: skip
+    }
 
 
 def settings_places(scope: SessionScope, settings: Settings) -> Attributes:
     """The session's places in the lists of its user and of its tenant."""
     return {
         BUCKET: text(bucket_of(scope.owner.user(settings.user))),
-        "listed": text(listed_as(user=settings.user, created_at=settings.created_at, session=scope.session)),
+        "listed": text(
+            listed_as(user=settings.user, created_at=settings.created_at, session=scope.session)
+        ),
         OWNER: text(bucket_for(scope.owner, scope.session, among=SESSIONS)),
         "created": text(session_listed_as(created_at=settings.created_at, session=scope.session)),
     }
@@ -164,22 +183,36 @@ def message_attributes(message: Message) -> Attributes:
     return {
         "type": text("message"),
         "body": _compact(
-            seq=message.seq, id=message.id, turn=message.turn, tokens=message.tokens, chat=message.chat,
-            at=message.created_at, encoding=encoding, extra=message.extra, client_id=message.client_id,
-            timestamp=message.timestamp, metadata=message.metadata, large=message.large and astuple(message.large),
-            redacted=message.redacted_at, outside=message.is_outside or None,
+            seq=message.seq,
+            id=message.id,
+            turn=message.turn,
+            tokens=message.tokens,
+            chat=message.chat,
+            at=message.created_at,
+            encoding=encoding,
+            extra=message.extra,
+            client_id=message.client_id,
+            timestamp=message.timestamp,
+            metadata=message.metadata,
+            large=message.large and astuple(message.large),
+            redacted=message.redacted_at,
+            outside=message.is_outside or None,
         ),
-    }  # fmt: skip
+    }
 
 
 def counted(tally: Tally) -> dict[str, str]:
-    """What the newest message of an append carries besides, for whoever counts what the stream shows."""
-    return json_text([tally.user, tally.base, tally.day, tally.messages, tally.message_tokens, tally.bytes])
+    """What the newest message of an append carries besides, for whoever counts what the stream
+    shows.
+    """
+    return json_text(
+        [tally.user, tally.base, tally.day, tally.messages, tally.message_tokens, tally.bytes]
+    )
 
 
 def _compact(**values: Any) -> dict[str, Any]:
-    """As `body`, but bytes where a large text would travel as more: a request is JSON in ASCII, which writes one emoji
-    as 12 bytes. So 50 messages of 3 MB stay below the 4 MB of a transaction.
+    """As `body`, but bytes where a large text would travel as more: a request is JSON in ASCII,
+    which writes one emoji as 12 bytes. So 50 messages of 3 MB stay below the 4 MB of a transaction.
     """
     made = body(**values)
     if len(made["S"]) < LARGE_TEXT:
@@ -191,18 +224,29 @@ def _compact(**values: Any) -> dict[str, Any]:
 def message_of(item: Item) -> Message:
     found = json.loads(item["body"].get("S") or item["body"]["B"])
     return Message(
-        seq=found["seq"], id=found["id"], turn=found.get("turn", 0), tokens=found["tokens"], chat=found["chat"],
-        created_at=found["at"], encoding=found.get("encoding", DEFAULT_ENCODING), extra=found.get("extra", {}),
-        client_id=found.get("client_id"), timestamp=found.get("timestamp"), metadata=found.get("metadata", {}),
+        seq=found["seq"],
+        id=found["id"],
+        turn=found.get("turn", 0),
+        tokens=found["tokens"],
+        chat=found["chat"],
+        created_at=found["at"],
+        encoding=found.get("encoding", DEFAULT_ENCODING),
+        extra=found.get("extra", {}),
+        client_id=found.get("client_id"),
+        timestamp=found.get("timestamp"),
+        metadata=found.get("metadata", {}),
         large=Large(*found["large"]) if "large" in found else None,
-        redacted_at=found.get("redacted"), is_outside=found.get("outside", False),
-    )  # fmt: skip
+        redacted_at=found.get("redacted"),
+        is_outside=found.get("outside", False),
+    )
 
 
 def compaction_attributes(compaction: Compaction) -> Attributes:
     return {
         "type": text("compaction"),
-        "body": body(**{field.name: getattr(compaction, field.name) for field in fields(Compaction)}),
+        "body": body(
+            **{field.name: getattr(compaction, field.name) for field in fields(Compaction)}
+        ),
     }
 
 
@@ -225,9 +269,13 @@ def key_attributes(key: IdempotencyKey) -> Attributes:
 
 
 def key_of(item: Item) -> IdempotencyKey:
-    first, last, expires_at = (int(item[name]["N"]) for name in ("first_seq", "last_seq", "expires_at"))
+    first, last, expires_at = (
+        int(item[name]["N"]) for name in ("first_seq", "last_seq", "expires_at")
+    )
     name = item["sk"]["S"].removeprefix(KEYS)
-    return IdempotencyKey(key=name, request=item["request"]["S"], first=first, last=last, expires_at=expires_at)
+    return IdempotencyKey(
+        key=name, request=item["request"]["S"], first=first, last=last, expires_at=expires_at
+    )
 
 
 def call_place(call: KeyedCall) -> tuple[str, str]:
@@ -237,28 +285,44 @@ def call_place(call: KeyedCall) -> tuple[str, str]:
 
 def call_attributes(call: KeyedCall) -> Attributes:
     return {
-        "type": text(CALL), "request": text(call.request), "made": json_text(call.made),
-        "expires_at": number(call.expires_at), "ttl": number(call.expires_at), "version": number(call.version + 1),
-    }  # fmt: skip
+        "type": text(CALL),
+        "request": text(call.request),
+        "made": json_text(call.made),
+        "expires_at": number(call.expires_at),
+        "ttl": number(call.expires_at),
+        "version": number(call.version + 1),
+    }
 
 
 def call_of(call: KeyedCall, item: Item) -> KeyedCall:
     """The call that is stored in the place of this one."""
     expires_at, version = (int(item[name]["N"]) for name in ("expires_at", "version"))
     made = json.loads(item["made"]["S"])
-    return replace(call, request=item["request"]["S"], made=made, expires_at=expires_at, version=version)
+    return replace(
+        call, request=item["request"]["S"], made=made, expires_at=expires_at, version=version
+    )
 
 
 # Jobs: what is to be done never changes; state, deadline and outcome do.
 
 
 def job_attributes(job: Job) -> Attributes:
-    """The index by owner lists what was asked for alone, not the steps that it takes. Raises `DamagedJob`."""
+    """The index by owner lists what was asked for alone, not the steps that it takes. Raises
+    `DamagedJob`.
+    """
     work = body(
-        session=job.session, first=job.first, last=job.last, attempt=job.attempt, created_at=job.created_at,
-        user=job.user, epoch=job.epoch, parent=job.parent, parts=job.parts or None, step=job.step or None,
+        session=job.session,
+        first=job.first,
+        last=job.last,
+        attempt=job.attempt,
+        created_at=job.created_at,
+        user=job.user,
+        epoch=job.epoch,
+        parent=job.parent,
+        parts=job.parts or None,
+        step=job.step or None,
         payload=encoded(job.kind, job.payload),
-    )  # fmt: skip
+    )
     attributes: Attributes = {
         "type": text(JOB), "id": text(job.id), "tenant": text(job.tenant), "kind": text(job.kind),
         "work": work, "ttl": number(job.created_at + RETENTION_SECONDS),
@@ -268,13 +332,19 @@ def job_attributes(job: Job) -> Attributes:
     if job.stored:
         attributes["stored"] = {"SS": sorted(job.stored)}
     if job.due_at is not None:
-        attributes |= {"due_shard": text(shard_of(job_partition(job))), "due_at": number(job.due_at)}
+        attributes |= {
+            "due_shard": text(shard_of(job_partition(job))),
+            "due_at": number(job.due_at),
+        }
     return attributes
 
 
 def job_progress(job: Job) -> Attributes:
     """What changes of a job, besides its deadline."""
-    return {"state": text(job.state), "outcome": body(error=job.error, result=job.result, usage=job.usage)}
+    return {
+        "state": text(job.state),
+        "outcome": body(error=job.error, result=job.result, usage=job.usage),
+    }
 
 
 def failed_place(job: Job) -> dict[str, dict[str, str] | None]:
@@ -288,9 +358,20 @@ def failed_place(job: Job) -> dict[str, dict[str, str] | None]:
 def job_of(item: Item) -> Job:
     work, kind = values_of(item["work"]), item["kind"]["S"]
     return Job(
-        id=item["id"]["S"], tenant=item["tenant"]["S"], kind=kind, state=item["state"]["S"], due_at=_due_at(item),
-        stored=frozenset(item["stored"]["SS"] if "stored" in item else ()), **values_of(item["outcome"]),
+        id=item["id"]["S"],
+        tenant=item["tenant"]["S"],
+        kind=kind,
+        state=item["state"]["S"],
+        due_at=_due_at(item),
+        stored=frozenset(item["stored"]["SS"] if "stored" in item else ()),
+        **values_of(item["outcome"]),
         lost=int(item["lost"]["N"]) if "lost" in item else 0,
-        spent={name[6:]: int(value["N"]) for name, value in item.items() if name.startswith("spent_")},
-        **{**work, "parts": tuple(work.get("parts", ())), "payload": decoded(kind, work.get("payload", {}))},
-    )  # fmt: skip
+        spent={
+            name[6:]: int(value["N"]) for name, value in item.items() if name.startswith("spent_")
+        },
+        **{
+            **work,
+            "parts": tuple(work.get("parts", ())),
+            "payload": decoded(kind, work.get("payload", {})),
+        },
+    )

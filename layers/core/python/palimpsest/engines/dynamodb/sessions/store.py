@@ -22,8 +22,8 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 
 class DynamoDbSessions(OneTable):
-    """`Sessions` over one table. `memories` is the table of long-term memory, if there is one: it has the users'
-    epochs.
+    """`Sessions` over one table. `memories` is the table of long-term memory, if there is one: it
+    has the users' epochs.
     """
 
     def __init__(self, table: str, *, memories: str | None = None, **where: Any) -> None:
@@ -31,7 +31,12 @@ class DynamoDbSessions(OneTable):
         self._users = None if memories is None else Table(memories, **where)
 
     def open(
-        self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
+        self,
+        scope: SessionScope,
+        *,
+        settings: bool = False,
+        key: str | None = None,
+        user: str | None = None,
     ) -> Opened:
         sorts = [items.HEAD]
         if settings:
@@ -46,8 +51,12 @@ class DynamoDbSessions(OneTable):
             epoch=epoch_of(found.get(USER)),
         )
 
-    def _opened(self, scope: SessionScope, sorts: Sequence[str], user: str | None) -> Mapping[str, Item]:
-        """Items of the session, and the user's item in the other table, by sort key: no two of them have the same."""
+    def _opened(
+        self, scope: SessionScope, sorts: Sequence[str], user: str | None
+    ) -> Mapping[str, Item]:
+        """Items of the session, and the user's item in the other table, by sort key: no two of them
+        have the same.
+        """
         if self._users is not None and user is not None:
             places = [(scope.partition, sort) for sort in sorts]
             of_user = [(scope.owner.user(user).partition, USER)]
@@ -65,7 +74,9 @@ class DynamoDbSessions(OneTable):
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         actions = actions_of(self._table.name, scope, commit)
         if commit.begins and self._users is not None:
-            actions.append(listing(self._users.name, scope.owner.user(commit.after.user), commit.after.epoch))
+            actions.append(
+                listing(self._users.name, scope.owner.user(commit.after.user), commit.after.epoch)
+            )
         try:
             self._table.transact(actions)
         except FirstFailed as lost:
@@ -76,14 +87,22 @@ class DynamoDbSessions(OneTable):
             raise
 
     def messages(
-        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        page: int | None = None,
     ) -> Iterator[Message]:
         """Only the body of each item travels: it holds the whole message."""
         if first > last:
             return
         end = first if newest_first else last
         low, high = items.message_sort(first), items.message_sort(last)
-        for found in self._between(scope, low, high, newest_first=newest_first, limit=page, attributes="body"):
+        for found in self._between(
+            scope, low, high, newest_first=newest_first, limit=page, attributes="body"
+        ):
             for item in found:
                 message = items.message_of(item)
                 yield message
@@ -102,13 +121,21 @@ class DynamoDbSessions(OneTable):
         return items.compaction_of(item) if item else None
 
     def compactions(
-        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, limit: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        limit: int | None = None,
     ) -> tuple[Compaction, ...]:
         found: list[Compaction] = []
         if first > last:
             return ()
         low, high = items.compaction_sort(first), items.compaction_sort(last)
-        for page in self._between(scope, low, high, newest_first=newest_first, limit=limit, attributes="body"):
+        for page in self._between(
+            scope, low, high, newest_first=newest_first, limit=limit, attributes="body"
+        ):
             found += map(items.compaction_of, page)
             if limit is not None and len(found) >= limit:
                 break
@@ -133,7 +160,9 @@ class DynamoDbSessions(OneTable):
         newest_first: bool = True,
     ) -> Listed:
         cursor = session_cursor(scope, user)
-        index = TenantIndex(self._table, "by_user", "listed") if user is not None else self._of_tenant
+        index = (
+            TenantIndex(self._table, "by_user", "listed") if user is not None else self._of_tenant
+        )
         within = listed_within(user, since=since, until=until)
         place = cursor.place(after)
         places, has_more = index.page(
@@ -151,14 +180,27 @@ class DynamoDbSessions(OneTable):
         update.put_due(scope.partition, due_at)
         update.require("base", items.number(settings.base))
         try:
-            self._table.call("UpdateItem", **update.arguments(self._table.name, scope.partition, items.SETTINGS))
+            self._table.call(
+                "UpdateItem", **update.arguments(self._table.name, scope.partition, items.SETTINGS)
+            )
         except CommitLost:
             return  # those settings are gone, or are another life's
 
     def _between(
-        self, scope: SessionScope, low: str, high: str, *, newest_first: bool, limit: int | None, attributes: str
+        self,
+        scope: SessionScope,
+        low: str,
+        high: str,
+        *,
+        newest_first: bool,
+        limit: int | None,
+        attributes: str,
     ) -> Iterator[Sequence[Item]]:
-        values = {":pk": items.text(scope.partition), ":low": items.text(low), ":high": items.text(high)}
+        values = {
+            ":pk": items.text(scope.partition),
+            ":low": items.text(low),
+            ":high": items.text(high),
+        }
         bound = {} if limit is None else {"Limit": limit}
         return self._table.pages(
             "pk = :pk AND sk BETWEEN :low AND :high", values,
@@ -167,22 +209,30 @@ class DynamoDbSessions(OneTable):
 
 
 def remove(table: Table, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
-    """Messages and compactions go unasked: a sequence number is used once. Keys and settings go if old."""
+    """Messages and compactions go unasked: a sequence number is used once. Keys and settings go if
+    old.
+    """
     removed = 0
     if first <= last:
         for sort in (items.message_sort, items.compaction_sort):
             removed += _remove_range(table, scope.partition, sort(first), sort(last))
     if whole:
         for name in _keys(table, scope):
-            removed += _remove_if(table, key(scope.partition, name), "#seq <= :last", seq="last_seq", last=last)
-        removed += _remove_if(table, key(scope.partition, items.SETTINGS), "#seq < :last", seq="base", last=last)
+            removed += _remove_if(
+                table, key(scope.partition, name), "#seq <= :last", seq="last_seq", last=last
+            )
+        removed += _remove_if(
+            table, key(scope.partition, items.SETTINGS), "#seq < :last", seq="base", last=last
+        )
     return removed
 
 
 def _remove_range(table: Table, partition: str, low: str, high: str) -> int:
     values = {":pk": items.text(partition), ":low": items.text(low), ":high": items.text(high)}
     removed = 0
-    for page in table.pages("pk = :pk AND sk BETWEEN :low AND :high", values, ProjectionExpression="sk"):
+    for page in table.pages(
+        "pk = :pk AND sk BETWEEN :low AND :high", values, ProjectionExpression="sk"
+    ):
         sorts = [item["sk"]["S"] for item in page]
         for start in range(0, len(sorts), BATCH_WRITE):
             table.delete_many(partition, sorts[start : start + BATCH_WRITE])
@@ -192,17 +242,25 @@ def _remove_range(table: Table, partition: str, low: str, high: str) -> int:
 
 def _keys(table: Table, scope: SessionScope) -> Iterator[str]:
     values = {":pk": items.text(scope.partition), ":prefix": items.text(items.KEYS)}
-    for page in table.pages("pk = :pk AND begins_with(sk, :prefix)", values, ProjectionExpression="sk"):
+    for page in table.pages(
+        "pk = :pk AND begins_with(sk, :prefix)", values, ProjectionExpression="sk"
+    ):
         yield from (item["sk"]["S"] for item in page)
 
 
 def _remove_if(table: Table, item: Item, is_old: str, *, seq: str, last: int) -> int:
-    """Delete one item if it belongs to a life that ended at or before `last`; a later life may have written it anew."""
+    """Delete one item if it belongs to a life that ended at or before `last`; a later life may have
+    written it anew.
+    """
     try:
         table.call(
-            "DeleteItem", TableName=table.name, Key=item, ConditionExpression=is_old,
-            ExpressionAttributeNames={"#seq": seq}, ExpressionAttributeValues={":last": items.number(last)},
-        )  # fmt: skip
+            "DeleteItem",
+            TableName=table.name,
+            Key=item,
+            ConditionExpression=is_old,
+            ExpressionAttributeNames={"#seq": seq},
+            ExpressionAttributeValues={":last": items.number(last)},
+        )
     except CommitLost:
         return 0
     return 1
