@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from palimpsest.clock import FakeClock
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.shares import InMemoryShares
 from palimpsest.engines.in_memory.state import State
@@ -53,11 +54,9 @@ class Simulated:
     ended: dict[str, float] = field(default_factory=dict)
 
     def run(self, arrivals: Sequence[tuple[float, Job]]) -> None:
-        shares = (
-            None
-            if self.most is None
-            else FairQueues(self.queue, InMemoryShares(), self.jobs, self.most)
-        )
+        shares = None
+        if self.most is not None:
+            shares = FairQueues(self.queue, InMemoryShares(), self.jobs, self.most, FakeClock())
         queues: Queues = shares or self.queue
         order, free = count(), self.workers
         events: list[tuple[float, int, Job, str]] = [
@@ -162,15 +161,16 @@ class KillsAt:
 def test_wherever_a_process_is_killed_the_sweep_brings_every_job_to_its_end(
     at: int, *, is_after: bool
 ) -> None:
-    jobs, queue, shares = InMemoryJobs(State()), Waits(), InMemoryShares()
-    killing = FairQueues(queue, KillsAt(shares, at, is_after), jobs, most=2)
+    jobs, queue, shares, clock = InMemoryJobs(State()), Waits(), InMemoryShares(), FakeClock()
+    killing = FairQueues(queue, KillsAt(shares, at, is_after), jobs, most=2, clock=clock)
     waiting = [extract("acme", number) for number in range(5)]
     for one in waiting:
         jobs.put(one)
         try_to(lambda notice: killing.send([notice]), one)
     work(jobs, queue, killing)
-    sweeping = FairQueues(queue, shares, jobs, most=2, heals=True)
+    sweeping = FairQueues(queue, shares, jobs, most=2, clock=clock, heals=True)
     for _ in range(2):  # two rounds of the sweep, which sees what is still pending
+        clock.advance(60)
         for one in waiting:
             if jobs.get(Scope("acme"), one.id) == one:
                 sweeping.send([JobNotice(one.tenant, one.id, one.kind)])
@@ -197,7 +197,7 @@ def work(jobs: InMemoryJobs, queue: Waits, queues: FairQueues) -> None:
 
 def test_the_operators_rebuild_of_the_index_waits_for_no_tenant() -> None:
     queue, shares = InMemoryQueues(), InMemoryShares()
-    queues = FairQueues(queue, shares, InMemoryJobs(State()), most=1)
+    queues = FairQueues(queue, shares, InMemoryJobs(State()), most=1, clock=FakeClock())
     notices = [JobNotice("acme", f"job_{number}", "reindex") for number in range(3)]
     queues.send(notices)
     assert queue.sent == notices

@@ -1,4 +1,6 @@
-"""What the service answers and takes, as its description says; written by `layers/client/write_types.py`."""
+"""What the service answers and takes, as its description says; written by
+`layers/client/write_types.py`.
+"""
 
 from __future__ import annotations
 

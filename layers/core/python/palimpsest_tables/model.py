@@ -27,7 +27,7 @@ class TableModel(Model):
 
     @classmethod
     def _get_connection(cls) -> TableConnection:
-        """Pynamodb asks for this before each operation."""
+        """Before each operation pynamodb asks for this."""
         return cls.of_table
 
 

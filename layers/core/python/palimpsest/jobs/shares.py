@@ -5,8 +5,10 @@ the table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
+from palimpsest.clock import EPOCH, Clock
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Queue
 from palimpsest.jobs.ports import Changed, Happened, JobNotice, Jobs, Queues, Shares, Waiting
@@ -14,6 +16,7 @@ from palimpsest.scope import Scope
 
 OPERATORS: Queue = "reindex"
 """No tenant has jobs in this queue."""
+HEALED = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +27,16 @@ class FairQueues:
 
     With `heals`, it also frees the places of jobs that have ended and never left, because their
     worker was killed just then. The sweep sets it, because it looks at every job that waits for
-    long.
+    long. It looks at a tenant's places in one queue once in `HEALED`, not for each waiting job.
     """
 
     queues: Queues
     shares: Shares
     jobs: Jobs
     most: int
+    clock: Clock
     heals: bool = False
+    healed: dict[tuple[str, Queue], datetime] = field(default_factory=dict)
 
     def send(self, notices: Sequence[JobNotice]) -> None:
         for notice in notices:
@@ -76,11 +81,18 @@ class FairQueues:
         if job is None or job.has_ended:
             return False
         self.shares.wait(scope, queue, job.id, since=job.created_at)
-        if self.heals:
+        if self.heals and self._is_time_to_heal(scope, queue):
             self._heal(scope, queue)
         if not self.shares.enter(scope, queue, job.id, most=self.most):
             return False
         self.shares.call(scope, queue, Waiting(job.id, job.created_at))
+        return True
+
+    def _is_time_to_heal(self, scope: Scope, queue: Queue) -> bool:
+        now, place = self.clock.now(), (scope.tenant, queue)
+        if now - self.healed.get(place, EPOCH) < HEALED:
+            return False
+        self.healed[place] = now
         return True
 
     def _heal(self, scope: Scope, queue: Queue) -> None:

@@ -351,4 +351,4 @@ def fair(
 ) -> FairQueues:
     """The queues in which no tenant has more jobs at once than its share."""
     shares = share_store(environment.sessions_table)
-    return FairQueues(queues, shares, jobs, environment.tenant_jobs_at_once, heals)
+    return FairQueues(queues, shares, jobs, environment.tenant_jobs_at_once, system_clock(), heals)
