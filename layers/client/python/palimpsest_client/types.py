@@ -1,6 +1,4 @@
-"""What the service answers and takes, as its description says; written by
-`layers/client/write_types.py`.
-"""
+"""Types of what the service takes and answers. `layers/client/write_types.py` writes this file."""
 
 from __future__ import annotations
 

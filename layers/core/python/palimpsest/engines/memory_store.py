@@ -251,7 +251,7 @@ class StoreIndex:
 
 
 def _is_memory(change: Document | Gone) -> bool:
-    """What is gone has no kind any more: a message is known by its key."""
+    """A removal has no kind: the key tells a message from a memory."""
     return change.kind in SAID if isinstance(change, Document) else message_of(change.key) is None
 
 
@@ -260,8 +260,8 @@ def _best(hits: Sequence[Hit], *, k: int) -> tuple[Hit, ...]:
 
 
 class RecalledMemories:
-    """What recall reads of `Memories`: memories as searches found them in the store, preferences
-    from the ledger.
+    """The reads of `Memories` that recall makes: memories that searches found in the store,
+    preferences of the ledger.
     """
 
     def __init__(self, stored: StoredMemories) -> None:

@@ -1,5 +1,5 @@
-"""A store of memories alone, of one's own: seven methods over whatever holds texts and vectors
-(docs/library.md).
+"""A store of memories alone, which a caller implements: seven methods over a database of texts and
+vectors.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class MemoryStore(Protocol):
     """The memories of all users, each user's apart: no call returns or changes those of another
     one.
 
-    What a call has saved or deleted, the next call sees, also after a restart. Every call raises
-    `Unavailable` if the store can't answer: an error is never an empty answer.
+    The next call sees everything that a call has saved or deleted, also after a restart. Every call
+    raises `Unavailable` if the store can't answer: an error is never an empty answer.
     """
 
     def save(self, user: str, memory: StoredMemory) -> None:

@@ -16,7 +16,7 @@ MAX_LINE = 600  # characters of one memory
 
 
 def passage_of(one: FoundMemory | Record, *, user: str) -> Passage:
-    """The memory as an answer quotes it, with the name of whoever speaks in it."""
+    """The memory as an answer quotes it, with the name of the speaker."""
     if isinstance(one, Record):
         return Passage(
             id=one.id, content=one.content, said_at=one.valid_from, who=quoted_in(one, user=user)
@@ -35,9 +35,10 @@ def format_as_context(
     query: str = "",
     similarity: bool = False,
 ) -> str:
-    """Memories as text for a model: under `[User Memory]` one line each, with what a recall or a
-    list of memories returns, in its order. No memory can end its line; of a long one the part that
-    fits the `query` best is shown.
+    """Write memories as text for a model: the heading `[User Memory]`, then one line for each
+    memory, in the order given.
+    The memories come from a recall, a search or a list. No memory can end its line. A long memory
+    is cut to the part that fits the `query` best.
 
     `user` is the id of the user, who is named where the user is quoted. With `similarity` each line
     that a recall found ends in its score (0..1).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, NotRequired, cast
 
@@ -193,7 +194,7 @@ def append_messages(session_id: SessionId, body: AppendRequest) -> Appended | Re
     if body.context is not None:
         call().caller.require("read")
     scope = call().session(session_id)
-    with naming("memory"):
+    with naming("memory") if body.memory else nullcontext():
         done = call().use.append(
             scope,
             body.messages,
