@@ -15,7 +15,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import (
@@ -31,10 +31,9 @@ from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
 
 if TYPE_CHECKING:  # types alone: at run time nothing here knows who has built the use cases
-    from palimpsest.wiring.memories import MemoriesApp
-    from palimpsest.wiring.sessions import SessionsApp
+    from palimpsest.wiring.service import Service
 
-    Wired: TypeAlias = SessionsApp | MemoriesApp
+    Wired: TypeAlias = Service
 
 
 KEY = "Idempotency-Key"
@@ -170,12 +169,12 @@ class Call:
     places: list[KeyedCall] = field(default_factory=list)
 
     @property
-    def use(self) -> SessionsApp:
-        return cast("SessionsApp", self.wired)
+    def use(self) -> Service:
+        return self.wired
 
     @property
-    def memory(self) -> MemoriesApp:
-        return cast("MemoriesApp", self.wired)
+    def memory(self) -> Service:
+        return self.wired
 
     def user(self, user_id: str) -> UserScope:
         return self.caller.tenant.user(user_id)

@@ -199,8 +199,7 @@ def awaited(job_id: str, *, wait: float, beside: Mapping[str, Any] | None = None
 
 def shown_job(job: StoredJob) -> Job:
     """The job; an extraction with its ledger and its memories."""
-    report = call().use.report
-    return _job(job, report(job) if report is not None and job.kind == "extract" else None)
+    return _job(job, call().use.report(job) if job.kind == "extract" else None)
 
 
 def awaited_or_ended(

@@ -89,7 +89,7 @@ def _last_extracted(scope: SessionScope, found: Session) -> shapes.LastExtracted
     has_messages = (
         head.seq > head.base
     )  # what is at or below the base was another session of this id
-    seq = report.through(scope.owner.user(head.user), found.id) if report and has_messages else 0
+    seq = report.through(scope.owner.user(head.user), found.id) if has_messages else 0
     if seq <= head.base:
         return None
     stored = () if head.is_withdrawn(seq) else call().use.stores.sessions.messages_at(scope, [seq])
