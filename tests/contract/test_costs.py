@@ -5,7 +5,7 @@ the session is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -65,6 +65,7 @@ class Service:
         clock, summarizer = FakeClock(), ExtractiveSummarizer(TOKENS)
         calls = DynamoDbKeyedCalls(self.table, endpoint=endpoint)
         usages = DynamoDbUsages(self.table, endpoint=endpoint)
+        self._sessions = sessions
         self._stores = Stores(
             sessions=sessions,
             jobs=jobs,
@@ -84,7 +85,8 @@ class Service:
 
     def anew(self) -> Client:
         """The function in a fresh process, which does not know whose a session is."""
-        service = UseCases(self._stores, Models(), TOKENS, FakeClock())
+        stores = replace(self._stores, sessions=self._sessions)
+        service = UseCases(stores, Models(), TOKENS, FakeClock())
         return Client(HttpApp(lambda: service, operations_of("sessions")))
 
     def begin(self, session: str, **memory: Any) -> None:
