@@ -151,7 +151,7 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 
 def metered_model(environment: settings.PaidSettings) -> LanguageModel:
     """The language model, whose calls are counted and kept within the tenant's limit."""
-    tenants = tenant_store(environment.tenants_table)
+    tenants = tenant_store(environment.tenants_table, environment.sessions_table)
     return metered(chat_model(environment), _meter(environment.sessions_table), tenants=tenants)
 
 

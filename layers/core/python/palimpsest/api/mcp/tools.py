@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler import Response
 from pydantic import Field, ValidationError, model_validator
 
 from palimpsest.api import problems
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.encoding import dumps
 from palimpsest.api.fields import Closed, Json
 from palimpsest.api.operations import Scope
@@ -58,32 +58,43 @@ Answer = Mapping[str, Any] | Response[str]
 """What an operation returns: a `Response` for a job that goes on."""
 
 
-def _recall(user: str, arguments: Json) -> Answer:
-    return recalling.recall(user, recalling.RecallBody.model_validate(arguments))
-
-
-def _search_conversations(user: str, arguments: Json) -> Answer:
-    asked = ConversationArguments.model_validate(arguments)
-    limits = {} if asked.filter is None else asked.filter.model_dump(exclude_unset=True)
-    body = {"query": asked.query, "k": asked.k, "filter": {**limits, "types": ["message"]}}
-    return recalling.recall(user, recalling.RecallBody.model_validate(body))
-
-
-def _remember(user: str, arguments: Json) -> Answer:
-    return memories.save_memories(
-        user, NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})])
+def _recall(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    return recalling.recall(
+        service, call, user_id=user, body=recalling.RecallBody.model_validate(arguments)
     )
 
 
-def _list_memories(user: str, arguments: Json) -> Answer:
-    return memories.list_memories(user, **dict(ListArguments.model_validate(arguments)))
+def _search_conversations(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    asked = ConversationArguments.model_validate(arguments)
+    limits = {} if asked.filter is None else asked.filter.model_dump(exclude_unset=True)
+    body = {"query": asked.query, "k": asked.k, "filter": {**limits, "types": ["message"]}}
+    return recalling.recall(
+        service, call, user_id=user, body=recalling.RecallBody.model_validate(body)
+    )
 
 
-def _memory_history(user: str, arguments: Json) -> Answer:
-    return memories.read_memory_history(user, HistoryArguments.model_validate(arguments).memory_id)
+def _remember(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    return memories.save_memories(
+        service,
+        call,
+        user_id=user,
+        body=NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})]),
+    )
 
 
-def _forget(user: str, arguments: Json) -> Answer:
+def _list_memories(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    return memories.list_memories(
+        service, call, user_id=user, **dict(ListArguments.model_validate(arguments))
+    )
+
+
+def _memory_history(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    return memories.read_memory_history(
+        service, call, user_id=user, memory_id=HistoryArguments.model_validate(arguments).memory_id
+    )
+
+
+def _forget(service: Service, call: Call, user: str, arguments: Json) -> Answer:
     asked = ForgetArguments.model_validate(arguments)
     if asked.filter is not None:
         body = {
@@ -91,12 +102,14 @@ def _forget(user: str, arguments: Json) -> Answer:
             "dry_run": asked.dry_run,
             "wait": 10.0,
         }
-        return memories.forget_memories(user, ForgetRequest.model_validate(body))
+        return memories.forget_memories(
+            service, call, user_id=user, body=ForgetRequest.model_validate(body)
+        )
     ids = [*dict.fromkeys(asked.memory_ids or ())]
     for memory in ids:  # before anything is deleted
-        memories.read_memory(user, memory)
+        memories.read_memory(service, call, user_id=user, memory_id=memory)
     for memory in () if asked.dry_run else ids:
-        memories.delete_memory(user, memory)
+        memories.delete_memory(service, call, user_id=user, memory_id=memory)
     return {"dry_run": True, "count": len(ids), "ids": ids} if asked.dry_run else {"deleted": ids}
 
 
@@ -108,7 +121,7 @@ class Tool:
 
     description: str
     scope: Scope
-    run: Callable[[str, Json], Answer]
+    run: Callable[[Service, Call, str, Json], Answer]
     required: tuple[str, ...]
     properties: Mapping[str, Any]
     hints: Mapping[str, bool] = field(default_factory=lambda: {"readOnlyHint": True})
@@ -239,13 +252,13 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
-def called(user: str, tool: Tool, arguments: Json) -> Json:
+def called(service: Service, call: Call, user: str, tool: Tool, arguments: Json) -> Json:
     """The result of a tool: the operation's answer, as data and as text for clients that show text
     alone.
     """
     try:
-        call().caller.require(tool.scope)
-        answer = tool.run(user, arguments)
+        call.caller.require(tool.scope)
+        answer = tool.run(service, call, user, arguments)
     except ValidationError as error:
         return _failed(problems.refusal_of(error))
     except PalimpsestError as error:

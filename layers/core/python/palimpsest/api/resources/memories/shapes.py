@@ -5,6 +5,7 @@ give.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -19,7 +20,6 @@ from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Provenance, provenance
-from palimpsest.api.call import call
 from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
@@ -326,10 +326,13 @@ class MemoryVersions(TypedDict):
     next_cursor: NextCursor
 
 
-def shown(version: Version) -> Memory:
-    record, now = version.record, milliseconds(call().wired.clock.now())
+def shown(version: Version, *, now: datetime) -> Memory:
+    """The memory as callers see it; its `decay` is that of `now`."""
+    record = version.record
     used_at = (version.used_at or 0) * 1000
-    decay = freshness(said_at=record.valid_from, uses=version.uses, used_at=used_at, now=now)
+    decay = freshness(
+        said_at=record.valid_from, uses=version.uses, used_at=used_at, now=milliseconds(now)
+    )
     return {
         "id": record.id,
         "type": record.type,
