@@ -15,7 +15,7 @@ from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vectors import VectorMemory, similar_messages
-from palimpsest.context.read import Context
+from palimpsest.context.read import SessionContext
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.message import message_key
 from palimpsest.errors import BadRequest, Unavailable
@@ -130,7 +130,7 @@ class AgentMemory(Memories):
             similar_messages(lambda: service.search), update=self.update, delete=self._drop_vectors
         )
 
-    def get(self, session: str | Conversation, message: str | None = None) -> Context:
+    def get(self, session: str | Conversation, message: str | None = None) -> SessionContext:
         """The same as `context`."""
         return self.context(session, message)
 

@@ -15,8 +15,8 @@ from palimpsest.api.resources.context import ContextRequest
 from palimpsest.api.resources.messages import AppendRequest, Redaction
 from palimpsest.api.resources.sessions.shapes import SessionChange
 from palimpsest.context.blocks.ports import Conversation
-from palimpsest.context.read import Context
-from palimpsest.conversations.append import Appended, Extract
+from palimpsest.context.read import SessionContext
+from palimpsest.conversations.append import AppendResult, Extract
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import ANOTHERS, check_owner
 from palimpsest.conversations.message import Message
@@ -41,7 +41,7 @@ class Conversations:
         *messages: Said,
         key: str | None = None,
         if_last: int | None = None,
-    ) -> Appended:
+    ) -> AppendResult:
         """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which
         are the user's. With `if_last` only if that is the newest message's sequence number (0:
         there is none), else `Conflict`.
@@ -58,7 +58,7 @@ class Conversations:
         *,
         max_tokens: int | None = None,
         model: str | None = None,
-    ) -> Context:
+    ) -> SessionContext:
         """Return what a model sees next: `messages` ready to send, never over the budget
         (`max_tokens`); `memory.text` is what the blocks brought, as `<memory>…</memory>`;
         `degraded` names the blocks that could not be read.
@@ -196,7 +196,7 @@ class Conversations:
         key: str | None = None,
         if_last: int | None = None,
         extract: Extract = "auto",
-    ) -> Appended:
+    ) -> AppendResult:
         asked = read(
             AppendRequest, messages=[message_of(each) for each in messages], if_last=if_last
         )

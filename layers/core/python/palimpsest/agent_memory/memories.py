@@ -31,7 +31,7 @@ from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.record import Record
 from palimpsest.memory.versions import Version
 from palimpsest.recall.found import FoundMemory
-from palimpsest.recall.recall import Recalled
+from palimpsest.recall.recall import RecallResult
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import checked_id
 from palimpsest.tenants.ports import StaticFact
@@ -77,7 +77,7 @@ class Memories(Conversations):
         session: str | None = None,
         rerank: bool = True,
         min_score: float | None = None,
-    ) -> Recalled:
+    ) -> RecallResult:
         """Return the `memories` of all sessions that answer the query, best first, with their
         sources; none where nothing comes near it, nothing whose score (0..1) is below `min_score`,
         and nothing that the window of the asking `session` holds. With `answer` also an answer that

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from palimpsest.context.read import Context
+from palimpsest.context.read import SessionContext
 from palimpsest.conversations.blocks import PRIORITY, BlockType
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 }
 
 
-def trace(context: Context) -> Json:
+def trace(context: SessionContext) -> Json:
     """Return the trace as JSON: the parts in their order with their tokens, what was cut within
     messages, and what was left out, each with its reason.
     """
@@ -33,7 +33,7 @@ def trace(context: Context) -> Json:
     }
 
 
-def _spoken_parts(context: Context) -> Iterator[Json]:
+def _spoken_parts(context: SessionContext) -> Iterator[Json]:
     fitted, summary = context.fitted, context.summary
     if fitted.system_tokens:
         yield {"part": "system", "tokens": fitted.system_tokens, "why": "always kept"}
@@ -64,7 +64,7 @@ def _range(part: str, seqs: Sequence[int], why: str) -> Iterator[Json]:
         yield {"part": part, "from": seqs[0], "to": seqs[-1], "messages": len(seqs), "why": why}
 
 
-def _memory_parts(context: Context) -> Iterator[Json]:
+def _memory_parts(context: SessionContext) -> Iterator[Json]:
     for block in PRIORITY:
         items = context.memory.of(block)
         if items:
@@ -78,7 +78,7 @@ def _memory_parts(context: Context) -> Iterator[Json]:
             }
 
 
-def _left_out_messages(context: Context) -> Iterator[Json]:
+def _left_out_messages(context: SessionContext) -> Iterator[Json]:
     """What is in the window and not in the context."""
     if context.summary is not None and not context.fitted.summary_tokens:
         yield {"part": "summary", "compaction": context.summary.last, "why": "no_room"}
@@ -89,7 +89,7 @@ def _left_out_messages(context: Context) -> Iterator[Json]:
         yield {"part": "messages", "from": first, "to": last, "why": why}
 
 
-def _left_out_items(context: Context) -> Iterator[Json]:
+def _left_out_items(context: SessionContext) -> Iterator[Json]:
     for item in context.memory.left_out:
         name = context.config.names[item.block]
         yield {"part": f"{item.block}_memory", "name": name, "id": item.id, "why": item.why}

@@ -33,7 +33,7 @@ _FILE = ("file_id", "file_data", "filename")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FormattedMessages:
     """Messages for an API, and what it takes as its parameter `system` (None: its messages hold
     everything).
 
@@ -46,21 +46,21 @@ class Written:
     system: str | Sequence[Block] | None = None
 
 
-def written(chats: Sequence[Chat], form: ContextFormat) -> Written:
+def written(chats: Sequence[Chat], form: ContextFormat) -> FormattedMessages:
     """Write chat messages for an API. What it can't hold is named in brackets; no text is
     changed.
     """
     if form == "openai":
-        return Written(chats, range(len(chats)))
+        return FormattedMessages(chats, range(len(chats)))
     if form == "responses":
         items = [(item, number) for number, chat in enumerate(chats) for item in _items(chat)]
-        return Written([item for item, _ in items], [number for _, number in items])
+        return FormattedMessages([item for item, _ in items], [number for _, number in items])
     blocks = _ANTHROPIC if form == "anthropic" else _CONVERSE
     texts = [
         text for chat in chats if chat["role"] in SYSTEM_ROLES and (text := text_of(chat)).strip()
     ]
     turns = _alternating(chats, blocks)
-    return Written(
+    return FormattedMessages(
         messages=[{"role": role, "content": content} for role, content, _ in turns],
         origins=[origin for *_, origin in turns],
         system="\n\n".join(texts) if form == "anthropic" else [{"text": text} for text in texts],

@@ -16,7 +16,7 @@ from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
-from palimpsest.context.formats import ContextFormat, Written, written
+from palimpsest.context.formats import ContextFormat, FormattedMessages, written
 from palimpsest.context.prompt import MemoryPrompt, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.contents import Contents, loaded
@@ -40,7 +40,7 @@ MOST_PARTS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class SessionContext:
     """Chat messages ready to send, with their tokens. `compaction` says whether an overflow is
     pending or has failed.
 
@@ -70,7 +70,7 @@ class Context:
         """Ready to send."""
         return self.fitted.messages
 
-    def written(self, form: ContextFormat) -> Written:
+    def written(self, form: ContextFormat) -> FormattedMessages:
         """The messages as an API takes them."""
         return written(self.messages, form)
 
@@ -78,7 +78,7 @@ class Context:
         """The tools as an API takes them."""
         return _tools(form) if self.tools else ()
 
-    def refs(self, written: Written) -> Sequence[tuple[int, str] | None]:
+    def refs(self, written: FormattedMessages) -> Sequence[tuple[int, str] | None]:
         """For each of the written messages the sequence number and the id of the stored message
         that it shows, the first of several; None for what was made for the context: system message,
         memory, summary, the message about to be sent, a result that is missing.
@@ -151,7 +151,7 @@ class ReadContext:
         max_tokens: int | None = None,
         model: str | None = None,
         at: int | None = None,
-    ) -> Context:
+    ) -> SessionContext:
         """Return the context within `max_tokens` (or the window of `model`, or the session's own
         budget).
 
@@ -198,7 +198,7 @@ class ReadContext:
             at=at,
         )
 
-    def _read(self, plan: _Plan) -> Context | None:
+    def _read(self, plan: _Plan) -> SessionContext | None:
         """None if the summary that the head names was taken back between the two round trips."""
         head, config = plan.head, plan.config
         reading = None
@@ -222,7 +222,7 @@ class ReadContext:
         tools = _tools() if self._offers_search(plan) else ()
         material = self._material(plan, stored, summary=summary, tools=tools)
         made = _Fitted(fit(material)) if reading is None else _with_memory(material, reading, plan)
-        return Context(
+        return SessionContext(
             fitted=made.fitted,
             head=head,
             config=config,

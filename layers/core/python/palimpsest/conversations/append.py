@@ -25,7 +25,7 @@ from palimpsest.conversations.lifecycle import (
 )
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
-from palimpsest.conversations.overflow.eviction import Armed, Overflow, decide
+from palimpsest.conversations.overflow.eviction import Armed, OverflowResult, decide
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
@@ -47,7 +47,7 @@ RESEND_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
+class AppendResult:
     """What an append did. With `replayed`, the same append was done before, and this is its first
     result. `extraction` is the id of the extraction job that it created.
     """
@@ -55,7 +55,7 @@ class Appended:
     messages: tuple[Message, ...]
     head: Head
     created: bool = False
-    overflow: Overflow | None = None
+    overflow: OverflowResult | None = None
     replayed: bool = False
     extraction: str | None = None
 
@@ -115,7 +115,7 @@ class Append:
         if_last: int | None = None,
         extract: Extract = "auto",
         memory: Mapping[str, Any] | None = None,
-    ) -> Appended:
+    ) -> AppendResult:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
         A call that repeats an earlier one with the same `key` (or with the same id on every
@@ -148,7 +148,7 @@ class Append:
         with self.turns.at(scope):
             return until_committed(lambda: self._attempt(request), clock=self.clock)
 
-    def _attempt(self, request: _Request) -> Appended:
+    def _attempt(self, request: _Request) -> AppendResult:
         now = self.clock.now()
         speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.batch.drafts)
         opened = self.sessions.open(
@@ -163,7 +163,7 @@ class Append:
 
     def _decide(
         self, request: _Request, opened: Opened, now: datetime, *, speaks_system: bool
-    ) -> Appended:
+    ) -> AppendResult:
         """Decide from what was read, and commit. Raises `CommitLost` if another writer was
         faster.
         """
@@ -182,7 +182,7 @@ class Append:
 
     def _resent(
         self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime
-    ) -> Appended | None:
+    ) -> AppendResult | None:
         """The result of the first call, if this append is a repetition; else None."""
         if key is not None and key.expires_at > seconds(now) and key.first > head.base:
             if key.request != request.batch.hash:
@@ -203,9 +203,9 @@ class Append:
             return self._replayed(request, head, first=head.batch_first, last=head.seq)
         return None
 
-    def _replayed(self, request: _Request, head: Head, *, first: int, last: int) -> Appended:
+    def _replayed(self, request: _Request, head: Head, *, first: int, last: int) -> AppendResult:
         messages = tuple(self.sessions.messages(request.scope, first=first, last=last))
-        return Appended(messages=messages, head=head, replayed=True)
+        return AppendResult(messages=messages, head=head, replayed=True)
 
     def _check_place(self, request: _Request, head: Head | None) -> None:
         """`head` is that of the session as it is, None if there is none yet. Raises `Conflict`."""
@@ -214,7 +214,7 @@ class Append:
         if request.if_last is not None:
             check_last(self.sessions, request.scope, head, request.if_last)
 
-    def _begin(self, request: _Request, opened: Opened, now: datetime) -> Appended:
+    def _begin(self, request: _Request, opened: Opened, now: datetime) -> AppendResult:
         """Create the session together with its first messages."""
         if request.user is None:
             raise NotFound(
@@ -266,7 +266,7 @@ class Append:
             memory, self.tokens.encoding_for(memory.model), defaults.retention_days
         )
 
-    def _commit(self, request: _Request, found: _Found, now: datetime) -> Appended:
+    def _commit(self, request: _Request, found: _Found, now: datetime) -> AppendResult:
         begins_with = found.head
         messages, found = self._grown(request, found, now)
         armed = self._room(request.scope, found, messages, now)
@@ -286,7 +286,7 @@ class Append:
             compaction=armed.compaction,
         )
         self.sessions.commit(request.scope, commit)
-        return Appended(
+        return AppendResult(
             messages=messages,
             head=head,
             created=found.created,

@@ -48,7 +48,7 @@ from palimpsest.tenants.settings import TenantSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SessionRequest:
     """What a caller asks of a session: a system message, memory configuration (fields that replace
     the tenant's defaults), metadata, and the days that it is kept after its last activity (0 = for
     ever).
@@ -80,7 +80,7 @@ class ManageSessions:
         *,
         user: str,
         agent: str | None,
-        wanted: Wanted,
+        wanted: SessionRequest,
         once: Once | None = None,
     ) -> tuple[Session, bool]:
         """Create a session; return it and True. If the same session exists and has no messages yet,
@@ -94,7 +94,12 @@ class ManageSessions:
         )
 
     def _create(
-        self, scope: SessionScope, user: str, agent: str | None, wanted: Wanted, once: Once | None
+        self,
+        scope: SessionScope,
+        user: str,
+        agent: str | None,
+        wanted: SessionRequest,
+        once: Once | None,
     ) -> tuple[Session, bool]:
         call = once.stored() if once else None
         if call is not None and call.made:
@@ -116,7 +121,7 @@ class ManageSessions:
         *,
         user: str,
         agent: str | None,
-        wanted: Wanted,
+        wanted: SessionRequest,
         now: datetime,
         call: KeyedCall | None = None,
     ) -> Session:
@@ -161,7 +166,7 @@ class ManageSessions:
         *,
         user: str | None = None,
         agent: str | None = None,
-        wanted: Wanted,
+        wanted: SessionRequest,
     ) -> tuple[Session, bool]:
         """Replace the session's configuration; return the session, and whether it is new. Fields
         that are not given go back to the tenant's defaults. An unknown session is created for
@@ -198,7 +203,7 @@ class ManageSessions:
         *,
         user: str | None = None,
         agent: str | None = None,
-        wanted: Wanted,
+        wanted: SessionRequest,
         clear_system: bool = False,
     ) -> Session:
         """Change the given fields only. `memory` is merged field by field, metadata key by key; a
@@ -216,7 +221,7 @@ class ManageSessions:
             kept = settings.retention if is_kept else wanted.retention
             tenant = self.tenants.settings(scope.owner)
             return self._setup(
-                Wanted(system, wanted.memory, present, kept), tenant, base=settings.memory
+                SessionRequest(system, wanted.memory, present, kept), tenant, base=settings.memory
             )
 
         def attempt() -> Session:
@@ -268,7 +273,11 @@ class ManageSessions:
         )
 
     def _setup(
-        self, wanted: Wanted, tenant: TenantSettings, *, base: Mapping[str, Any] | None = None
+        self,
+        wanted: SessionRequest,
+        tenant: TenantSettings,
+        *,
+        base: Mapping[str, Any] | None = None,
     ) -> Configuration:
         """The configuration with the wanted fields over those of `base`, or else over the tenant's
         defaults. A model is checked where it is named: a session whose model is not allowed any
@@ -299,7 +308,7 @@ class ManageSessions:
         """The configuration of a session that begins with these memory fields over the tenant's
         defaults. Raises pydantic's `ValidationError`, `Unprocessable`, `TooLarge`.
         """
-        return self._setup(Wanted(memory=memory), tenant)
+        return self._setup(SessionRequest(memory=memory), tenant)
 
     def check_model(self, memory: Mapping[str, Any], tenant: TenantSettings) -> None:
         """Raise `Unprocessable` (`model_not_allowed`) if these fields name a model that the

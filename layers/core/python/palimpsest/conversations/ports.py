@@ -173,7 +173,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SummaryRequest:
     """The summary that is wanted: of at most `max_tokens` tokens, by a prompt and a model if they
     are named.
     """
@@ -184,11 +184,11 @@ class Wanted:
 
 
 class Summarizer(Protocol):
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         """How many tokens of conversation (old summary and messages together) one step can read."""
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         """Write one summary of `previous` and the messages together.
 

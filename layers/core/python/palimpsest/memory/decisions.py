@@ -50,7 +50,7 @@ _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class KnownTopic:
     """What is known of a topic when a statement arrives.
 
     `said` holds its statements, oldest first; only the newest is needed if every new statement is
@@ -81,12 +81,12 @@ class Topic:
         after = [entry for entry in self.said if entry[0] > order]
         return [*same, *before[-1:], *after[:1]]
 
-    def having(self, order: Order, record: Record) -> Topic:
+    def having(self, order: Order, record: Record) -> KnownTopic:
         """The topic with this record added at this place."""
         said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
             return replace(self, said=said)
-        return Topic(record, order, said)
+        return KnownTopic(record, order, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class MemoryState:
     """
 
     records: dict[str, Record]
-    topics: dict[str, Topic]
+    topics: dict[str, KnownTopic]
     new: list[Record] = field(default_factory=list)
     said: list[Record] = field(default_factory=list)
 
@@ -168,7 +168,7 @@ def _stored(record: Record, known: MemoryState) -> Record:
 
 
 def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Remembered:
-    topic = known.topics.get(key, Topic())
+    topic = known.topics.get(key, KnownTopic())
     for order, other in topic.neighbours(record.order):
         if near(record, other):
             if order[:3] != record.order[:3]:
@@ -219,7 +219,7 @@ def changed_records(
     made: Sequence[Remembered],
     drafts: Sequence[Record],
     there: Mapping[str, Record],
-    topics: Mapping[str, Topic],
+    topics: Mapping[str, KnownTopic],
     *,
     now: int,
     lifetime: Lifetime,
@@ -244,10 +244,10 @@ def changed_records(
     return tuple(changed.values())
 
 
-def _is_current(record: Record, topics: Mapping[str, Topic]) -> bool:
+def _is_current(record: Record, topics: Mapping[str, KnownTopic]) -> bool:
     if record.topic_key is None:
         return True
-    current = topics.get(record.topic_key, Topic()).current
+    current = topics.get(record.topic_key, KnownTopic()).current
     return current is not None and current.id == record.id
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.memory.decisions import Remembered, Topic
+from palimpsest.memory.decisions import KnownTopic, Remembered
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.record import MAX_CONTENT, Record
 from palimpsest.memory.removal.transactions import Room
@@ -39,7 +39,9 @@ class Superseded:
     by: str = ""
 
 
-def superseded_by(made: Sequence[Remembered], topics: Mapping[str, Topic]) -> Iterator[Superseded]:
+def superseded_by(
+    made: Sequence[Remembered], topics: Mapping[str, KnownTopic]
+) -> Iterator[Superseded]:
     """The records that statements displaced, and those that a later statement of their topic had
     displaced already.
     """
@@ -51,9 +53,9 @@ def superseded_by(made: Sequence[Remembered], topics: Mapping[str, Topic]) -> It
             yield Superseded(one.record, later.valid_from, later.content)
 
 
-def _later(record: Record, topics: Mapping[str, Topic]) -> Record | None:
+def _later(record: Record, topics: Mapping[str, KnownTopic]) -> Record | None:
     """The statement that follows this one in its topic, where another record is current."""
-    topic = topics.get(record.topic_key or "", Topic())
+    topic = topics.get(record.topic_key or "", KnownTopic())
     if topic.current is None or topic.current.id == record.id:
         return None
     return next(

@@ -30,7 +30,7 @@ KEPT: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecordChange:
     """Fields of a record to set; None leaves a field as it is."""
 
     content: str | None = None
@@ -174,7 +174,7 @@ class ManageMemories:
             if after is None:
                 return
 
-    def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+    def patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         """Change a current record, and return the result. New content creates a new version, with
         another id. The same change again returns that version, as long as it is current and holds
         all that the change says.
@@ -184,7 +184,7 @@ class ManageMemories:
         """
         return until_committed(lambda: self._patch(scope, record_id, change), clock=self.clock)
 
-    def _patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+    def _patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
         fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}

@@ -13,11 +13,11 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import FieldError, LimitReached, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.decisions import (
+    KnownTopic,
     MemoryState,
     Near,
     Outcome,
     Remembered,
-    Topic,
     changed_records,
     is_of_one_message,
     is_same,
@@ -79,7 +79,7 @@ class Prepared:
 class _Decided:
     made: tuple[Remembered, ...]
     commit: MemoryCommit
-    topics: Mapping[str, Topic]
+    topics: Mapping[str, KnownTopic]
 
 
 Guard = Callable[[MemoryCommit], MemoryCommit]
@@ -300,12 +300,12 @@ class Remember:
         pointer: Pointer,
         drafts: Sequence[Record],
         found: Mapping[str, Record],
-    ) -> Topic:
+    ) -> KnownTopic:
         """The topic of the pointer. All its versions are read only if a statement is older than the
         newest one.
         """
         current = found.get(pointer.record or "")
-        topic = Topic(current, pointer.order, ((pointer.order, current),) if current else ())
+        topic = KnownTopic(current, pointer.order, ((pointer.order, current),) if current else ())
         mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
         new = [d for d in mine if not (d.id in found and is_of_one_message(d, found[d.id]))]
         if not any(topic.is_behind(draft.order) for draft in new):
@@ -315,7 +315,9 @@ class Remember:
 
 
 def _moved(
-    before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]
+    before: Mapping[str, KnownTopic],
+    after: Mapping[str, KnownTopic],
+    pointers: Mapping[str, Pointer],
 ) -> list[Pointer]:
     """The pointers of all changed topics, with the versions at which they were read. So of two
     writers at the same time one loses its commit and decides again, even if the current record

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.own_tools import called
-from palimpsest.conversations.ports import Summary, Wanted
+from palimpsest.conversations.ports import Summary, SummaryRequest
 from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
@@ -86,12 +86,12 @@ class ExtractiveSummarizer:
     def __init__(self, tokens: TokenCounter) -> None:
         self._tokens = tokens
 
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         del wanted
         return CAPACITY
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         encoding = messages[-1].encoding if messages else self._tokens.encoding_for(wanted.model)
         count = partial(self._tokens.count, encoding=encoding)

@@ -37,7 +37,7 @@ MIN_READ = 60  # candidates that are read from the tables; twice k if that is mo
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallResult:
     """The memories, best first, and, if it was asked for, an answer that rests on them ("" if they
     hold none).
 
@@ -76,7 +76,7 @@ class Recall:
     reranker: Reranker | None = None
     weights: Weights | None = None
 
-    def __call__(self, scope: UserScope, request: RecallRequest) -> Recalled:
+    def __call__(self, scope: UserScope, request: RecallRequest) -> RecallResult:
         """Return the memories that answer the question best, best first; none where nothing comes
         near it.
 
@@ -113,7 +113,7 @@ class Recall:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
         explained = partial(_trace, run, findings, read, places, reranker=read_first)
-        return Recalled(
+        return RecallResult(
             memories=tuple(chosen),
             degraded=tuple(sorted(findings.degraded)),
             trace=explained(fused=fused, found=found, chosen=chosen) if request.explain else None,

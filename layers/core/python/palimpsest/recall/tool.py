@@ -37,7 +37,7 @@ Text = Annotated[
 Arguments = TypeVar("Arguments", bound=BaseModel)
 
 
-class SearchArguments(BaseModel):
+class SearchToolArguments(BaseModel):
     """Arguments that are not named here, such as a user's id, are ignored."""
 
     model_config = ConfigDict(strict=True)
@@ -48,7 +48,7 @@ class SearchArguments(BaseModel):
     ]
 
 
-class RememberArguments(BaseModel):
+class RememberToolArguments(BaseModel):
     model_config = ConfigDict(strict=True)
 
     content: Annotated[Text, Field(description="One statement that can be understood by itself.")]
@@ -68,7 +68,7 @@ class RememberArguments(BaseModel):
     ] = None
 
 
-class ForgetArguments(BaseModel):
+class ForgetToolArguments(BaseModel):
     model_config = ConfigDict(strict=True)
 
     memory: Annotated[
@@ -77,7 +77,7 @@ class ForgetArguments(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class MemoryTool:
     """A tool as a model sees it. With `writes`, calling it needs the scope `write` as well as
     `read`.
     """
@@ -112,33 +112,33 @@ def _described(field: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-SEARCH = Tool(
+SEARCH = MemoryTool(
     SEARCH_TOOL,
     "Search and recall relevant memories about the user. Use this tool when you need to "
     "personalize your response based"
     " on user preferences, recall something the user mentioned before, or reference past "
     "interactions.",
-    SearchArguments,
+    SearchToolArguments,
     writes=False,
 )
-REMEMBER = Tool(
+REMEMBER = MemoryTool(
     REMEMBER_TOOL,
     "Remember something about the user for future conversations. Use this tool when the user asks "
     "you to remember"
     " something, or states a lasting preference, fact or instruction.",
-    RememberArguments,
+    RememberToolArguments,
 )
-FORGET = Tool(
+FORGET = MemoryTool(
     FORGET_TOOL,
     "Forget one memory about the user. Use this tool only when the user asks you to forget "
     "something; search for it"
     " first.",
-    ForgetArguments,
+    ForgetToolArguments,
 )
-TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (SEARCH, REMEMBER, FORGET)}
+TOOLS: Mapping[str, MemoryTool] = {tool.name: tool for tool in (SEARCH, REMEMBER, FORGET)}
 
 
-def definition(tool: Tool, form: ToolFormat) -> Mapping[str, Any]:
+def definition(tool: MemoryTool, form: ToolFormat) -> Mapping[str, Any]:
     """The tool as an API takes it."""
     named = {"name": tool.name, "description": tool.description}
     match form:
@@ -154,14 +154,14 @@ def definition(tool: Tool, form: ToolFormat) -> Mapping[str, Any]:
             return {"type": "function", "function": {**named, "parameters": tool.parameters}}
 
 
-def tool_named(name: str) -> Tool:
+def tool_named(name: str) -> MemoryTool:
     """Raise `NotFound` (`tool_not_found`) unless there is a tool of this name."""
     if name not in TOOLS:
         raise NotFound("There is no such tool.", code="tool_not_found")
     return TOOLS[name]
 
 
-def unusable(tool: Tool) -> str:
+def unusable(tool: MemoryTool) -> str:
     """What answers arguments that can't be used, so that the model can call again."""
     texts = " and ".join(f"one string `{name}`, not empty," for name in tool.parameters["required"])
     return f"{USER_MEMORY}\n- The arguments can't be used: one JSON object with {texts} is needed."
@@ -177,7 +177,7 @@ class MemoryTools:
 
     def __call__(
         self,
-        tool: Tool,
+        tool: MemoryTool,
         scope: UserScope,
         arguments: object,
         *,
@@ -194,11 +194,11 @@ class MemoryTools:
         """
         asked = _read(tool.arguments, arguments)
         match asked:
-            case SearchArguments():
+            case SearchToolArguments():
                 content = self._found(scope, asked.query, k=k, session=session)
-            case RememberArguments():
+            case RememberToolArguments():
                 content = self._remembered(scope, asked)
-            case ForgetArguments():
+            case ForgetToolArguments():
                 content = self._forgotten(scope, asked.memory)
             case _:
                 content = unusable(tool)
@@ -220,7 +220,7 @@ class MemoryTools:
         settings = self.recall.sessions.open(scope.owner.session(session), settings=True).settings
         return None if settings is None else parsed(dict(settings.memory)).max_records
 
-    def _remembered(self, scope: UserScope, asked: RememberArguments) -> str:
+    def _remembered(self, scope: UserScope, asked: RememberToolArguments) -> str:
         topic = topic_key(asked.topic or "") if asked.type in TOPICAL else None
         said = Statement(type=asked.type, content=asked.content, topic=topic, importance=IMPORTANCE)
         (made,) = self.remember(scope, [said])

@@ -17,7 +17,7 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
 from palimpsest.transfer.files import FILES, Notes, folder
-from palimpsest.transfer.lines import HEADER, Kind, Row, line
+from palimpsest.transfer.lines import HEADER, Row, TransferKind, line
 
 MOST_BYTES = 8_000_000  # of one file, but for its last line
 MOST_RUNS = 3
@@ -31,7 +31,7 @@ class ExportPages:
     writes one file.
     """
 
-    kinds: Sequence[Kind]
+    kinds: Sequence[TransferKind]
     memories: Memories
     blobs: Blobs
     steps: UserSteps

@@ -19,7 +19,16 @@ from palimpsest.memory.remember import Room
 from palimpsest.memory.statements import kept_for
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
-from palimpsest.transfer.lines import Kind, Outcome, Page, Row, Topic, read, topic_of, values
+from palimpsest.transfer.lines import (
+    Outcome,
+    Page,
+    Row,
+    TopicState,
+    TransferKind,
+    read,
+    topic_of,
+    values,
+)
 from palimpsest.vectors.manage import AT_ONCE
 from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 
@@ -41,8 +50,8 @@ class RecordsKind:
     clock: Clock
 
     @property
-    def kind(self) -> Kind:
-        return Kind("records", "record", self.page, self.restore)
+    def kind(self) -> TransferKind:
+        return TransferKind("records", "record", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
         found = self.expiries.records(scope, limit=PAGE, after=place)
@@ -96,7 +105,7 @@ class RecordsKind:
         return "restored"
 
     def _pointers(
-        self, scope: UserScope, record: Record, topic: Topic | None
+        self, scope: UserScope, record: Record, topic: TopicState | None
     ) -> tuple[Pointer, ...]:
         if record.topic_key is None or topic is None:
             return ()
@@ -114,8 +123,8 @@ class VectorsKind:
     memories: Memories
 
     @property
-    def kind(self) -> Kind:
-        return Kind("vectors", "namespace", self.page, self.restore)
+    def kind(self) -> TransferKind:
+        return TransferKind("vectors", "namespace", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
         """Some vectors of one namespace; an empty namespace is left out."""

@@ -11,7 +11,7 @@ from palimpsest.context.read import ReadContext
 from palimpsest.engines.memory_store import StoredMemories
 from palimpsest.errors import ModelFailed, NotFound, Unprocessable
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.manage import Change, ManageMemories
+from palimpsest.memory.manage import ManageMemories, RecordChange
 from palimpsest.memory.record import Record
 from palimpsest.memory.removal.users import Erase
 from palimpsest.memory.versions import Version
@@ -120,7 +120,7 @@ class ManageStored(ManageMemories):
     def every(self, scope: UserScope, where: Filter) -> Iterator[Record]:
         raise _not_there(scope, where)
 
-    def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+    def patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         raise _not_there(scope, record_id, change)
 
     def revert(self, scope: UserScope, record_id: str, **once: object) -> Record:

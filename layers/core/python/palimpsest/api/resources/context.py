@@ -19,7 +19,7 @@ from palimpsest.api.resources.jobs import SequenceRange
 from palimpsest.context.blocks.ports import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
-from palimpsest.context.read import Context as ReadContext
+from palimpsest.context.read import SessionContext as ReadContext
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState

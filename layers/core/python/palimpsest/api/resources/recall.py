@@ -287,7 +287,7 @@ def _found(found: FoundMemory) -> Found:
     }
 
 
-def _recalled(found: use_case.Recalled, *, asked: bool) -> Recalled:
+def _recalled(found: use_case.RecallResult, *, asked: bool) -> Recalled:
     """`asked`: an answer was asked for; it is "" where nothing answers."""
     answer: Recalled = {
         "answer": found.answer if asked else None,

@@ -25,7 +25,7 @@ from palimpsest.jobs.job import Job, JobState
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
 from palimpsest.tenants.settings import DAY
-from palimpsest.tenants.settings import Limits as StoredLimits
+from palimpsest.tenants.settings import TenantLimits as StoredLimits
 from palimpsest.tenants.settings import TenantSettings as StoredSettings
 from palimpsest.usage import By, Sum
 

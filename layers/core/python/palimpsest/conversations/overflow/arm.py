@@ -44,7 +44,7 @@ waits.
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class ArmResult:
     """What a request to make room led to: the id of the job that makes it (None: it is made
     already), or why none is made. `kept` is what a pruning by meaning kept; `has_vectors` is false
     if a message that it compared had no vector.
@@ -63,7 +63,7 @@ class Arm:
 
     def __call__(
         self, scope: SessionScope, *, at_once: bool = False, again: bool = False
-    ) -> Requested:
+    ) -> ArmResult:
         """If the window passes its trigger, evict messages or create the job that does.
 
         With `at_once`, the pause after a failed overflow is skipped. With `again`, the window is
@@ -74,33 +74,33 @@ class Arm:
             lambda: self._attempt(scope, at_once=at_once, again=again), clock=self.clock
         )
 
-    def _attempt(self, scope: SessionScope, *, at_once: bool, again: bool) -> Requested:
+    def _attempt(self, scope: SessionScope, *, at_once: bool, again: bool) -> ArmResult:
         now = self.clock.now()
         head, settings = live(self.sessions.open(scope, settings=True), now=now)
         if head.job is not None:
-            return Requested(head.job)
+            return ArmResult(head.job)
         planned = replace(head, raised=0) if again else head
         if not planned.overflows(max(seconds(now), head.not_before)):
-            return Requested(why_not="below_trigger")
+            return ArmResult(why_not="below_trigger")
         if not (at_once or planned.overflows(seconds(now))):
-            return Requested(why_not="paused_after_failure")
+            return ArmResult(why_not="paused_after_failure")
         config = parsed(dict(settings.memory))
         held = window(self.sessions, scope, head)
         decided = decide(
             planned, config, held, scope=scope, now=seconds(now), created_at=stamp(now)
         )
         if decided.overflow is None and again:
-            return Requested(why_not="only_recent_turns")
+            return ArmResult(why_not="only_recent_turns")
         return _committed(self.sessions, scope, head, decided, now=now)
 
 
 def _committed(
     sessions: Sessions, scope: SessionScope, before: Head, decided: Armed, *, now: datetime
-) -> Requested:
+) -> ArmResult:
     after = touched(decided.head, now=now)
     commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
     sessions.commit(scope, commit)
-    return Requested(after.job)
+    return ArmResult(after.job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Prune:
         strategy: Literal["fifo", "summarize", "semantic"],
         max_tokens: int | None = None,
         topic: str | None = None,
-    ) -> Requested:
+    ) -> ArmResult:
         """With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the
         session's budget).
         With `summarize`, create a job that summarises all but the recent turns, even if the window
@@ -129,7 +129,7 @@ class Prune:
         """
         until = self.clock.now() + PATIENCE
 
-        def attempt() -> Requested:
+        def attempt() -> ArmResult:
             now = self.clock.now()
             head, settings = live(self.sessions.open(scope, settings=True), now=now)
             budget = max_tokens or head.max_tokens
@@ -137,7 +137,7 @@ class Prune:
                 config = summarizing(parsed(dict(settings.memory)), max_tokens=max_tokens)
                 return self._fold(scope, head, config, now=now)
             if head.tokens <= budget:
-                return Requested(why_not="fits_already")
+                return ArmResult(why_not="fits_already")
             if strategy == "fifo":
                 return self._drop(scope, head, budget, now=now)
             return self._keep(scope, head, budget, topic, until=until)
@@ -146,25 +146,25 @@ class Prune:
 
     def _fold(
         self, scope: SessionScope, head: Head, config: Summarize, *, now: datetime
-    ) -> Requested:
+    ) -> ArmResult:
         if head.job is not None:
-            return Requested(head.job)
+            return ArmResult(head.job)
         held = window(self.sessions, scope, head)
         decided = decide(head, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
         if not decided.jobs:
-            return Requested(why_not="only_recent_turns")
+            return ArmResult(why_not="only_recent_turns")
         return _committed(self.sessions, scope, head, decided, now=now)
 
-    def _drop(self, scope: SessionScope, head: Head, budget: int, *, now: datetime) -> Requested:
+    def _drop(self, scope: SessionScope, head: Head, budget: int, *, now: datetime) -> ArmResult:
         eviction = fifo(head, window(self.sessions, scope, head), budget=budget)
         if eviction is None:
-            return Requested(why_not="only_recent_turns")
+            return ArmResult(why_not="only_recent_turns")
         decided = evict(head, eviction, method="fifo", created_at=stamp(now))
         return _committed(self.sessions, scope, head, decided, now=now)
 
     def _keep(
         self, scope: SessionScope, head: Head, budget: int, topic: str | None, *, until: datetime
-    ) -> Requested:
+    ) -> ArmResult:
         from palimpsest.conversations.overflow.semantic import contested, prune
 
         pinned = (
@@ -182,11 +182,11 @@ class Prune:
         now = self.clock.now()
         pruned = prune(head, held, budget=budget, topic=asked, near=similar, created_at=stamp(now))
         if pruned is None:
-            return Requested(why_not="only_recent_turns")
+            return ArmResult(why_not="only_recent_turns")
         _committed(
             self.sessions, scope, head, Armed(pruned.head, compaction=pruned.compaction), now=now
         )
-        return Requested(
+        return ArmResult(
             kept=pruned.kept, has_vectors=all(message.seq in similar for message in compared)
         )
 

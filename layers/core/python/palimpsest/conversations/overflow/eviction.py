@@ -191,7 +191,7 @@ def _eviction(head: Head, going: Sequence[Turn]) -> Eviction | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Overflow:
+class OverflowResult:
     """The result of an overflow: `done` at once, or `pending` until its job has run."""
 
     strategy: str
@@ -204,7 +204,7 @@ class Armed:
     """A decided overflow: the new head, and what the same transaction must write."""
 
     head: Head
-    overflow: Overflow | None = None
+    overflow: OverflowResult | None = None
     jobs: tuple[Job, ...] = ()
     compaction: Compaction | None = None
 
@@ -247,7 +247,7 @@ def decide(
     waits = flush is not None and "extractive" in flush.parts
     head, extraction = armed_extraction(head, scope, now=now) if waits else (head, ())
     return Armed(
-        head, overflow=Overflow(config.strategy, "pending", job.id), jobs=(job, *extraction)
+        head, overflow=OverflowResult(config.strategy, "pending", job.id), jobs=(job, *extraction)
     )
 
 
@@ -267,4 +267,4 @@ def evict(head: Head, eviction: Eviction, *, method: str, created_at: str) -> Ar
         newest=head.seq,
         summary_tokens=head.summary_tokens,
     )
-    return Armed(after, overflow=Overflow(method, "done"), compaction=compaction)
+    return Armed(after, overflow=OverflowResult(method, "done"), compaction=compaction)

@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
-from palimpsest.conversations.ports import Summarizer, Summary, Wanted
+from palimpsest.conversations.ports import Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import priced
@@ -59,13 +59,13 @@ class ModelSummarizer:
     chat: ChatModel
     tokens: TokenCounter
 
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         return min(
             MOST_ROOM, max(LEAST_ROOM, int(self._room(wanted, self._limit(wanted)) * READ_SHARE))
         )
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         said = [message for message in messages if message.role not in UNSHOWN_ROLES]
         step = self._step(previous, said, wanted)
@@ -85,7 +85,9 @@ class ModelSummarizer:
             usage=usage,
         )
 
-    def _step(self, previous: str | None, messages: Sequence[Message], wanted: Wanted) -> _Step:
+    def _step(
+        self, previous: str | None, messages: Sequence[Message], wanted: SummaryRequest
+    ) -> _Step:
         count, limit = self._counter(wanted.model), self._limit(wanted)
         room = max(LEAST_ROOM, int(self._room(wanted, limit) * FIT_SHARE))
         text = _data(previous, messages)
@@ -133,13 +135,13 @@ class ModelSummarizer:
             instructions=instructions, text=step.text, max_tokens=step.output, model=step.model
         )
 
-    def _limit(self, wanted: Wanted) -> int:
+    def _limit(self, wanted: SummaryRequest) -> int:
         """A model with a small window writes less, so that its summary leaves room for messages in
         the next call.
         """
         return max(1, min(wanted.max_tokens, self.chat.capacity(wanted.model) // 4))
 
-    def _room(self, wanted: Wanted, limit: int) -> int:
+    def _room(self, wanted: SummaryRequest, limit: int) -> int:
         said = _instructions(wanted.prompt, limit) + prompts.load("summary_repair")
         return (
             self.chat.capacity(wanted.model)
@@ -204,11 +206,11 @@ class Summaries:
         self._model = model
         self._offline = offline
 
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         return self._chosen().capacity(wanted)
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         try:
             return self._chosen().summarize(messages, wanted, previous=previous)

@@ -14,7 +14,7 @@ from palimpsest.conversations.lifecycle import folded
 from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.eviction import step
-from palimpsest.conversations.ports import Sessions, Summarizer, Summary, Wanted
+from palimpsest.conversations.ports import Sessions, Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
@@ -86,7 +86,9 @@ class SummarizeOverflow:
             self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
         )
         previous = self.sessions.compaction(scope, head.summary) if head.summary else None
-        wanted = Wanted(self._limit(head, config), config.summary_prompt, config.summary_model)
+        wanted = SummaryRequest(
+            self._limit(head, config), config.summary_prompt, config.summary_model
+        )
         room = self.summarizer.capacity(wanted)
         through = step((*pinned, *backlog), previous_tokens=head.summary_tokens, capacity=room)
         if through >= job.first:

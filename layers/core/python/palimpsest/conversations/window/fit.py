@@ -12,7 +12,13 @@ from operator import attrgetter
 from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM
 from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message
 from palimpsest.conversations.weight import MESSAGE_OVERHEAD, REPLY_PRIMING, weigh
-from palimpsest.conversations.window.render import Cut, Entry, SummaryAs, shown, summary_messages
+from palimpsest.conversations.window.render import (
+    Cut,
+    SummaryAs,
+    WindowEntry,
+    shown,
+    summary_messages,
+)
 from palimpsest.conversations.window.turns import Chain, no_result, turns, with_every_result
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.text.cutting import Count, shortened
@@ -190,13 +196,13 @@ class _Shares:
     """
 
     summary: _ShownSummary
-    window: Sequence[Entry]
+    window: Sequence[WindowEntry]
     cuts: tuple[Cut, ...] = ()
     reserved: int = 0
 
 
 def _shared_out(
-    parts: Sequence[Sequence[Entry]],
+    parts: Sequence[Sequence[WindowEntry]],
     summary_within: Callable[..., _ShownSummary],
     *,
     room: int,
@@ -224,10 +230,12 @@ def _shared_out(
     )
 
 
-def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> list[Sequence[Entry]]:
+def _turns(
+    messages: Sequence[Message], given: Chat | None, count: Count
+) -> list[Sequence[WindowEntry]]:
     """What may stand in the window, with a result for each call; `given` comes last."""
     entries = [
-        Entry(shown(message.chat), message.tokens, message.seq)
+        WindowEntry(shown(message.chat), message.tokens, message.seq)
         for message in messages
         if message.role not in UNSHOWN_ROLES
     ]
@@ -244,20 +252,20 @@ def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> lis
     return turns(entries)
 
 
-def _weighed(chat: Chat, count: Count) -> Entry:
-    return Entry(chat, weigh(chat, count))
+def _weighed(chat: Chat, count: Count) -> WindowEntry:
+    return WindowEntry(chat, weigh(chat, count))
 
 
-def _answering(entry: Entry, call: str, count: Count) -> Entry:
+def _answering(entry: WindowEntry, call: str, count: Count) -> WindowEntry:
     """The result with the id of the call that it answers."""
     return replace(_weighed({**entry.chat, "tool_call_id": call}, count), seq=entry.seq)
 
 
-def _weight(entries: Sequence[Entry]) -> int:
+def _weight(entries: Sequence[WindowEntry]) -> int:
     return sum(entry.tokens for entry in entries)
 
 
-def _newest_turns(older: Sequence[Sequence[Entry]], *, room: int) -> list[Entry]:
+def _newest_turns(older: Sequence[Sequence[WindowEntry]], *, room: int) -> list[WindowEntry]:
     """As many turns, contiguous from the newest, as fit whole."""
     first = len(older)
     while first and (weight := _weight(older[first - 1])) <= room:

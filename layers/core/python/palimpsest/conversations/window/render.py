@@ -159,7 +159,7 @@ _Part = tuple[Part, int, str]  # which part, of which call, its text
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WindowEntry:
     """A message as a context shows it, and its weight there. `seq` is None for what is not
     stored.
     """
@@ -206,10 +206,10 @@ class Text:
 
 
 @dataclass(slots=True)
-class Draft:
+class MessageParts:
     """A message in parts: its texts, and the weight of all that is never cut."""
 
-    entry: Entry
+    entry: WindowEntry
     fixed: int
     texts: list[Text]
 
@@ -222,7 +222,7 @@ class Draft:
         return self.fixed + sum(text.allowed for text in self.texts)
 
 
-def drafted(entry: Entry, count: Count) -> Draft:
+def drafted(entry: WindowEntry, count: Count) -> MessageParts:
     """Take a message apart. Its longest text is not counted: it weighs what the rest leaves of the
     whole.
     """
@@ -231,7 +231,7 @@ def drafted(entry: Entry, count: Count) -> Draft:
     weights = [count(text) for _, _, text in others]
     weights.append(max(0, entry.tokens - fixed - sum(weights)))
     parts = zip([*others, longest], weights, strict=True)
-    return Draft(entry, fixed, [_text(entry, part, tokens, count) for part, tokens in parts])
+    return MessageParts(entry, fixed, [_text(entry, part, tokens, count) for part, tokens in parts])
 
 
 def _parts(chat: Chat) -> Iterator[_Part]:
@@ -249,7 +249,7 @@ def _length(chat: Chat, part: _Part) -> tuple[bool, int]:
     return part[0] == "content" and not isinstance(chat["content"], str), len(part[2])
 
 
-def _text(entry: Entry, part: _Part, tokens: int, count: Count) -> Text:
+def _text(entry: WindowEntry, part: _Part, tokens: int, count: Count) -> Text:
     name, call, text = part
     least = min(tokens, FLOOR)
     if name == "arguments" and tokens > FLOOR:
@@ -257,7 +257,7 @@ def _text(entry: Entry, part: _Part, tokens: int, count: Count) -> Text:
     return Text(name, call, text, tokens, least)
 
 
-def _replaced(entry: Entry, call: int, tokens: int) -> str:
+def _replaced(entry: WindowEntry, call: int, tokens: int) -> str:
     """What stands in place of arguments. Only a function's must be JSON; a custom tool's input is
     free text.
     """
@@ -265,7 +265,7 @@ def _replaced(entry: Entry, call: int, tokens: int) -> str:
     return replacement(tokens, entry.seq) if is_function else marker(tokens, entry.seq).strip()
 
 
-def finished(draft: Draft, count: Count) -> tuple[Entry, list[Cut]]:
+def finished(draft: MessageParts, count: Count) -> tuple[WindowEntry, list[Cut]]:
     """Put a message together again, each text within what it is allowed."""
     entry, tokens, cuts = draft.entry, draft.fixed, []
     chat = dict(entry.chat)
@@ -277,10 +277,10 @@ def finished(draft: Draft, count: Count) -> tuple[Entry, list[Cut]]:
         chat |= _holding(chat, text, shorter)
         tokens += weight
         cuts.append(Cut(entry.seq, text.part, text.tokens - weight))
-    return (Entry(chat, tokens, entry.seq), cuts) if cuts else (entry, cuts)
+    return (WindowEntry(chat, tokens, entry.seq), cuts) if cuts else (entry, cuts)
 
 
-def _shorter(entry: Entry, text: Text, count: Count) -> tuple[str, int]:
+def _shorter(entry: WindowEntry, text: Text, count: Count) -> tuple[str, int]:
     if text.part == "arguments":
         return _replaced(entry, text.call, text.tokens), text.allowed
     is_known = text.part == "refusal" or isinstance(entry.chat["content"], str)

@@ -30,7 +30,7 @@ from palimpsest.api.resources.graph.shapes import (
     shown_neighbors,
     shown_relationship,
 )
-from palimpsest.graph.neighbourhood import Direction, Part, Which
+from palimpsest.graph.neighbourhood import Direction, GraphPart, Which
 from palimpsest.scope import checked_id
 
 operation = operations_on("graph", function="memories")
@@ -156,7 +156,7 @@ def list_neighbors(
     and preferences, nearest first, and the relationships that lead to them.
     """
     name = checked_id(entity_id, field="entity_id")
-    part = Part(name, depth, direction, frozenset(types or ()))
+    part = GraphPart(name, depth, direction, frozenset(types or ()))
     return shown_neighbors(service.graph.neighbors(call.user(user_id), part, most=limit))
 
 

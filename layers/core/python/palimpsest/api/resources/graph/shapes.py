@@ -27,7 +27,7 @@ from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.memories.shapes import GivenSource
 from palimpsest.graph.cypher import MAX_QUERY
 from palimpsest.graph.names import entity_id
-from palimpsest.graph.neighbourhood import Around, Part
+from palimpsest.graph.neighbourhood import Around, GraphPart
 from palimpsest.graph.things import (
     ENTITY_TYPE,
     OWN_NAMES,
@@ -174,8 +174,8 @@ class PartOfGraph(Closed):
     entity_id: Annotated[Id | None, Field(description="Default: the user")] = None
     depth: Annotated[int, Field(ge=1, le=4, description="How many steps to go")] = 1
 
-    def read(self, user: str) -> Part:
-        return Part(self.entity_id or user, self.depth)
+    def read(self, user: str) -> GraphPart:
+        return GraphPart(self.entity_id or user, self.depth)
 
 
 class GraphQuery(Closed):

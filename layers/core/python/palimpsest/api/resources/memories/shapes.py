@@ -43,7 +43,7 @@ from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.memory import filters
 from palimpsest.memory.manage import KEPT
-from palimpsest.memory.manage import Change as Changed
+from palimpsest.memory.manage import RecordChange as Changed
 from palimpsest.memory.record import MAX_CONTENT, RecordType, SaidType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
