@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import takewhile
 from operator import eq
 from typing import Literal
@@ -24,6 +25,7 @@ from palimpsest.memory.statements import (
 )
 from palimpsest.text.analyser import accented_words, stems
 from palimpsest.text.folding import normalized
+from palimpsest.text.word_files import entries
 
 Outcome = Literal["created", "updated", "unchanged"]
 Lifetime = Callable[[str], int | None]
@@ -31,20 +33,6 @@ Lifetime = Callable[[str], int | None]
 ever.
 """
 
-# Words that may come or go without a change of meaning. Negations, past forms, directions and
-# quantities are not here.
-_EMPTY_WORDS = """
-    a an the is are am be been being i my me we our us this that these those s m re ve user users person has have
-    does do currently now really very also still already as in at and on of who which
-    ich mein meine meinen bin ist sind der die das den dem ein eine einen und im am in jetzt derzeit auch sehr
-    yo mi soy es el la los las un una y en ahora muy je mon ma mes suis est le les une et dans
-"""
-_EMPTY = frozenset(_EMPTY_WORDS.split())
-# Endings of two forms of a word that mean the same: "lives, living", "city, cities". Past forms are
-# not here.
-_ENDINGS = frozenset(map(frozenset, (
-    ("", "s"), ("", "es"), ("", "ing"), ("s", "ing"), ("es", "ing"), ("e", "ing"), ("y", "ies"),
-)))  # fmt: skip
 LEAST_STEM = 3  # letters that two forms of a word share
 _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5", "A-" is not "A"
 
@@ -269,10 +257,27 @@ def says_the_same(one: str, other: str) -> bool:
     ours, theirs = accented_words(one), accented_words(other)
     if ours == theirs:
         return True
-    ours, theirs = ([word for word in every if word not in _EMPTY] for every in (ours, theirs))
+    empty = _empty_words()
+    ours, theirs = ([word for word in every if word not in empty] for every in (ours, theirs))
     if not ours or len(ours) != len(theirs):
         return False
     return all(map(_is_same_word, ours, theirs, stems(ours), stems(theirs)))
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    """Words that may come or go without a change of meaning. Negations, past forms, directions and
+    quantities are not among them.
+    """
+    return frozenset(entries("palimpsest.text", "empty_words"))
+
+
+@cache
+def _inflections() -> frozenset[frozenset[str]]:
+    """Endings of two forms of a word that mean the same: "lives, living", "city, cities". Past
+    forms are not among them.
+    """
+    return frozenset(map(frozenset, entries("palimpsest.text", "inflections")))
 
 
 def _signs(text: str) -> list[str]:
@@ -287,5 +292,7 @@ def _is_same_word(one: str, other: str, stem: str, other_stem: str) -> bool:
     if one == other:
         return True
     shared = sum(takewhile(bool, map(eq, one, other)))
-    is_inflected = shared >= LEAST_STEM and frozenset((one[shared:], other[shared:])) in _ENDINGS
+    is_inflected = (
+        shared >= LEAST_STEM and frozenset((one[shared:], other[shared:])) in _inflections()
+    )
     return is_inflected and stem == other_stem

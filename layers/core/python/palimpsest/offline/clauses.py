@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from palimpsest.offline.people import NAME
-from palimpsest.text.analyser import FUNCTION_WORDS, words
+from palimpsest.text.analyser import function_words, words
 from palimpsest.text.sentences import is_terminated
-from palimpsest.text.sieve import Sieve, lowered, word_set
+from palimpsest.text.triggers import lowered, word_set
 
 _GREETED = (
     r"^\W*\b(?:hi|hello|hey|hallo|moin|servus|good (?:morning|afternoon|evening|day)|guten "
@@ -29,10 +29,10 @@ _REQUEST = re.compile(
     r"|(?:zeig|gib|schreib|erklär|hilf|übersetz|mach|such|nenne|fass)(?:e|en sie)?\b(?! mich)"
     r"|(?:muéstra|da|escríbe|explíca|ayúda|tradúce|dí)me\b|(?:escribe|explica|traduce|haz|busca)\b"
     r"|(?:montre|donne|explique|aide|dis)(?:z|s)?-?(?:moi)?\b|(?:écris|traduis|fais|cherche)\b"
-    r"|请?(?:帮我|给我|告诉我|写|解释|翻译|列出))"
-    r"|(?:ください|教えて|お願いします?)[。！]?$",
+    r"|请?(?:帮我|给我|告诉我|写|解释|翻译|列出))",
     re.IGNORECASE,
 )
+_REQUEST_AT_THE_END = re.compile(r"(?:ください|教えて|お願いします?)[。！]?$")
 _EMPTY = re.compile(
     r"^\W*(?:(?:well|ok(?:ay)?|so|and|but|oh|ah|hm+|yes|no|yeah|actually|honestly|sorry"
     r"|thanks?)\b\W*)*"
@@ -66,12 +66,11 @@ _LEADS_IN = re.compile(
 )
 _ONLY_GREETS = re.compile(rf"{_GREETED}[!,. ]*", re.IGNORECASE)
 _INTRODUCES = re.compile(rf"(?:this is|I['’]?m|I am) {NAME}", re.IGNORECASE)
-_REQUEST_SIEVE = Sieve([_REQUEST.pattern], re.IGNORECASE)
 
 
 def asks_for_something(text: str) -> bool:
     """Whether the text is a request to do something now, which says nothing to remember."""
-    return bool(_REQUEST_SIEVE.candidates(text) and _REQUEST.search(text))
+    return bool(_REQUEST.match(text) or _REQUEST_AT_THE_END.search(text))
 
 
 def is_in_jest(text: str) -> bool:
@@ -111,7 +110,7 @@ def with_greeting(sentences: list[str]) -> list[str]:
 def _names_something(word: str) -> bool:
     return (
         len(word) > FEW_WORDS or word.isdigit() or not word.isascii()
-    ) and word not in FUNCTION_WORDS
+    ) and word not in function_words()
 
 
 def says_nothing(text: str) -> bool:
@@ -123,7 +122,7 @@ def says_nothing(text: str) -> bool:
     empty = _EMPTY.match(lowered(text))
     if empty is None or _OWN_THING.search(text) or _NAMED.search(text):
         return False
-    return len(set(words(text[empty.end() :])) - FUNCTION_WORDS) <= FEW_WORDS
+    return len(set(words(text[empty.end() :])) - function_words()) <= FEW_WORDS
 
 
 _OWN = r"i\b|i['’]|my\b|our\b|ich\b|meine?\b|unsere?\b|vivo\b|trabajo\b|me (?:llamo|gusta)\b|mi\b|j['’]|je\b|mon\b|ma\b"

@@ -10,41 +10,6 @@ from collections.abc import Sequence
 
 NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]+)"
 """Matches any word with a capital letter."""
-_NO_ONE = (
-    "(?:The|This|That|These|Those|A|An|My|Our|Your|His|Her|Its|Their|I|You|He|She|It|We|They|Who|What|When|Which|Every\\w*"
-    "|Any\\w*|Some\\w*|No|Nobody|Nothing|None|All|Both|Most|Many|People|Things|There|Here|If|And|But|So|Phone|Laptop|Battery"
-    "|Computer|Car|Server|Meeting|Call|Der|Die|Das|Ein\\w*|Mein\\w*|Dein\\w*|Sein\\w*|Ihr\\w*|Unser\\w*|Ich|Du|Er|Sie|Es|Wir"
-    "|Wer|Was|Niemand|Jemand|Alle)\\b"
-)
-SOMEBODY = rf"(?-i:(?!{_NO_ONE})[A-ZÀ-Þ][\w’-]+)(?: {NAME})?"
-"""Matches the name of a person or animal at the beginning of a sentence, where every word has a
-capital letter.
-"""
-
-_GIVEN_NAMES = """
-    Alexander Alexandra Alina Amelie Andrea Andreas Angelika Anja Anke Anna Anne Annika Antje Antonia Anton Astrid
-    Barbara Bastian Beate Ben Benedikt Benjamin Bernd Bernhard Bettina Birgit Björn Brigitte Carina Carla Carolin
-    Carsten Charlotte Christian Christiane Christina Christine Christoph Clara Claudia Cornelia Daniel Daniela David
-    Dennis Detlef Dieter Dirk Dominik Doris Elena Elias Elisabeth Ella Elke Emil Emilia Emma Erik Eva Fabian Felix
-    Finn Florian Franziska Friedrich Gabi Gabriele Georg Gerhard Gisela Greta Günter Günther Hanna Hannah Hannes Hans
-    Heike Heiko Heinz Helga Helmut Henrik Holger Horst Ida Ilse Ines Inge Ingo Ingrid Isabel Isabell Jakob Jan Jana
-    Janina Jannik Jens Jessica Joachim Johann Johanna Johannes Jonas Jonathan Josef Julia Julian Jürgen Kai Karin Karl
-    Katharina Kathrin Katja Katrin Kerstin Kilian Klara Klaus Kristin Kurt Lara Larissa Lars Laura Lea Leah Lena Leni
-    Leon Leonie Lilli Linda Linus Lisa Lotte Louis Luca Luis Luisa Lukas Manfred Manuel Manuela Marc Marcel Marco
-    Marcus Maren Margarete Maria Marie Marina Marion Mario Mark Markus Marlene Martin Martina Mathias Mathilda
-    Matthias Max Maximilian Melanie Mia Michael Michaela Mila Miriam Mohamed Monika Moritz Nadine Nadja Natalie Nele
-    Nicole Niklas Nils Nina Noah Nora Norbert Ole Oliver Olaf Oskar Pascal Patricia Patrick Paul Paula Peter Petra
-    Philipp Pia Rainer Ralf Raphael Rebecca Regina Renate René Robert Robin Roland Rolf Romy Ronja Rudolf Ruth Sabine
-    Sabrina Sandra Sara Sarah Sascha Sebastian Silke Silvia Simon Simone Sina Sofia Sonja Sophia Sophie Stefan
-    Stefanie Steffen Stephan Susanne Sven Svenja Sylvia Tanja Theo Theresa Thomas Thorsten Tilo Tim Timo Tina Tobias
-    Tom Torben Torsten Udo Ulla Ulrich Ulrike Ursula Ute Uwe Valentin Vanessa Vera Verena Viktoria Vincent Volker
-    Walter Werner Wiebke Wolfgang Xaver Yannick Yvonne
-"""
-GIVEN_NAMES = f"(?-i:{'|'.join(_GIVEN_NAMES.split())})"
-"""Common in German, where every noun is capitalised: "ich bin Lena" says a name, "ich bin Lehrerin"
-does not.
-"""
-
 _FEMALE = "wife|girlfriend|daughter|mother|mom|mum|sister|aunt|grandmother|grandma|frau|tochter|mutter|schwester|oma|tante"
 _MALE = "husband|boyfriend|son|father|dad|brother|uncle|grandfather|grandpa|mann|sohn|vater|bruder|opa|onkel"
 _EITHER = (

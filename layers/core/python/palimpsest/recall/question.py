@@ -9,13 +9,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
+from typing import Final
 
 from palimpsest.memory.filters import Filter
-from palimpsest.text.analyser import FUNCTION_WORDS, content_terms, terms, topic_key, words
+from palimpsest.text.analyser import content_terms, function_words, terms, topic_key, words
 from palimpsest.text.bm25 import BASE, Field
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
 from palimpsest.text.folding import folded
+from palimpsest.text.matching import patterns_by_writing
+from palimpsest.text.word_files import entries, word_files
 
 DEFAULT_K = 5
 MAX_QUESTION = 4_000  # characters that are read
@@ -23,38 +27,26 @@ LEAST_NAME = 3
 MAX_EXCERPTED = 50_000  # characters among which an excerpt is chosen
 NEAR = 100  # characters within which an excerpt looks for the beginning of a word
 
+WORDS: Final = "palimpsest.text"
+WITHOUT_BLANKS = "\u3040"  # the first letter of the scripts without blanks
 _BREAK = re.compile(r"[\s\u3002\uff01\uff1f]+")
 _WORD = re.compile(r"\w[\w\u2019'-]*")
 _OWNED = re.compile(r"['\u2019]s?$")
 _THE_USER = re.compile(r"\b(?:the )?user(?P<owned>['\u2019]s)?\b", re.IGNORECASE)
 NOTHING, ONESELF = {True: "", False: ""}, {True: "my", False: "I"}
-# A question of only these words and a time asks for everything that happened then.
-_HAPPENED = {
-    "happen",
-    "go",
-    "went",
-    "done",
-    "talk",
-    "speak",
-    "spoke",
-    "discuss",
-    "told",
-    "gemacht",
-    "passiert",
-    "habe",
-    "hice",
-}
-# A question with one of these words asks for earlier values too.
-_PAST = re.compile(
-    r"\b(?:before|previous(?:ly)?|earlier|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used to|at "
-    r"first|back then"
-    r"|no longer|any ?more|in the past|history|changed?|switch(?:ed)?|replaced?"
-    r"|früher|vorher|zuvor|ursprünglich|anfangs|ehemals?|avant|auparavant"
-    r"|autrefois|initialement|ancien(?:ne)?"
-    r"|antes|anterior(?:mente)?|previamente|al principio|سابقا|قبل)\b"
-    r"|以前|之前|原来|原先|当初|最初|もともと|이전|예전|전에|처음",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _what_happened() -> frozenset[str]:
+    """A question that has these words and a time alone asks for what was then."""
+    return frozenset(entries(WORDS, "what_happened"))
+
+
+@cache
+def _the_past() -> re.Pattern[str]:
+    """A question that this matches asks for earlier values too."""
+    whole, joined = patterns_by_writing("the_past")
+    return re.compile(rf"\b(?:{'|'.join(whole)})\b|{'|'.join(joined)}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +110,14 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
         terms=question_terms,
         topic_keys=topic_keys(searched),
         period=when,
-        asks_of_the_past=_PAST.search(question) is not None,
+        asks_of_the_past=_the_past().search(question) is not None,
         asks_for_days=when is not None and _asks_what_happened(question_terms, when),
     )
 
 
 def _asks_what_happened(question_terms: Sequence[str], when: Period) -> bool:
     """Whether the question has no words but those of its period and such as "happened"."""
-    return _HAPPENED.issuperset({*question_terms}.difference(content_terms(when.words)))
+    return _what_happened().issuperset({*question_terms}.difference(content_terms(when.words)))
 
 
 def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
@@ -149,28 +141,35 @@ def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
 
 MAX_KEYS = 90  # one read takes a hundred
 LONGEST = 3  # words of a key
+MOST_TOPICS = 6  # common ones
 
-# Words that name topics which nearly every user has. In scripts without blanks they also count
-# inside a longer run of letters.
-_SAID_FOR = {
-    "residence": "live lives living lived reside home address city town move moved wohne wohnt "
-    "lebt vive vivo habite"
-    " 住 살고 사는 يسكن",
-    "employer": "work works working job company employer arbeite arbeitet trabaja trabajo "
-    "travaille 工作 上班 働 勤"
-    " 일하 يعمل",
-    "occupation": "job profession occupation role title living beruf profesion metier"
-    " 职业 職業 직업",
-    "birthday": "birthday born geburtstag cumpleanos anniversaire 生日 誕生日 생일",
-    "name": "name called heisst heisse llama llamo appelle 名字 名前 이름 اسم",
-    "preferred_name": "call nickname",
-}
-_TOPICS: dict[str, list[str]] = {}
-for _topic, _words in _SAID_FOR.items():
-    for _word in _words.split():
-        _TOPICS.setdefault(folded(_word), []).append(_topic)
-_WITHOUT_BLANKS = tuple(word for word in _TOPICS if not word.isascii() and ord(word[0]) >= 0x3040)  # noqa: PLR2004
-_SPELLING = {"favourite": "favorite", "colour": "color"}
+
+@cache
+def _topics() -> Mapping[str, Sequence[str]]:
+    """By a folded word, the topics for which it is used, which nearly every user has. A word of a
+    script without blanks counts inside a run too.
+    """
+    topics: dict[str, list[str]] = {}
+    for file in word_files(WORDS).values():
+        for topic, topic_words in file.get("topics", {}).items():
+            for word in topic_words:
+                topics.setdefault(folded(word), []).append(topic)
+    return topics
+
+
+@cache
+def _words_without_blanks() -> Sequence[str]:
+    return tuple(word for word in _topics() if word[0] >= WITHOUT_BLANKS)
+
+
+@cache
+def _spelling() -> Mapping[str, str]:
+    """By a word, how keys spell it."""
+    return {
+        key: value
+        for file in word_files(WORDS).values()
+        for key, value in file.get("spelling", {}).items()
+    }
 
 
 def topic_keys(text: str) -> tuple[str, ...]:
@@ -178,7 +177,8 @@ def topic_keys(text: str) -> tuple[str, ...]:
     Then follow the keys of common topics that a word names ("live" names `residence`).
     """
     every = words(text)
-    spelt = [_SPELLING.get(word, word) for word in every if word not in FUNCTION_WORDS]
+    spelling, empty = _spelling(), function_words()
+    spelt = [spelling.get(word, word) for word in every if word not in empty]
     keys: dict[str, None] = {}
     for length in range(LONGEST, 0, -1):
         for start in range(len(spelt) - length + 1):
@@ -187,13 +187,14 @@ def topic_keys(text: str) -> tuple[str, ...]:
                 if key:
                     keys[key] = None
     known = [topic for word in every for topic in _said_for(word)]
-    return tuple(dict.fromkeys((*tuple(keys)[: MAX_KEYS - len(_SAID_FOR)], *known)))
+    return tuple(dict.fromkeys((*tuple(keys)[: MAX_KEYS - MOST_TOPICS], *known)))
 
 
-def _said_for(word: str) -> list[str]:
-    if word.isascii() or word in _TOPICS:
-        return _TOPICS.get(word, [])
-    return [topic for part in _WITHOUT_BLANKS if part in word for topic in _TOPICS[part]]
+def _said_for(word: str) -> Sequence[str]:
+    topics = _topics()
+    if word.isascii() or word in topics:
+        return topics.get(word, ())
+    return [topic for part in _words_without_blanks() if part in word for topic in topics[part]]
 
 
 def _singular(word: str) -> tuple[str, ...]:

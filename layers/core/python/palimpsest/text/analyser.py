@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from palimpsest.text.folding import WITH_ACCENTS, folded, folded_by
+from palimpsest.text.word_files import entries, word_files
 
 MAX_INDEXED = 32_768  # characters of a document or a query
 
@@ -36,34 +37,23 @@ PART_WEIGHT = 0.5  # what all parts of a word count beside the word itself
 PARTS_NEEDED = 0.4  # of a word's parts, before they count at all
 
 _CJK = (
-    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
-    "\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 
 _RUN = re.compile(rf"([{_CJK}]+)|[^\s{_CJK}]+")
 
-# Words that say how a question is put, not what it is about: a query without them finds less by
-# accident.
-_ENGLISH = """
-    a about after all also am an and any are as at be because been before being but by can could d did do does doing
-    down each else ever exactly for from get give had has have having he her hers him his how i if in into is it its
-    just know ll m may me might mine more most much my no nor not now of off on or our ours out over own please re
-    remember s said say shall she should so some such t tell than that the their theirs them then there these they this
-    those to too up us ve very want was we were what when where whether which while who whom whose why will with would
-    you your yours
-"""
 
-_OF_OTHER_LANGUAGES = """
-    ich mein meine du der die das den dem ein eine einen ist sind war hat haben und oder wer was wann wo wie warum
-    welche welcher welches im am in an auf zu von mit fur ihr sein
-    je mon ma mes tu le la les un une des du de est sont et ou qui que quoi quand comment pourquoi quel quelle quels
-    quelles dans pour avec son sa ses elle il
-    yo mi mis el los las una y o es son que quien cuando donde como por cual cuales en con para su sus ella
-"""
+@cache
+def function_words() -> frozenset[str]:
+    """Words of all languages that say how a question is put, not what it is about."""
+    return frozenset(entries("palimpsest.text", "function_words"))
 
-_ENGLISH_FUNCTION_WORDS = frozenset(_ENGLISH.split())
 
-FUNCTION_WORDS = _ENGLISH_FUNCTION_WORDS.union(_OF_OTHER_LANGUAGES.split())
+@cache
+def _english_function_words() -> frozenset[str]:
+    """A query without them finds less by accident."""
+    return frozenset(word_files("palimpsest.text")["en"]["function_words"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +138,7 @@ def _term_set(text: str) -> frozenset[str]:
 
 def content_terms(text: str) -> tuple[str, ...]:
     """The terms of a question, each once, without function words unless there is nothing else."""
-    asked = _without(FUNCTION_WORDS, _split(folded(text[:MAX_COMPARED])))
+    asked = _without(function_words(), _split(folded(text[:MAX_COMPARED])))
     return tuple(dict.fromkeys(_compared(asked)))[:MAX_QUERY_WORDS]
 
 
@@ -170,7 +160,9 @@ def query_terms(text: str) -> QueryTerms:
     Function words of other languages than English are searched for: they favour texts of the
     question's language.
     """
-    asked = _without(_ENGLISH_FUNCTION_WORDS, _split(folded(text[:MAX_INDEXED])))[:MAX_QUERY_WORDS]
+    asked = _without(_english_function_words(), _split(folded(text[:MAX_INDEXED])))[
+        :MAX_QUERY_WORDS
+    ]
     stem_of = dict(_stemmed(word.text for word in asked if not word.is_cjk))
     searched: dict[str, None] = {}
     parts: list[list[str]] = []

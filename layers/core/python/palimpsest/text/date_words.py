@@ -169,12 +169,6 @@ IN_WEEKS = tuple(
     )
 )
 
-RELATIVE = (
-    *(pattern for _, _, pattern in FIXED),
-    *(pattern for _, pattern in (*COUNTED, *ON_WEEKDAYS, *IN_WEEKS)),
-    FRENCH_YESTERDAY,
-)
-
 _MONTHS = (
     "january januar janvier enero jan",
     "february februar février fevrier febrero feb",

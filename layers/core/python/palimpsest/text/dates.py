@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from itertools import chain
 
 from palimpsest.clock import milliseconds
@@ -21,18 +22,15 @@ from palimpsest.text.date_words import (
     MONTH_NUMBERS,
     NUMBERS,
     ON_WEEKDAYS,
-    RELATIVE,
     UNITS,
     WEEKDAYS,
     Unit,
 )
-from palimpsest.text.sieve import Sieve, lowered
+from palimpsest.text.triggers import Triggers, lowered
+from palimpsest.text.word_files import entries
 
 Found = tuple[re.Match[str], Unit, int]
 """Where a relative date stands, and how many days, weeks, months or years it is from now."""
-
-PATTERNS = [pattern.pattern for pattern in RELATIVE]
-_SIEVE = Sieve(PATTERNS)
 
 MOST_READ = 8_000  # characters of a text in which dates are looked for
 _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
@@ -70,16 +68,12 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     the first, or the longer one.
     """
     begins = text[:MOST_READ]
-    numbers = _SIEVE.candidates(begins)
-    if not numbers:
+    if not _date_words().candidates(begins):
         return []
     lower = (
         begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)
     )  # places stay
-    found = sorted(
-        _all(lower, {PATTERNS[number] for number in numbers}, at),
-        key=lambda each: (each.start, -each.end),
-    )
+    found = sorted(_all(lower, at), key=lambda each: (each.start, -each.end))
     result: list[Dated] = []
     for each in found:
         if not result or each.start >= result[-1].end:
@@ -87,40 +81,42 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     return result
 
 
-def _all(lower: str, may_match: Container[str], at: date) -> Iterator[Dated]:
-    found = chain(
-        _fixed(lower, may_match), _counted(lower, may_match), _weekdays(lower, may_match, at)
-    )
+def _all(lower: str, at: date) -> Iterator[Dated]:
+    found = chain(_fixed(lower), _counted(lower), _weekdays(lower, at))
     for match, unit, offset in found:
         label = _label(unit, offset, at)
         if label is not None:
             yield Dated(match.start(), match.end(), label, (offset > 0) - (offset < 0))
 
 
-def _fixed(text: str, may_match: Container[str]) -> Iterator[Found]:
+@cache
+def _date_words() -> Triggers:
+    """The words of which every relative date has one."""
+    return Triggers([tuple(entries("palimpsest.text", "date_words"))])
+
+
+def _fixed(text: str) -> Iterator[Found]:
     for unit, offset, pattern in FIXED:
-        if pattern.pattern in may_match:
-            yield from ((match, unit, offset) for match in pattern.finditer(text))
-    if FRENCH_YESTERDAY.pattern in may_match and FRENCH.search(text) and not GERMAN.search(text):
+        yield from ((match, unit, offset) for match in pattern.finditer(text))
+    if FRENCH_YESTERDAY.search(text) and FRENCH.search(text) and not GERMAN.search(text):
         yield from ((match, "day", -1) for match in FRENCH_YESTERDAY.finditer(text))
 
 
-def _counted(text: str, may_match: Container[str]) -> Iterator[Found]:
+def _counted(text: str) -> Iterator[Found]:
     for sign, pattern in COUNTED:
-        if pattern.pattern in may_match:
-            yield from (
-                (match, _unit(match["unit"]), sign * _number(match["n"]))
-                for match in pattern.finditer(text)
-            )
+        yield from (
+            (match, _unit(match["unit"]), sign * _number(match["n"]))
+            for match in pattern.finditer(text)
+        )
 
 
-def _weekdays(text: str, may_match: Container[str], at: date) -> Iterator[Found]:
+def _weekdays(text: str, at: date) -> Iterator[Found]:
     for sign, pattern in ON_WEEKDAYS:
-        for match in pattern.finditer(text) if pattern.pattern in may_match else ():
+        for match in pattern.finditer(text):
             days = (WEEKDAYS[match["day"].lower()] - at.weekday()) * sign % 7 or 7
             yield match, "day", sign * days
     for sign, pattern in IN_WEEKS:
-        for match in pattern.finditer(text) if pattern.pattern in may_match else ():
+        for match in pattern.finditer(text):
             yield match, "day", WEEKDAYS[match["day"] or match["ja"]] - at.weekday() + 7 * sign
 
 
