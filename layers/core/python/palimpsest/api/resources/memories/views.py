@@ -1,5 +1,5 @@
-"""What several operations and tools answer about memories: what was saved, pages of memories and
-of versions, and what was forgotten.
+"""Answers about memories that several operations and tools give: saved memories, pages of memories
+and of versions, and forgotten memories.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def page_of_versions(
 def forgotten(
     service: Service, call: Call, scope: UserScope, where: Filter, *, dry_run: bool, wait: float
 ) -> WouldForget | Response[str]:
-    """What a request to forget answers. Only a caller who may read gets a dry run."""
+    """The answer to a request to forget. Only a caller who may read gets a dry run."""
     if dry_run:
         call.caller.require("read")
         ids = service.manage_memories.matching(scope, where)
