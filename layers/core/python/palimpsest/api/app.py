@@ -60,7 +60,8 @@ class Rate:
 
     def check(self, scope: TenantScope, service: Service) -> None:
         """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this
-        second. If they can't be counted now, the request goes on: its own work says what is wrong.
+        second. If they can't be counted now, the request continues, and its own work says what is
+        wrong.
         """
         now, taken = seconds(service.clock.now()), True
         with suppress(Unavailable):
@@ -187,7 +188,7 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
     )
 
     def given() -> tuple[Service, Call]:
-        """What an operation is given beside what the caller sends."""
+        """The service and the call, which an operation gets beside the parameters."""
         service, call = app.context["given"]
         return service, call
 

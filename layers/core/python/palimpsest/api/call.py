@@ -37,7 +37,7 @@ LONGEST = 27.0  # seconds: the gateway answers for us after 30
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A tenant's credential. `key_id` names the API key for the logs; it is no secret."""
+    """A tenant's credential. `key_id` names the API key for the logs; it isn't a secret."""
 
     tenant: Scope
     scopes: frozenset[str]
@@ -64,13 +64,13 @@ class Caller:
 
     @staticmethod
     def _let_in(refused: object, credential: str) -> None:
-        """Raise the error for what the authorizer has refused; it states None where it vouches for
-        the caller.
+        """Raise the error for a credential that the authorizer has refused. `refused` is None where
+        the authorizer vouches for the caller.
         """
         if refused == InvalidKey.code:
             raise InvalidKey(f"The {credential} is not valid.")
         if refused == Unavailable.code:
-            raise Unavailable("Whose the call is can't be found out now.")
+            raise Unavailable("The tenant can't be determined right now. Try again.")
         if refused is not None:
             raise Unauthenticated(f"The call carries no {credential}.")
 
@@ -150,7 +150,7 @@ def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
 class Call:
     """`request` is the event as `guarded` leaves it, `shows` says whether the answer may hold what
     is stored. `calls` stores keyed calls and places. `begun` is its time.monotonic(), `places` are
-    those that it has taken: to wait, or to query.
+    the places that it has taken, to wait or to query.
     """
 
     caller: Caller
@@ -179,8 +179,8 @@ class Call:
 
     @property
     def once(self) -> Once | None:
-        """What makes a call with an idempotency key happen once; None without a key. Method, path
-        and key name it.
+        """The record that makes a call with an idempotency key happen once; None without a key. Its
+        name is made of method, path and key.
         """
         if self.key is None:
             return None
@@ -198,9 +198,9 @@ class Call:
         return Once(self.calls, call, self.clock)
 
     def made(self, make: Callable[[str | None], Made]) -> Made:
-        """What `make` returns, or returned for the first call with this idempotency key. What it
-        makes must follow from the name that it gets (None without a key), or be safe to repeat; its
-        result must be JSON.
+        """The result of `make`, or its result for the first call with this idempotency key. The
+        result is JSON. `make` gets a name (None without a key): the things it makes must follow
+        from that name, or be safe to make again.
         """
         once = self.once
         return make(None) if once is None else once(lambda: make(once.call.name))

@@ -85,7 +85,7 @@ class Operation:
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """What a caller sends: the parameters of the code but for the service and the call. Only
+        """The parameters of the code except the service and the call: a caller sends these. Only
         the operation that is called needs them.
         """
         return {
@@ -135,7 +135,7 @@ class Operations:
         for a GET and `write` for the rest, a POST `makes` something unless it needs `read` alone,
         and `function` is the resource's.
 
-        What makes something takes `call.once` along into its transaction, or does it within
+        Code that makes something takes `call.once` along into its transaction, or works within
         `call.made`.
         """
         method, _, path = place.partition(" ")

@@ -1,4 +1,4 @@
-"""The service as the functions behind the API use it: over deployed stores and models."""
+"""The service of the functions that answer the API, over deployed stores and models."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def in_process(
 def _stores(
     own: OwnStores, state: State, *, index: SearchIndex, recalled_from: Memories | None = None
 ) -> Stores:
-    """What the use cases read and write; what no store of one's own holds is in memory."""
+    """The stores of the use cases. Those that `own` does not name are in memory."""
     vectors = own.vectors
     return Stores(
         sessions=own.sessions,
@@ -139,7 +139,7 @@ def _stores(
 
 
 def everything(own: OwnStores, user: UserScope) -> Iterator[Changed]:
-    """All that is searched of what a user has, as if it had changed just now."""
+    """All searched records and messages of a user, as if they had changed just now."""
     after = None
     while True:
         page = own.memories.listed(user, limit=PAGE, after=after)
@@ -183,9 +183,7 @@ def _workers(
     tokens: TokenCounter,
     clock: Clock,
 ) -> tuple[Sequence[Router], Callable[[], object]]:
-    """What works off the queues, and the sweep: over the sessions as they are stored, also those of
-    erased users.
-    """
+    """The workers of the queues, and the sweep. They also see the sessions of erased users."""
     summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
     extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
     of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}

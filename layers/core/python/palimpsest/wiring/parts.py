@@ -1,4 +1,4 @@
-"""What a `Service` is built from: its stores and its models."""
+"""The parts of a `Service`: its stores and its models."""
 
 from __future__ import annotations
 

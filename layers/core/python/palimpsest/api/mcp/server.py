@@ -142,7 +142,7 @@ def _id(given: object) -> str | int | None:
 
 
 def _check(body: Json) -> None:
-    """Refuse what is no request and no notification of JSON-RPC 2.0."""
+    """Refuse a body that is neither a request nor a notification of JSON-RPC 2.0."""
     has_id = "id" not in body or _id(body["id"]) is not None
     if body.get("jsonrpc") != "2.0" or not isinstance(body.get("method"), str) or not has_id:
         raise _Refused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
@@ -195,8 +195,8 @@ def _check_envelope(call: Call, body: Json) -> None:
 
 
 def _decoded(header: str | None) -> str | None:
-    """A header's text, which stands in base64 where it is more than printable ASCII; None if it
-    can't be read.
+    """A header's text, which is in base64 where it is more than printable ASCII; None if it can't
+    be read.
     """
     encoded = ENCODED.fullmatch(header or "")
     if encoded is None:

@@ -52,7 +52,10 @@ MOST_ROW = 5_900_000  # bytes of one message in an answer: Lambda carries 6 MB
 
 
 Seq = Annotated[int, Path(ge=1, lt=10**12, description="Sequence number of the message")]
-IF_LAST = "Only if this is the sequence number of the newest message (0: there is none); else 409 `history_moved_on`"
+IF_LAST = (
+    "Only if this is the sequence number of the newest message (0: there is none); else 409 "
+    "`history_moved_on`"
+)
 
 
 def _few_enough(messages: Any) -> Any:

@@ -231,11 +231,15 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
     gave; what it cost and did is in the `trace` of `explain`. What could not take part is named in
     `degraded`.
     """
-    found = service.recall(call.user(user_id), body.asked())
+    return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
+
+
+def recalled(found: use_case.Recalled, *, user: str, body: RecallBody) -> Recalled:
+    """What a recall answers to this body."""
     answer = _recalled(found, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
-            found.memories, user=user_id, query=body.query, similarity=body.similarity
+            found.memories, user=user, query=body.query, similarity=body.similarity
         )
     return answer
 

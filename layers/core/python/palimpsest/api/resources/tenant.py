@@ -80,7 +80,8 @@ class NewTenantSettings(Closed):
         Field(
             ge=1,
             le=36_500,
-            description="Days after their last mention that facts, events and instructions are kept",
+            description="Days after their last mention that facts, events and instructions are "
+            "kept",
         ),
     ] = StoredSettings().memory_days
     retention: Annotated[

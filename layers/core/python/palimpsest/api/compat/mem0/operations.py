@@ -8,7 +8,6 @@ names its user too: `{memory_id}@{user_id}`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any, TypeVar, cast
@@ -35,13 +34,14 @@ from palimpsest.api.compat.mem0.shapes import (
 from palimpsest.api.fields import LIKE_AN_ID, Json, rfc3339
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources import recall as recalling
-from palimpsest.api.resources.jobs import ended, shown_job
-from palimpsest.api.resources.memories import operations as memories
+from palimpsest.api.resources.jobs import ended
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
     IngestRequest,
     MemoryChange,
     NewMemories,
+    change,
+    statement,
 )
 from palimpsest.errors import BadRequest, FieldError, NotFound, Unprocessable
 from palimpsest.memory.record import ListedType, Record
@@ -52,6 +52,7 @@ operation = operations_on("mem0", function="memories")
 LONGEST_WAIT = 20.0  # seconds for an extraction; what is not extracted by then comes later
 MOST_LISTED = 100
 TYPES: list[ListedType] = ["fact", "event", "instruction", "task"]
+EVENTS = {"created": "ADD", "updated": "UPDATE", "unchanged": "NONE"}
 SCALARS = (str, int, float, bool)
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -97,22 +98,20 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
         ]
         if not given:
             return {"results": []}
-        saved = memories.save_memories(
-            service, call, user_id=user, body=_asked(NewMemories, {"memories": given})
-        )
+        new = _asked(NewMemories, {"memories": given})
+        statements = [statement(memory) for memory in new.memories]
+        made = service.remember(call.user(user), statements, once=call.once)
         return {
-            "results": [
-                _shown(user, each, event=_event(each["outcome"])) for each in saved["memories"]
-            ]
+            "results": [_of_record(user, one.record, event=EVENTS[one.outcome]) for one in made]
         }
     asked = _asked(IngestRequest, {"messages": body.messages, "session_id": run, "agent_id": agent})
     done = service.ingest(call.user(user), asked.messages, session_id=run, agent=agent)
     job = None if done.job_id is None else ended(service, call, done.job_id, LONGEST_WAIT)
-    made = [
-        memories.read_memory(service, call, user_id=user, memory_id=each)
-        for each in (shown_job(service, job)["records"] if job else ())
+    records = [
+        service.manage_memories.read(call.user(user), memory).record
+        for memory in (service.report(job).records if job else ())
     ]
-    return {"results": [_shown(user, each, event="ADD") for each in made]}
+    return {"results": [_of_record(user, record, event="ADD") for record in records]}
 
 
 @operation("POST /compat/mem0/search", scopes=("read",), answers={200: "Mem0Results"})
@@ -205,12 +204,10 @@ def mem0_delete_all(
     if asked.is_narrower:  # such as any agent: what forgets them knows one alone
         raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
     limits = _given({"types": TYPES, "agent_id": asked.agent, "session_id": asked.run})
-    memories.forget_memories(
-        service,
-        call,
-        user_id=asked.user,
-        body=_asked(ForgetRequest, {"filter": limits, "wait": LONGEST_WAIT}),
-    )
+    forget, scope = service.forget, call.user(asked.user)
+    where = _asked(ForgetRequest, {"filter": limits}).filter.read()
+    job_id = call.made(lambda key: forget(scope, where, key=key))
+    ended(service, call, job_id, LONGEST_WAIT)
     return {"message": "All relevant memories deleted"}
 
 
@@ -232,13 +229,13 @@ def mem0_update(service: Service, call: Call, *, mem0_id: MemoryId, body: Mem0Up
     do.
     """
     user, version = _current(service, call, mem0_id)
-    change = _given(
+    wanted = _given(
         {"content": body.text, "metadata": None if body.metadata is None else _terms(body.metadata)}
     )
-    changed = memories.change_memory(
-        service, call, user_id=user, memory_id=version.record.id, body=_asked(MemoryChange, change)
+    changed = service.manage_memories.patch(
+        call.user(user), version.record.id, change(_asked(MemoryChange, wanted))
     )
-    return {**_shown(user, changed), "id": mem0_id}
+    return {**_of_record(user, changed), "id": mem0_id}
 
 
 @operation("DELETE /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Message"}, refuses=(405,))
@@ -366,26 +363,15 @@ def _terms(metadata: Json) -> Json:
     }
 
 
-def _event(outcome: str) -> str:
-    return {"created": "ADD", "updated": "UPDATE"}.get(outcome, "NONE")
-
-
 def _of_record(user: str, record: Record, **more: Any) -> Mem0Memory:
-    fields = {name: getattr(record, name) for name in ("id", "type", "content", "metadata")}
-    return _shown(
-        user, {**fields, "agent_id": record.agent, "created_at": rfc3339(record.created_at)}, **more
-    )
-
-
-def _shown(user: str, memory: Mapping[str, object], **more: Any) -> Mem0Memory:
-    since = memory.get("created_at") or memory["valid_from"]
+    since = rfc3339(record.created_at)
     shown: Any = {
-        "id": f"{memory['id']}@{user}",
-        "memory": memory["content"],
+        "id": f"{record.id}@{user}",
+        "memory": record.content,
         "user_id": user,
-        "agent_id": memory.get("agent_id"),
-        "metadata": memory.get("metadata") or {},
-        "categories": [memory["type"]],
+        "agent_id": record.agent,
+        "metadata": record.metadata or {},
+        "categories": [record.type],
         "created_at": since,
         "updated_at": since,
         **more,

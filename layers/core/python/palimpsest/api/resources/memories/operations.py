@@ -4,10 +4,8 @@ transcript.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from typing import Annotated, Literal
 
 from aws_lambda_powertools.event_handler import Response
@@ -26,9 +24,9 @@ from palimpsest.api.fields import (
     milliseconds_of,
 )
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order, listing
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order
 from palimpsest.api.resources.filters import read_terms, stored_topic
-from palimpsest.api.resources.jobs import awaited, awaited_or_ended
+from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
     IngestRequest,
@@ -40,11 +38,16 @@ from palimpsest.api.resources.memories.shapes import (
     shown,
     statement,
 )
-from palimpsest.errors import NotFound, ReadOnlyBlock
+from palimpsest.api.resources.memories.views import (
+    forgotten,
+    no_static_fact,
+    page_of_memories,
+    page_of_versions,
+    saved,
+)
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.record import ListedType, Record
-from palimpsest.memory.versions import Version
 from palimpsest.scope import UserScope
 
 operation = operations_on("memories", function="memories")
@@ -120,13 +123,7 @@ def save_memories(
     if any(one.embedding is not None for one in body.memories):
         body.check_embeddings(service.search.vectors.space)
     made = service.remember(scope, [statement(each) for each in body.memories], once=call.once)
-    versions, now = service.show(scope, [one.record for one in made]), service.clock.now()
-    return {
-        "memories": [
-            {**shown(version, now=now), "outcome": one.outcome}
-            for version, one in zip(versions, made, strict=True)
-        ]
-    }
+    return saved(service, scope, made)
 
 
 @operation("GET /v1/users/{user_id}/memories", answers={200: "MemoryPage"}, refuses=(413,))
@@ -173,32 +170,9 @@ def list_memories(
         topic=stored_topic(topic_key),
     )
     scope = call.user(user_id)
-    find = partial(
-        service.show.listed,
-        scope,
-        where=where,
-        newest_first=order == "desc",
-        superseded=status == "superseded",
+    return page_of_memories(
+        service, scope, where, status=status, order=order, limit=limit, cursor=cursor
     )
-    listed = (scope.partition, "memories", *_limits(where), status, order)
-    return listing(
-        "memories",
-        find,
-        partial(shown, now=service.clock.now()),
-        listed=listed,
-        limit=limit,
-        cursor=cursor,
-    )
-
-
-def _limits(where: Filter) -> tuple[object, ...]:
-    """The filter, so that a cursor is good for no other."""
-    limits = {
-        **asdict(where),
-        "types": sorted(where.types),
-        "metadata": sorted(where.metadata.items(), key=str),
-    }
-    return tuple(limits.values())
 
 
 @operation("GET /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"})
@@ -225,7 +199,7 @@ def change_memory(
     version that it made.
     """
     scope = call.user(user_id)
-    with _no_static_fact(service, call, memory_id):
+    with no_static_fact(service, call, memory_id):
         changed = service.manage_memories.patch(scope, memory_id, change(body))
     return _shown(service, scope, changed)
 
@@ -239,7 +213,7 @@ def delete_memory(service: Service, call: Call, *, user_id: UserId, memory_id: M
     Remove one version for good. If it was the current version, the topic has none from then on: no
     older version becomes current. The same messages do not produce it again.
     """
-    with _no_static_fact(service, call, memory_id):
+    with no_static_fact(service, call, memory_id):
         service.manage_memories.delete(call.user(user_id), memory_id)
     return {"id": memory_id, "deleted": True}
 
@@ -263,25 +237,8 @@ def read_memory_history(
 
     All versions of the memory's topic, earlier and later ones.
     """
-    scope = call.user(user_id)
-    chain = service.manage_memories.history(scope, memory_id)
-    in_order = chain if order == "desc" else chain[::-1]
-
-    def find(*, limit: int, after: str | None) -> tuple[Sequence[Version], str | None]:
-        begin = next(
-            (at for at, version in enumerate(in_order, 1) if str(version.number) == after), 0
-        )
-        page = service.show.used(scope, in_order[begin : begin + limit])
-        return page, str(page[-1].number) if begin + limit < len(chain) else None
-
-    listed = (scope.partition, "history", memory_id, order)
-    return listing(
-        "versions",
-        find,
-        partial(shown, now=service.clock.now()),
-        listed=listed,
-        limit=limit,
-        cursor=cursor,
+    return page_of_versions(
+        service, call.user(user_id), memory_id, order=order, limit=limit, cursor=cursor
     )
 
 
@@ -293,20 +250,6 @@ def revert_memory(service: Service, call: Call, *, user_id: UserId, memory_id: M
     """
     scope = call.user(user_id)
     return _shown(service, scope, service.manage_memories.revert(scope, memory_id, once=call.once))
-
-
-@contextmanager
-def _no_static_fact(service: Service, call: Call, memory_id: str) -> Iterator[None]:
-    """Refuse to change a static fact as a memory: a context shows ids of both."""
-    try:
-        yield
-    except NotFound as error:
-        if any(fact.id == memory_id for fact in service.facts.listed(call.caller.tenant)):
-            raise ReadOnlyBlock(
-                "This id is a static fact's. It can be changed with the scope admin, at "
-                "/v1/static-facts."
-            ) from error
-        raise
 
 
 def _shown(service: Service, scope: UserScope, record: Record) -> Memory:
@@ -327,15 +270,8 @@ def forget_memories(
     Memories that are saved later stay. With `dry_run`, which needs the scope `read`, nothing is
     removed, and the answer lists the memories that match.
     """
-    scope = call.user(user_id)
-    where = body.filter.read()
-    if body.dry_run:
-        call.caller.require("read")
-        ids = service.manage_memories.matching(scope, where)
-        return {"dry_run": True, "count": len(ids), "ids": ids}
-    forget = service.forget
-    return awaited(
-        service, call, call.made(lambda key: forget(scope, where, key=key)), wait=body.wait
+    return forgotten(
+        service, call, call.user(user_id), body.filter.read(), dry_run=body.dry_run, wait=body.wait
     )
 
 
