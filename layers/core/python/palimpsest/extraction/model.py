@@ -203,7 +203,8 @@ def _element(message: Message) -> str:
     said_by = f' name="{escape(str(name))}"' if name else ""
     time = said_at(message).strftime("%a %Y-%m-%d %H:%M %z").removesuffix(" +0000")
     text = escape(text_of(message.chat), quote=False)
-    return f'<message number="{message.seq}" speaker="{message.role}"{said_by} time="{time}">{text}</message>'
+    number = f'number="{message.seq}" speaker="{message.role}"'
+    return f'<message {number}{said_by} time="{time}">{text}</message>'
 
 
 class Extractors:

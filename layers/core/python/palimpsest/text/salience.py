@@ -42,7 +42,7 @@ _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
 
 
 SETTLED, NUMBER_WORD, OWN = range(3)
-_FIELDS = ("settled", "number_words", "first_person")
+FIELDS = ("settled", "number_words", "first_person")
 """Words of what was decided, allowed, asked for, preferred or corrected; numbers and dates in
 words; and words in which one speaks of oneself.
 """
@@ -51,12 +51,12 @@ words; and words in which one speaks of oneself.
 @cache
 def _patterns() -> Sequence[re.Pattern[str]]:
     """A pattern for each of the fields, for a text in lower case."""
-    return tuple(either(*patterns_by_writing(field)) for field in _FIELDS)
+    return tuple(either(*patterns_by_writing(field)) for field in FIELDS)
 
 
 @cache
 def _triggers() -> Triggers:
-    return Triggers([triggers_of(field) for field in _FIELDS])
+    return Triggers([triggers_of(field) for field in FIELDS])
 
 
 def _likely(sentence: str) -> Sequence[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
@@ -38,12 +39,16 @@ def entries(package: str, field: str) -> Iterator[Any]:
 
 @cache
 def _pieces(package: str) -> Mapping[str, str]:
-    """The pieces of patterns by name. The words of a list become alternatives."""
-    pieces: dict[str, str] = {}
+    """The pieces of patterns by name. The words that all languages have in a list
+    become alternatives.
+    """
+    lists: dict[str, list[str]] = defaultdict(list)
+    parts: dict[str, str] = {}
     for file in word_files(package).values():
-        pieces |= {name: "|".join(words) for name, words in file.get("lists", {}).items()}
-        pieces |= file.get("parts", {})
-    return pieces
+        parts |= file.get("parts", {})
+        for name, words in file.get("lists", {}).items():
+            lists[name] += words
+    return parts | {name: "|".join(words) for name, words in lists.items()}
 
 
 def filled(package: str, pattern: str) -> str:
