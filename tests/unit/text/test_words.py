@@ -16,7 +16,7 @@ from palimpsest.text import salience
 from palimpsest.text.matching import pattern_of, triggers_in
 from palimpsest.text.triggers import Triggers, lowered
 from palimpsest.text.word_files import SHARED, filled, filled_words, word_files
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
 TEXT, OFFLINE = "palimpsest.text", "palimpsest.offline"
 
@@ -42,9 +42,16 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+Trigger = Annotated[
+    str,
+    StringConstraints(pattern=r"^(?:\{[a-z_]+\}|[^\W_]+|[^\W_]{3,}\*)$"),
+    AfterValidator(in_lower_case),
+]
+
+
 class Phrase(Strict):
     pattern: str
-    words: Annotated[list[Word], AfterValidator(distinct)] = []
+    words: Annotated[list[Trigger], AfterValidator(distinct)] = []
 
 
 Entries = Annotated[list[Lower | Phrase], AfterValidator(distinct)]
@@ -101,6 +108,14 @@ FILES = [(package, name) for package in SCHEMAS for name in word_files(package)]
 def test_a_word_file_has_only_known_fields_and_each_word_once(package: str, language: str) -> None:
     text = resources.files(package).joinpath("words", f"{language}.json").read_text()
     SCHEMAS[package].model_validate_json(text)
+
+
+@pytest.mark.parametrize(
+    "trigger", ["two words", "do*", "Live", "don't", "*ing"], ids=lambda trigger: f"<{trigger}>"
+)
+def test_a_trigger_that_would_never_be_found_is_refused(trigger: str) -> None:
+    with pytest.raises(ValidationError):
+        Phrase(pattern="x", words=[trigger])
 
 
 def test_a_kind_of_statement_in_a_word_file_is_one_of_the_known_kinds() -> None:

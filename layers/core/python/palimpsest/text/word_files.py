@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
 SHARED = "shared"  # the file of what belongs to no language
@@ -21,6 +20,8 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 @cache
 def word_files(package: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the content of the package's word files by language."""
+    from importlib import resources  # not at import: most requests read no words
+
     folder = resources.files(package).joinpath("words")
     files = {
         file.name.removesuffix(".json"): json.loads(file.read_text(encoding="utf-8"))
