@@ -1,5 +1,6 @@
-"""What one sentence of a user says: its statements one by one, so that a correction of one leaves
-the others as they are; and the greetings, requests, jokes and remarks that say nothing to remember.
+"""Divides a user's sentence into its statements, so that a correction of one statement leaves the
+others as they are. Recognises greetings, requests, jokes and remarks, which say nothing to
+remember.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ def without_greeting(text: str) -> str:
 
 
 def to_the_point(text: str) -> str:
-    """The text without a greeting or a phrase that only leads to what it says: "By the way, I'm
-    Mira.".
+    """The text without a greeting, and without a phrase that only leads to a statement, as in "By
+    the way, I'm Mira.".
     """
     said = without_greeting(text)
     lead = _pattern("leads_in").match(said)
@@ -86,8 +87,8 @@ def to_the_point(text: str) -> str:
 
 
 def with_greeting(sentences: list[str]) -> list[str]:
-    """The sentences, a first one that only greets together with the next: "Hey!" and "I'm Mira."
-    say a name.
+    """The sentences. If the first sentence only greets, it is joined with the next: "Hey!" and "I'm
+    Mira." say a name together.
     """
     if (
         len(sentences) > 1

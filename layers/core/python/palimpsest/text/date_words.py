@@ -30,9 +30,9 @@ class DateWords:
     """The patterns of dates, with the numbers by words that the patterns find.
 
     `fixed` has a unit, how many of them it is from now, and the pattern. The others have a
-    direction (-1 for the past) and a pattern: `counted` finds "three weeks ago" as `n` and `unit`,
-    `on_weekdays` finds "last Monday" as `day`, and `in_weeks` finds a day of the week before or
-    after this one. `absolute` finds dates that need no day to count from; `month_alone` is one of
+    direction (-1 for the past) and a pattern. `counted` finds "three weeks ago" as `n` and `unit`.
+    `on_weekdays` finds "last Monday" as `day`. `in_weeks` finds a day of the week before or after
+    the present week. `absolute` finds dates that need no day to count from; `month_alone` is one of
     them.
     """
 
@@ -79,7 +79,7 @@ def date_words() -> DateWords:
 
 
 def _field(name: str) -> Iterator[Any]:
-    """What each language has in a field of its dates."""
+    """The values that the languages have in a field of their dates."""
     for file in word_files(PACKAGE).values():
         if name in file.get("dates", {}):
             yield file["dates"][name]

@@ -36,8 +36,8 @@ class Dated:
 
 
 def dated(text: str, *, at: date) -> str:
-    """The text with each relative date's absolute one in brackets behind it, unless that stands
-    there already.
+    """The text with the absolute date in brackets after each relative one, unless it is there
+    already.
     """
     parts, done = [], 0
     for found in relative_dates(text, at=at):
@@ -138,7 +138,7 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?
 @dataclass(frozen=True, slots=True)
 class Period:
     """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time
-    zones. `words` are those that named it.
+    zones. `words` are the words of the text that named it.
     """
 
     start: int
@@ -155,8 +155,8 @@ class Period:
 
 
 def period(text: str, *, now: datetime) -> Period | None:
-    """The first time that the text names, or None; a month or day without a year is the last one
-    that has begun.
+    """The first time that the text names, or None. A month or day without a year is the last such
+    month or day that has begun.
     """
     begins = lowered(text[:MOST_READ])
     words = date_words()

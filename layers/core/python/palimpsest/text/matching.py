@@ -46,7 +46,7 @@ def triggers_of(field: str) -> tuple[str, ...]:
 
 def pattern_of(entry: str | dict[str, Any]) -> str:
     """The pattern of an entry, which is plain words or a pattern with its triggers. In plain words
-    `*` stands for any ending, and `'` for both apostrophes.
+    `*` means any ending, and `'` means either apostrophe.
     """
     if isinstance(entry, dict):
         return str(entry["pattern"])

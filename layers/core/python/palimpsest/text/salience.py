@@ -60,13 +60,13 @@ def _triggers() -> Triggers:
 
 
 def _likely(sentence: str) -> Sequence[int]:
-    """Which of the fields may have a word in the sentence."""
+    """The numbers of the fields that may have a word in the sentence."""
     return _triggers().candidates(sentence)
 
 
 def facts(sentence: str) -> frozenset[str]:
-    """The numbers of a sentence, each with the word behind it, and its identifiers; by them
-    repetitions are found.
+    """The numbers of a sentence, each with the word after it, and its identifiers. Repetitions are
+    found by them.
     """
     return (
         frozenset(map(str.casefold, _FACT.findall(sentence)))
@@ -82,7 +82,7 @@ def is_own(sentence: str) -> bool:
 
 
 def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
-    """What the conversation is about: words that come back, but not everywhere."""
+    """The words that the conversation is about. They come back, but not everywhere."""
     counts: Counter[str] = Counter()
     total = 0
     for bag in bags:
@@ -92,7 +92,7 @@ def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def tells_who(sentence: str, *, speaker: str) -> bool:
-    """Whether the speaker tells with a sentence that is no question who the user is."""
+    """Whether the speaker says who the user is. The sentence isn't a question."""
     return speaker in (USER, NOBODY) and tells_who_the_user_is(sentence)
 
 

@@ -61,5 +61,5 @@ def filled(package: str, pattern: str) -> str:
 
 
 def filled_words(package: str, words: list[str]) -> list[str]:
-    """Return the words in lower case. A list stands for its own words where it is named."""
+    """Return the words in lower case. The name of a list is replaced by the list's words."""
     return [word.lower() for entry in words for word in filled(package, entry).split("|")]
