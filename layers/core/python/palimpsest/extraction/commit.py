@@ -1,5 +1,5 @@
-"""What all steps of extraction do: find out whether it is their turn, and write a chunk and the
-next step at once.
+"""The work of every extraction step: find out whether it is the step's turn, and write a chunk and
+the next step at once.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class Steps:
 
     def _woken(self, progress: Progress, job: Job) -> tuple[Job | None, tuple[str, ...]]:
         """Return the first step of the waiting job whose turn it is now (None: there is none), and
-        the ids of the jobs that go on waiting.
+        the ids of the jobs that still wait.
         """
         found = [self.jobs.get(Scope(job.tenant), name) for name in progress.waiting]
         waiting = sorted(
@@ -209,7 +209,7 @@ class Steps:
             self.finish(_stepped(job, error))
 
     def passed(self, job: Job, at: Looked, line: ChunkLine) -> None:
-        """Write only the chunk's line and the progress: the same job goes on after the chunk."""
+        """Write only the chunk's line and the progress. The same job continues after the chunk."""
         self.memories.commit(
             user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line))
         )

@@ -173,8 +173,8 @@ class Ingest:
         return _Stored(len(transcript.drafts), head.seq, last=last.seq)
 
     def _last(self, transcript: _Transcript, head: Head) -> Message | None:
-        """The message that stands in the history where the transcript's last one belongs; None if
-        it is shorter.
+        """The message of the history at the place of the transcript's last message; None if the
+        history is shorter.
         """
         first, is_newest = max(head.base, transcript.after) + 1, head.last_id == transcript.ids[-1]
         found = self.sessions.messages(

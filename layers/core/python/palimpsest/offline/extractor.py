@@ -27,7 +27,7 @@ from palimpsest.offline.clauses import (
     with_greeting,
     without_greeting,
 )
-from palimpsest.offline.people import RELATION, with_names
+from palimpsest.offline.people import relation, with_names
 from palimpsest.offline.phrases import StatementKind, kind_of, words_that_name_nothing
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
@@ -193,7 +193,7 @@ def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
 
 
 def _finding(text: str, quote: str) -> Stated:
-    about = RELATION.match(text)
+    about = relation().match(text)
     subject = next(group for group in about.groups() if group).casefold() if about else "user"
     return partial(
         Finding,

@@ -7,24 +7,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from typing import Final
 
-NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]+)"
-"""Matches any word with a capital letter."""
-_FEMALE = "wife|girlfriend|daughter|mother|mom|mum|sister|aunt|grandmother|grandma|frau|tochter|mutter|schwester|oma|tante"
-_MALE = "husband|boyfriend|son|father|dad|brother|uncle|grandfather|grandpa|mann|sohn|vater|bruder|opa|onkel"
-_EITHER = (
-    "partner|dog|cat|boss|manager|friend|colleague|neighbou?r|cousin|roommate|child|baby|kid|partner(?:in)?|hund|katze"
-    "|chef(?:in)?|freund(?:in)?|kolleg(?:e|in)|nachbar(?:in)?"
-)
-_SEVERAL = "kids|children|parents|grandparents|sons|daughters|brothers|sisters|friends|dogs|cats|kinder|eltern|geschwister"
-_NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]*\w)"
-_PERSON = re.compile(
+from palimpsest.text.word_files import filled
+
+PACKAGE: Final = "palimpsest.offline"
+_PERSON = (
     r"\b(?:my|our|meine?|unsere?) (?:\w+ )?"
-    rf"(?:(?P<she>{_FEMALE})|(?P<he>{_MALE})|(?P<they>{_SEVERAL})|{_EITHER})\b"
-    rf"(?!['’])(?: {_NAME})?"
-    rf"|\b(?:called|named|name is|name['’]s|heißt|heisst|met|friend|with) (?P<name>{_NAME})",
-    re.IGNORECASE,
+    r"(?:(?P<she>{women})|(?P<he>{men})|(?P<they>{several})|{anyone})\b"
+    r"(?!['’])(?: {name_alone})?"
+    r"|\b(?:called|named|name is|name['’]s|heißt|heisst|met|friend|with) (?P<name>{name_alone})"
 )
+
+
+@cache
+def _person() -> re.Pattern[str]:
+    """Matches relatives, friends, animals and names."""
+    return re.compile(filled(PACKAGE, _PERSON), re.IGNORECASE)
+
+
+@cache
+def relation() -> re.Pattern[str]:
+    """Matches the person or animal that a statement is about, if it is not the user."""
+    return re.compile(filled(PACKAGE, "{relations}"), re.IGNORECASE)
+
+
 _PRONOUN = re.compile(
     r"^(?P<opening>\W*(?:(?:and|but|also|und|aber)\b,? )?)"
     r"(?:(?P<she>she|sie|her)|(?P<he>he|er|his)|(?P<they>they|their))(?P<verb>['’](?:s|re|ve"
@@ -33,22 +41,6 @@ _PRONOUN = re.compile(
 )
 _POSSESSIVE = ("her", "his", "their")
 _WRITTEN_OUT = {"s": " is", "re": " are", "ve": " have", "ll": " will", "d": " would"}
-RELATION = re.compile(
-    r"^\W*(?:and |but )?my (?P<en>wife|husband|partner|girlfriend"
-    r"|boyfriend|son|daughter|kids?|children|dog|cat|mother"
-    r"|father|mom|mum|dad|brother|sister|boss|manager|team|company)\b"
-    r"|^\W*meine? (?P<de>frau|mann|partner(?:in)?|sohn|tochter|kinder|hund|katze"
-    r"|mutter|vater|bruder|schwester"
-    r"|chef(?:in)?)\b"
-    r"|^\W*mi (?P<es>esposa|mujer|marido|esposo|pareja|hij[oa]s?|perr[oa]|gat[oa]"
-    r"|madre|padre|herman[oa]|jef[ea])\b"
-    r"|^\W*m(?:a|on) (?P<fr>femme|mari|compagne|compagnon|fils|fille|chien|chat|mère|père"
-    r"|frère|sœur|chef)\b"
-    r"|^我(?:的)?(?P<zh>妻子|老婆|丈夫|老公|儿子|女儿|狗|猫|妈妈|爸爸|哥哥|姐姐|弟弟|妹妹|老板)",
-    re.IGNORECASE,
-)
-"""The person or animal that a statement is about, if it is not the user."""
-
 YOU = "sie"  # German: also "you" and "they"
 MOST_LOOKED_AT = 8  # sentences before
 
@@ -75,7 +67,7 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
 def _named(sentence: str, pronoun: str) -> str | None:
     """The last one whom the sentence names and the pronoun can mean."""
     named = None
-    for found in _PERSON.finditer(sentence):
+    for found in _person().finditer(sentence):
         is_known = any(found[each] for each in ("she", "he", "they"))
         if found[pronoun] or (not is_known and pronoun != "they"):
             named = found["name"] or found[0]

@@ -58,8 +58,9 @@ them would take several seconds.
 
 @dataclass(slots=True)
 class _Line:
-    """One sentence: its place, its message (`part`), who said it, its tokens and its worth, which
-    are set one after the other: to make a new one for each takes a fifth of the whole time.
+    """A sentence with its place, its message (`part`), its speaker, its tokens and its worth.
+    Tokens and worth are set later, because a new object for each would take a fifth of the whole
+    time.
     """
 
     place: int
@@ -254,8 +255,8 @@ class _Choice:
                 self._add(wanted, cost)
 
     def written(self) -> str:
-        """The text of the chosen lines in order, a speaker's in one row; an ellipsis stands for
-        lines left out.
+        """The text of the chosen lines in order, a speaker's in one row; an ellipsis marks lines
+        that were left out.
         """
         rows: list[str] = []
         label = ""

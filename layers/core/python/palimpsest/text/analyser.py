@@ -1,11 +1,11 @@
-"""What a word is, and what a search compares of a text: keyword search, topics and comparisons take
-their words from here.
+"""Divides texts into words and into the terms that a search compares. Keyword search, topics and
+comparisons use them.
 
 There are three kinds of writing, each analysed without a dictionary
-(docs/adr/0005-search-analysis.md): English words become Snowball's stems; Chinese, Japanese and
-Korean, where words have no edges, become characters and pairs of them; and a search index also
-holds the parts of every other word, overlapping runs of letters, which find German compounds,
-Arabic prefixes and the inflections of any language.
+(docs/adr/0005-search-analysis.md). English words become Snowball's stems. Words of Chinese,
+Japanese and Korean have no clear edges, so texts become characters and pairs of them. Of every
+other word a search index also holds parts, which are overlapping runs of letters. They find German
+compounds, Arabic prefixes and the inflections of any language.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _english_function_words() -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class DocumentTerms:
-    """The terms of an indexed text, in the order of the text, each as often as it stands there."""
+    """The terms of an indexed text, in the order of the text, each as often as the text has it."""
 
     words: list[str]
     parts: list[str]
@@ -118,15 +118,15 @@ def topic_key(text: str) -> str | None:
 
 
 def terms(text: str) -> list[str]:
-    """What two texts are compared by: the stems of words, and the pairs of characters of scripts
-    without spaces.
+    """The terms by which two texts are compared: the stems of words, and the pairs of characters of
+    scripts without spaces.
     """
     return _compared(_split(folded(text[:MAX_COMPARED])))
 
 
 def term_set(text: str) -> frozenset[str]:
-    """The same, each once. What was found for the last texts is remembered: a recall compares each
-    several times.
+    """The same terms, each once. Those of the last texts are remembered, because a recall compares
+    each text several times.
     """
     return _term_set(text[:MAX_COMPARED])
 
@@ -143,7 +143,7 @@ def content_terms(text: str) -> tuple[str, ...]:
 
 
 def document_terms(text: str) -> DocumentTerms:
-    """What a search index holds of a text."""
+    """The terms that a search index holds of a text."""
     found = list(_split(folded(text[:MAX_INDEXED])))
     stem_of = dict(_stemmed(word.text for word in found if not word.is_cjk))
     indexed: list[str] = []
@@ -155,7 +155,8 @@ def document_terms(text: str) -> DocumentTerms:
 
 
 def query_terms(text: str) -> QueryTerms:
-    """What a search index is asked for: terms that `document_terms` makes of the same words.
+    """The terms that a search index is asked for. They are those that `document_terms` makes of the
+    same words.
 
     Function words of other languages than English are searched for: they favour texts of the
     question's language.

@@ -10,22 +10,7 @@ from functools import cache
 from itertools import chain
 
 from palimpsest.clock import milliseconds
-from palimpsest.text.date_words import (
-    ABSOLUTE,
-    COUNTED,
-    FIXED,
-    FRENCH,
-    FRENCH_YESTERDAY,
-    GERMAN,
-    IN_WEEKS,
-    MONTH_ALONE,
-    MONTH_NUMBERS,
-    NUMBERS,
-    ON_WEEKDAYS,
-    UNITS,
-    WEEKDAYS,
-    Unit,
-)
+from palimpsest.text.date_words import FRENCH, FRENCH_YESTERDAY, GERMAN, Unit, date_words
 from palimpsest.text.triggers import Triggers, lowered
 from palimpsest.text.word_files import entries
 
@@ -51,8 +36,8 @@ class Dated:
 
 
 def dated(text: str, *, at: date) -> str:
-    """The text with each relative date's absolute one in brackets behind it, unless that stands
-    there already.
+    """The text with the absolute date in brackets after each relative one, unless it is there
+    already.
     """
     parts, done = [], 0
     for found in relative_dates(text, at=at):
@@ -68,7 +53,7 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     the first, or the longer one.
     """
     begins = text[:MOST_READ]
-    if not _date_words().candidates(begins):
+    if not _triggers().candidates(begins):
         return []
     lower = (
         begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)
@@ -90,20 +75,20 @@ def _all(lower: str, at: date) -> Iterator[Dated]:
 
 
 @cache
-def _date_words() -> Triggers:
+def _triggers() -> Triggers:
     """The words of which every relative date has one."""
     return Triggers([tuple(entries("palimpsest.text", "date_words"))])
 
 
 def _fixed(text: str) -> Iterator[Found]:
-    for unit, offset, pattern in FIXED:
+    for unit, offset, pattern in date_words().fixed:
         yield from ((match, unit, offset) for match in pattern.finditer(text))
     if FRENCH_YESTERDAY.search(text) and FRENCH.search(text) and not GERMAN.search(text):
         yield from ((match, "day", -1) for match in FRENCH_YESTERDAY.finditer(text))
 
 
 def _counted(text: str) -> Iterator[Found]:
-    for sign, pattern in COUNTED:
+    for sign, pattern in date_words().counted:
         yield from (
             (match, _unit(match["unit"]), sign * _number(match["n"]))
             for match in pattern.finditer(text)
@@ -111,21 +96,22 @@ def _counted(text: str) -> Iterator[Found]:
 
 
 def _weekdays(text: str, at: date) -> Iterator[Found]:
-    for sign, pattern in ON_WEEKDAYS:
+    words = date_words()
+    for sign, pattern in words.on_weekdays:
         for match in pattern.finditer(text):
-            days = (WEEKDAYS[match["day"].lower()] - at.weekday()) * sign % 7 or 7
+            days = (words.weekdays[match["day"]] - at.weekday()) * sign % 7 or 7
             yield match, "day", sign * days
-    for sign, pattern in IN_WEEKS:
+    for sign, pattern in words.in_weeks:
         for match in pattern.finditer(text):
-            yield match, "day", WEEKDAYS[match["day"] or match["ja"]] - at.weekday() + 7 * sign
+            yield match, "day", words.weekdays[match["day"]] - at.weekday() + 7 * sign
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdigit() else NUMBERS[text.lower()]
+    return int(text) if text.isdigit() else date_words().numbers[text]
 
 
 def _unit(text: str) -> Unit:
-    return next(unit for unit, words in UNITS if re.fullmatch(words, text, re.IGNORECASE))
+    return next(unit for unit, words in date_words().units.items() if re.fullmatch(words, text))
 
 
 def _label(unit: Unit, offset: int, at: date) -> str | None:
@@ -152,7 +138,7 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?
 @dataclass(frozen=True, slots=True)
 class Period:
     """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time
-    zones. `words` are those that named it.
+    zones. `words` are the words of the text that named it.
     """
 
     start: int
@@ -169,11 +155,12 @@ class Period:
 
 
 def period(text: str, *, now: datetime) -> Period | None:
-    """The first time that the text names, or None; a month or day without a year is the last one
-    that has begun.
+    """The first time that the text names, or None. A month or day without a year is the last such
+    month or day that has begun.
     """
     begins = lowered(text[:MOST_READ])
-    for pattern in ABSOLUTE if _DIGIT.search(begins) else (MONTH_ALONE,):
+    words = date_words()
+    for pattern in words.absolute if _DIGIT.search(begins) else (words.month_alone,):
         for match in pattern.finditer(begins):
             if (found := _absolute(match, now.date())) is not None:
                 return replace(found, words=match[0])
@@ -183,7 +170,7 @@ def period(text: str, *, now: datetime) -> Period | None:
 def _absolute(match: re.Match[str], today: date) -> Period | None:
     groups = match.groupdict()
     name = groups.get("month")
-    month = MONTH_NUMBERS[name.casefold()] if name else int(groups.get("number") or 0)
+    month = date_words().months[name] if name else int(groups.get("number") or 0)
     day = int(groups.get("day") or 0)
     year = int(groups.get("year") or 0)
     try:

@@ -34,25 +34,25 @@ def patterns_by_writing(field: str) -> tuple[Sequence[str], Sequence[str]]:
     """
     by_writing: dict[bool, list[str]] = {False: [], True: []}
     for file in word_files(PACKAGE).values():
-        patterns = map(_pattern_of, file.get(field, ()))
+        patterns = map(pattern_of, file.get(field, ()))
         by_writing[file.get("joins_words", False)] += patterns
     return by_writing[False], by_writing[True]
 
 
 def triggers_of(field: str) -> tuple[str, ...]:
     """The triggers of all languages in a field."""
-    return tuple(trigger for entry in entries(PACKAGE, field) for trigger in _triggers_of(entry))
+    return tuple(trigger for entry in entries(PACKAGE, field) for trigger in triggers_in(entry))
 
 
-def _pattern_of(entry: str | dict[str, Any]) -> str:
+def pattern_of(entry: str | dict[str, Any]) -> str:
     """The pattern of an entry, which is plain words or a pattern with its triggers. In plain words
-    `*` stands for any ending, and `'` for both apostrophes.
+    `*` means any ending, and `'` means either apostrophe.
     """
     if isinstance(entry, dict):
         return str(entry["pattern"])
     return entry.replace("*", r"\w*").replace("'", "['\N{RIGHT SINGLE QUOTATION MARK}]")
 
 
-def _triggers_of(entry: str | dict[str, Any]) -> Sequence[str]:
+def triggers_in(entry: str | dict[str, Any]) -> Sequence[str]:
     """The triggers of an entry; of plain words the longest one."""
     return entry["words"] if isinstance(entry, dict) else [max(_LETTERS.findall(entry), key=len)]

@@ -42,7 +42,7 @@ _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
 
 
 SETTLED, NUMBER_WORD, OWN = range(3)
-_FIELDS = ("settled", "number_words", "first_person")
+FIELDS = ("settled", "number_words", "first_person")
 """Words of what was decided, allowed, asked for, preferred or corrected; numbers and dates in
 words; and words in which one speaks of oneself.
 """
@@ -51,22 +51,22 @@ words; and words in which one speaks of oneself.
 @cache
 def _patterns() -> Sequence[re.Pattern[str]]:
     """A pattern for each of the fields, for a text in lower case."""
-    return tuple(either(*patterns_by_writing(field)) for field in _FIELDS)
+    return tuple(either(*patterns_by_writing(field)) for field in FIELDS)
 
 
 @cache
 def _triggers() -> Triggers:
-    return Triggers([triggers_of(field) for field in _FIELDS])
+    return Triggers([triggers_of(field) for field in FIELDS])
 
 
 def _likely(sentence: str) -> Sequence[int]:
-    """Which of the fields may have a word in the sentence."""
+    """The numbers of the fields that may have a word in the sentence."""
     return _triggers().candidates(sentence)
 
 
 def facts(sentence: str) -> frozenset[str]:
-    """The numbers of a sentence, each with the word behind it, and its identifiers; by them
-    repetitions are found.
+    """The numbers of a sentence, each with the word after it, and its identifiers. Repetitions are
+    found by them.
     """
     return (
         frozenset(map(str.casefold, _FACT.findall(sentence)))
@@ -82,7 +82,7 @@ def is_own(sentence: str) -> bool:
 
 
 def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
-    """What the conversation is about: words that come back, but not everywhere."""
+    """The words that the conversation is about. They come back, but not everywhere."""
     counts: Counter[str] = Counter()
     total = 0
     for bag in bags:
@@ -92,7 +92,7 @@ def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def tells_who(sentence: str, *, speaker: str) -> bool:
-    """Whether the speaker tells with a sentence that is no question who the user is."""
+    """Whether the speaker says who the user is. The sentence isn't a question."""
     return speaker in (USER, NOBODY) and tells_who_the_user_is(sentence)
 
 

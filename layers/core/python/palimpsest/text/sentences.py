@@ -1,5 +1,5 @@
-"""Divides texts of any script into sentences, and tells which of them ask, greet, or lean on what
-was said before.
+"""Divides texts of any script into sentences. Says which of them ask, greet, or need the sentence
+before.
 
 The words that it looks for are those of the commonest languages.
 """
@@ -179,9 +179,9 @@ def _is_polite(sentence: str, bag: frozenset[str]) -> bool:
 
 
 def says(text: str) -> Says:
-    """What a whole text says: `question` where it ends with one, `nothing` where each of its
-    sentences is a greeting, thanks or an offer, `little` where it has so few words that it leans on
-    what was said before it, else `something`.
+    """How much a whole text says. It is `question` where the text ends with a question, and
+    `nothing` where each sentence is a greeting, thanks or an offer. It is `little` where the text
+    has so few words that it needs the text before. Else it is `something`.
     """
     if is_question(text.rstrip()):
         return "question"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
 SHARED = "shared"  # the file of what belongs to no language
@@ -20,6 +20,8 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 @cache
 def word_files(package: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the content of the package's word files by language."""
+    from importlib import resources  # not at import: most requests read no words
+
     folder = resources.files(package).joinpath("words")
     files = {
         file.name.removesuffix(".json"): json.loads(file.read_text(encoding="utf-8"))
@@ -38,12 +40,16 @@ def entries(package: str, field: str) -> Iterator[Any]:
 
 @cache
 def _pieces(package: str) -> Mapping[str, str]:
-    """The pieces of patterns by name. The words of a list become alternatives."""
-    pieces: dict[str, str] = {}
+    """The pieces of patterns by name. The words that all languages have in a list
+    become alternatives.
+    """
+    lists: dict[str, list[str]] = defaultdict(list)
+    parts: dict[str, str] = {}
     for file in word_files(package).values():
-        pieces |= {name: "|".join(words) for name, words in file.get("lists", {}).items()}
-        pieces |= file.get("parts", {})
-    return pieces
+        parts |= file.get("parts", {})
+        for name, words in file.get("lists", {}).items():
+            lists[name] += words
+    return parts | {name: "|".join(words) for name, words in lists.items()}
 
 
 def filled(package: str, pattern: str) -> str:
@@ -55,5 +61,5 @@ def filled(package: str, pattern: str) -> str:
 
 
 def filled_words(package: str, words: list[str]) -> list[str]:
-    """Return the words in lower case. A list stands for its own words where it is named."""
+    """Return the words in lower case. The name of a list is replaced by the list's words."""
     return [word.lower() for entry in words for word in filled(package, entry).split("|")]
