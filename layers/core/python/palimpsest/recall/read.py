@@ -116,10 +116,9 @@ class _RecordReader:
             }
         reasons = {record.id: _reason_against_record(record, run) for record, _ in held}
         read.dropped |= {name: reason for name, reason in reasons.items() if reason is not None}
-        kept = [one for one in held if reasons[one[0].id] is None]
-        earlier = [
-            record.id for record, _ in kept if record.id not in run.scores
-        ]  # versions that no search found, only the topic's chain
+        kept = [(record, scores) for record, scores in held if reasons[record.id] is None]
+        # Versions that no search found, only their topic's chain: their uses are not read yet.
+        earlier = [record.id for record, _ in kept if record.id not in run.scores]
         read.found = self._found(run, kept, uses=used.result() | self._uses(run.scope, earlier))
         return read
 
@@ -243,7 +242,7 @@ def _read_messages(run: RecallRun, keys: Sequence[str], sessions: Sessions) -> R
         by_session[session][seq] = key
     return ReadResult().join(
         parallel.each(
-            lambda one: _read_session(run, *one, sessions=sessions), list(by_session.items())
+            lambda wanted: _read_session(run, *wanted, sessions=sessions), list(by_session.items())
         )
     )
 
@@ -315,6 +314,7 @@ def _found_message(
 ) -> FoundMemory:
     key = message_key(session, message.seq)
     when = milliseconds(said_at(message))
+    has_text = bool(text_of(message.chat).strip())  # a message of tool calls alone states nothing
     return FoundMemory(
         id=message.id,
         type="message",
@@ -332,9 +332,7 @@ def _found_message(
                 message_key(session, message.seq - 1),
                 message_key(session, message.seq + 1),
             ),
-            says=says(text)
-            if text_of(message.chat).strip()
-            else "nothing",  # calls of tools alone tell nothing
+            says=says(text) if has_text else "nothing",
         ),
     )
 

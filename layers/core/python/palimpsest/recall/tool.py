@@ -1,4 +1,4 @@
-"""The tools that a model may be given: search a user's memories, remember something, forget
+"""The tools that a caller can give to a model: search a user's memories, remember something, forget
 something.
 """
 
@@ -30,7 +30,7 @@ from palimpsest.text.folding import normalized
 ToolFormat = Literal["openai", "anthropic", "converse", "responses", "mcp"]
 
 MOST_RECORDS = 5
-IMPORTANCE = 0.7  # of what a model found worth a call
+IMPORTANCE = 0.7  # the importance of a memory that a model saves with a tool
 Text = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CONTENT)
 ]
@@ -101,15 +101,13 @@ class MemoryTool:
 
 
 def _described(field: Mapping[str, Any]) -> dict[str, Any]:
-    """A field with what every API understands: a type, a description, and the values that it may
-    have.
+    """The parts of a field's schema that every API understands: its type, description and allowed
+    values.
     """
-    kind = next((each for each in field.get("anyOf", ()) if each["type"] != "null"), field)
-    return {
-        name: {**field, **kind}[name]
-        for name in ("type", "enum", "description")
-        if name in {**field, **kind}
-    }
+    # pydantic writes an optional field as "anyOf" its type and null
+    kind = next((schema for schema in field.get("anyOf", ()) if schema["type"] != "null"), field)
+    every = {**field, **kind}
+    return {name: every[name] for name in ("type", "enum", "description") if name in every}
 
 
 SEARCH = MemoryTool(
@@ -162,7 +160,9 @@ def tool_named(name: str) -> MemoryTool:
 
 
 def unusable(tool: MemoryTool) -> str:
-    """What answers arguments that can't be used, so that the model can call again."""
+    """The answer to arguments that can't be used. It says what is needed, so that the model can
+    call again.
+    """
     texts = " and ".join(f"one string `{name}`, not empty," for name in tool.parameters["required"])
     return f"{USER_MEMORY}\n- The arguments can't be used: one JSON object with {texts} is needed."
 
@@ -185,74 +185,75 @@ class MemoryTools:
         k: int | None = None,
         session: str | None = None,
     ) -> Chat:
-        """Return a tool message that can be appended as it is. `arguments` is what the model wrote:
-        JSON text or an object. A search shows at most `k` memories (None: five, or as many as the
-        asking `session` allows at most), and nothing that the window of that session holds.
+        """Return a tool message that can be appended as it is. `arguments` are the arguments from
+        the model, as JSON text or an object. A search shows at most `k` memories (None: the limit
+        of the asking `session`, or five), and no messages in the window of that session.
 
-        Arguments that can't be used get an answer that says so: the model can call again. Raises
+        If the arguments can't be used, the message says so, and the model can call again. Raises
         `Unavailable`, and `NotFound` if the user has no such session.
         """
-        asked = _read(tool.arguments, arguments)
-        match asked:
+        call = _read(tool.arguments, arguments)
+        match call:
             case SearchToolArguments():
-                content = self._found(scope, asked.query, k=k, session=session)
+                content = self._search(scope, call.query, k=k, session=session)
             case RememberToolArguments():
-                content = self._remembered(scope, asked)
+                content = self._remember(scope, call)
             case ForgetToolArguments():
-                content = self._forgotten(scope, asked.memory)
+                content = self._forget(scope, call.memory)
             case _:
                 content = unusable(tool)
         message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
         return {name: value for name, value in message.items() if value is not None}
 
-    def _found(self, scope: UserScope, query: str, *, k: int | None, session: str | None) -> str:
+    def _search(self, scope: UserScope, query: str, *, k: int | None, session: str | None) -> str:
         most = self._most_records(scope, session)
         wanted = k or most or MOST_RECORDS
         request = RecallRequest(query=query, k=min(wanted, most or wanted), session=session)
         return format_as_context(self.recall(scope, request).memories, user=scope.user, query=query)
 
     def _most_records(self, scope: UserScope, session: str | None) -> int | None:
-        """The `max_records` of the session that asks; None if it sets no limit, or there is
-        none.
+        """The `max_records` of the asking session; None if it sets no limit, or if there is no such
+        session.
         """
         if session is None:
             return None
         settings = self.recall.sessions.open(scope.owner.session(session), settings=True).settings
         return None if settings is None else parsed(dict(settings.memory)).max_records
 
-    def _remembered(self, scope: UserScope, asked: RememberToolArguments) -> str:
-        topic = topic_key(asked.topic or "") if asked.type in TOPICAL else None
-        said = Statement(type=asked.type, content=asked.content, topic=topic, importance=IMPORTANCE)
-        (made,) = self.remember(scope, [said])
-        return f"{USER_MEMORY}\n- " + (
-            "Remembered." if made.outcome == "created" else "Known already."
+    def _remember(self, scope: UserScope, call: RememberToolArguments) -> str:
+        topic = topic_key(call.topic or "") if call.type in TOPICAL else None
+        statement = Statement(
+            type=call.type, content=call.content, topic=topic, importance=IMPORTANCE
         )
+        (made,) = self.remember(scope, [statement])
+        answer = "Remembered." if made.outcome == "created" else "Known already."
+        return f"{USER_MEMORY}\n- {answer}"
 
-    def _forgotten(self, scope: UserScope, memory: str) -> str:
-        """Forget the memory that reads like this; else show those that are near, so that the model
-        can name one.
+    def _forget(self, scope: UserScope, memory: str) -> str:
+        """Forget the memory with this text. If there is none, show similar memories, so that the
+        model can name one of them.
         """
         recalled = self.recall(scope, RecallRequest(query=memory, k=MOST_RECORDS))
-        near = [one for one in recalled.memories if one.record is not None]
+        near = [found for found in recalled.memories if found.record is not None]
         wanted = normalized(memory.removeprefix("- "))
-        for one in near:
-            shown = line_of_passage(passage_of(one, user=scope.user))
-            if wanted in (normalized(one.content), normalized(shown)):
-                self.manage.delete(scope, one.id)
+        for found in near:
+            shown = line_of_passage(passage_of(found, user=scope.user))
+            if wanted in (normalized(found.content), normalized(shown)):
+                self.manage.delete(scope, found.id)
                 return f"{USER_MEMORY}\n- Forgotten."
-        listed = user_memory([passage_of(one, user=scope.user) for one in near])
+        listed = user_memory([passage_of(found, user=scope.user) for found in near])
         return listed + "\n- Nothing was forgotten: name one of these memories word for word."
 
 
 def _read(kind: type[Arguments], arguments: object) -> Arguments | None:
     """The arguments of a call; None if they can't be used."""
-    said = arguments
+    fields = arguments
     if isinstance(arguments, str):
         try:
-            said = json.loads(arguments)
+            fields = json.loads(arguments)
         except (ValueError, RecursionError):
             return None
     try:
-        return kind.model_validate(said)
+        return kind.model_validate(fields)
     except ValidationError:
         return None
