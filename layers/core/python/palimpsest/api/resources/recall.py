@@ -234,7 +234,7 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
     return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
 
 
-def recalled(found: use_case.Recalled, *, user: str, body: RecallBody) -> Recalled:
+def recalled(found: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
     """What a recall answers to this body."""
     answer = _recalled(found, asked=body.answer)
     if body.format == "context":
