@@ -138,17 +138,20 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
     joined = list(_clauses(sentence)) if _may_join(sentence) else ()
     if len(joined) <= 1:
         return [(sentence, sentence)]
-    found = []
+    statements = []
     part, states = "", False
     for kind, joint, clause in joined:
         says = is_known(clause) or bool(_pattern("own_clause").match(without_greeting(clause)))
         own = _completed(kind, part, clause) if states else None
         if own is not None and (kind is not None or says):
-            found.append(part)
+            statements.append(part)
             part, states = own, True
         else:
             part, states = part + joint + clause, states or says
-    return [(each, each if each in sentence else sentence) for each in (*found, part)]
+    return [
+        (statement, statement if statement in sentence else sentence)
+        for statement in (*statements, part)
+    ]
 
 
 def _may_join(sentence: str) -> bool:

@@ -54,7 +54,8 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
         return sentence
     pronoun = next(name for name in ("she", "he", "they") if found[name])
     who = next(
-        filter(None, (_named(each, pronoun) for each in before[: -MOST_LOOKED_AT - 1 : -1])), None
+        filter(None, (_named(earlier, pronoun) for earlier in before[: -MOST_LOOKED_AT - 1 : -1])),
+        None,
     )
     if who is None:
         return sentence if found[pronoun].casefold() == YOU else None
@@ -67,8 +68,8 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
 def _named(sentence: str, pronoun: str) -> str | None:
     """The last one whom the sentence names and the pronoun can mean."""
     named = None
-    for found in _person().finditer(sentence):
-        is_known = any(found[each] for each in ("she", "he", "they"))
-        if found[pronoun] or (not is_known and pronoun != "they"):
-            named = found["name"] or found[0]
+    for person in _person().finditer(sentence):
+        is_known = any(person[pronouns] for pronouns in ("she", "he", "they"))
+        if person[pronoun] or (not is_known and pronoun != "they"):
+            named = person["name"] or person[0]
     return named

@@ -56,13 +56,13 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     if not _triggers().candidates(begins):
         return []
     lower = (
-        begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)
+        begins.lower() if begins.isascii() else "".join(letter.lower()[:1] for letter in begins)
     )  # places stay
-    found = sorted(_all(lower, at), key=lambda each: (each.start, -each.end))
+    found = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
     result: list[Dated] = []
-    for each in found:
-        if not result or each.start >= result[-1].end:
-            result.append(each)
+    for relative in found:
+        if not result or relative.start >= result[-1].end:
+            result.append(relative)
     return result
 
 
@@ -195,17 +195,17 @@ def _between(year: int, month: int, day: int, *, days: int = 1) -> Period:
 
 
 def _spanning(start: date, end: date) -> Period:
-    first, beyond = (datetime(each.year, each.month, each.day, tzinfo=UTC) for each in (start, end))
+    first, beyond = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (start, end))
     return Period(milliseconds(first - MARGIN), milliseconds(beyond + MARGIN))
 
 
 def _relative(text: str, today: date) -> Iterator[Period]:
     """Relative dates in the past or now: memories are never of the future."""
-    for each in relative_dates(text, at=today):
-        label = _LABEL.fullmatch(each.label)
-        if label is not None and each.direction <= 0:
+    for relative in relative_dates(text, at=today):
+        label = _LABEL.fullmatch(relative.label)
+        if label is not None and relative.direction <= 0:
             days = 7 if label["week"] else 1
             found = _between(
                 int(label["year"]), int(label["number"] or 0), int(label["day"] or 0), days=days
             )
-            yield replace(found, words=text[each.start : each.end])
+            yield replace(found, words=text[relative.start : relative.end])

@@ -186,7 +186,8 @@ def says(text: str) -> Says:
     if is_question(text.rstrip()):
         return "question"
     if all(
-        _is_polite(one, words(one)) and not tells_who_the_user_is(one) for one in sentences(text)
+        _is_polite(sentence, words(sentence)) and not tells_who_the_user_is(sentence)
+        for sentence in sentences(text)
     ):
         return "nothing"
     return "little" if len(words(text)) <= SHORT_WORDS else "something"
