@@ -106,3 +106,11 @@ def test_what_a_user_takes_back_is_not_extracted(text: str) -> None:
 )  # fmt: skip
 def test_words_like_those_off_the_record_are_read(text: str) -> None:
     assert len(chunk(user(text)).messages) == 1
+
+
+def test_a_finding_that_repeats_a_secret_is_dropped() -> None:
+    told = user("My password is hunter2sesame and I live in Bonn.")
+    wrong = model_finding("The user unlocks with hunter2sesame.", "I live in Bonn")
+    assert dropped(wrong, told) == {"secret": 1}
+    assert dropped(model_finding("The user lives in Bonn.", "I live in Bonn"), told) == {}
+    assert contents(told) == ["I live in Bonn."]

@@ -159,7 +159,7 @@ def _hypotheticals(text: str) -> Iterator[Mark]:
     while match := anywhere("hypothetical").search(text, place):
         end = sentence_end(text, match.start())
         again = _true_again().search(text, match.end(), end)
-        place = max(match.end(), again.start() if again else end)
+        place = max(match.end(), again.end() if again else end)
         yield match.start(), place, "hypothetical"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.testimony.frames import play_begins, play_ends
-from palimpsest.extraction.testimony.spans import SpanClass, own_text, spans, withheld
+from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
 from palimpsest.extraction.testimony.words import anywhere
 
 Withheld = tuple[tuple[SpanClass, str], ...]
@@ -72,7 +72,8 @@ class Reader:
         """
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
-            return message
+            own = own_text(text, secret_spans(text))
+            return replace(message, chat={**message.chat, "content": own})
         if is_off_record(message, text):
             return None
         own = own_text(text, spans(text, user=self.user))
@@ -83,6 +84,10 @@ class Reader:
         if message.role == "assistant" and text.strip() and (self.plays or self.answers_material):
             self.withheld[message.seq] = (("material", text),)
             return "material"
+        found = secret_spans(text)
+        if len(found) > 1 or any(span.kind == "secret" for span in found):
+            self.withheld[message.seq] = withheld(text, found)
+            self.owns[message.seq] = own_text(text, found)
         return None
 
     def _testimony(self, message: Message, text: str) -> str | None:

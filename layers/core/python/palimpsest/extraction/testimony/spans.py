@@ -8,6 +8,7 @@ from typing import Literal
 
 from palimpsest.extraction.testimony.blocks import Mark, blocks
 from palimpsest.extraction.testimony.frames import frames
+from palimpsest.extraction.testimony.secrets import secrets
 
 SpanClass = Literal["own", "material", "secret", "off_record"]
 GAP = "\n"
@@ -32,6 +33,11 @@ def spans(text: str, *, user: str | None = None) -> tuple[Span, ...]:
     return tuple(_covering(_merged(text, user=user), len(text)))
 
 
+def secret_spans(text: str) -> tuple[Span, ...]:
+    """The spans of a text of which nothing is material: secrets, and all else."""
+    return tuple(_covering(_secret(text), len(text)))
+
+
 def own_text(text: str, found: Iterable[Span]) -> str:
     """The text without the spans that are not the speaker's own; it is the text itself if all
     are.
@@ -45,14 +51,19 @@ def withheld(text: str, found: Iterable[Span]) -> tuple[tuple[SpanClass, str], .
 
 
 def _merged(text: str, *, user: str | None) -> list[Span]:
-    marks: list[Mark] = sorted([*blocks(text, user=user), *frames(text)])
-    return [Span(start, end, "material", reason) for start, end, reason in marks if start < end]
+    marks: list[Mark] = [*blocks(text, user=user), *frames(text)]
+    material = [Span(start, end, "material", reason) for start, end, reason in marks]
+    return sorted([*material, *_secret(text)], key=lambda span: (span.start, span.end))
+
+
+def _secret(text: str) -> list[Span]:
+    return [Span(start, end, "secret", reason) for start, end, reason in sorted(secrets(text))]
 
 
 def _covering(marked: Iterable[Span], length: int) -> Iterator[Span]:
     place = 0
     for span in marked:
-        if span.end <= place:
+        if span.end <= max(place, span.start):
             continue
         if span.start > place:
             yield Span(place, span.start, "own")
