@@ -75,6 +75,7 @@ audit: setup ## Known weaknesses of what is locked; says so where the index that
 
 docs: setup ## Build the site of docs/ into .build/site, and run what its pages and the README show
 	@$(BIN)/pytest tests/documents $(ARGS)
+	@echo 'The site is in .build/site; open .build/site/index.html.'
 
 unit: setup ## Rules and use cases, properties included
 	@$(BIN)/pytest tests/unit -n $(WORKERS) $(ARGS)

@@ -21,7 +21,7 @@ SHOWN = ("text", "http")
 ANSWER = "answer"
 """The title of a block that shows what the one before it prints; `…` stands for anything."""
 ELSEWHERE = {
-    ("README.md", "python"): "tests/e2e/test_agent_loop.py",
+    ("https.md", "python"): "tests/e2e/test_agent_loop.py",
     ("README.md", "sh"): "tests/e2e/test_readme.py",
     ("client.md", "python"): "tests/contract/client/test_documents.py",
     ("layers/client/README.md", "python"): "tests/e2e/test_installed_client.py",
@@ -99,11 +99,11 @@ def in_order() -> list[str]:
 
 
 def ids_of(page: str, kind: str) -> set[str]:
-    """The ids of users, or of sessions, that a page uses on a stack."""
+    """The ids of users, or of sessions, that a page's blocks use on a stack."""
     if page in IN_PROCESS:
         return set()
-    file = PROJECT / page if "README" in page else PROJECT / "docs" / page
-    found = IDS[kind].findall(file.read_text(encoding="utf-8"))
+    run = "\n".join(block.text for block in blocks_of(page) if block.language in RUN)
+    found = IDS[kind].findall(run)
     return {name for groups in found for name in groups if name} - ROUTES
 
 

@@ -129,12 +129,12 @@ def remembering(request: dict[str, Any]) -> str | dict[str, Any]:
     return f"I heard: {last['content']}"
 
 
-def test_the_readmes_agent_knows_in_its_second_session_what_it_was_told_in_its_first(
+def test_the_agent_over_https_knows_in_its_second_session_what_it_was_told_in_its_first(
     call: Client, tmp_path: Path
 ) -> None:
     (program,) = re.findall(
         r"^```python\n(.*?)^```$",
-        (paths.PROJECT / "README.md").read_text(),
+        (paths.PROJECT / "docs" / "https.md").read_text(),
         re.MULTILINE | re.DOTALL,
     )
     assert len(program.splitlines()) <= 20

@@ -1,0 +1,230 @@
+"""Writes the reference pages from the code: environment, error codes, a session's memory, and the
+command line.
+
+python -m tests.documents.reference
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import palimpsest_client.cli.commands
+import typer.main
+from palimpsest import errors, settings
+from palimpsest.api.problems import STATUS, title
+
+from infra import paths
+
+FOLDER = paths.PROJECT / "docs" / "reference"
+LIBRARY = paths.LAYERS / "core" / "python" / "palimpsest"
+WITHIN_A_PROCESS = ("agent_memory/", "wiring/over_store.py")
+"""Their errors reach Python programs, and never a caller of the API."""
+HEAD = "The code writes this page: `python -m tests.documents.reference`."
+MEANINGS = {
+    "auto_recall": "whether contexts offer the model a tool that searches memory",
+    "blocks": "what a context holds of long-term memory, at most one block of each type",
+    "count": "how many of the oldest messages leave at a time, in whole turns",
+    "extract": "`auto` extracts after some turns and at the end, `manual` only when asked for",
+    "extraction_seconds": "how long a model may take to extract from one part of the session",
+    "fold_at_least": "nothing is folded before so many messages can be, unless the window is full",
+    "insert_into_system_prompt": "another name for `memory_as: system`",
+    "keep_recent_turns": "how many of the newest turns stay in the window",
+    "max_buffer_turns": "after how many turns `extract: auto` extracts",
+    "max_memory_tokens": "the newest turns that fit into so many tokens stay",
+    "max_records": "limits what the search tool returns, and each block of memories",
+    "max_stm_token_ratio": "at which part of the budget the window is flushed",
+    "max_summary_tokens": "how long a summary may be",
+    "max_tokens": "the budget of a context",
+    "memory_as": "where memory is in a context; with `none` only in `memory_prompt`",
+    "model": "derives `max_tokens` from this model's window",
+    "reserve_tokens": "with `model`: tokens of its window that contexts leave free",
+    "retention": "how long each kind of data of the session is kept",
+    "summary_as": "where the summary is in a context",
+    "summary_message_count": "how many messages stay, in whole turns; replaces `keep_recent_turns`",
+    "summary_model": "the model that writes summaries, in place of the configured one",
+    "summary_prompt": "the instruction for summaries, in place of ours",
+    "trigger_ratio": "at which part of the budget messages are folded",
+}
+"""What the fields of a session's memory mean; each field must have an entry."""
+STRATEGIES = ("Summarize", "Trim", "Delete", "Flush", "NoWindow")
+
+
+def table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [columns, tuple("---" for _ in columns), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def environment() -> str:
+    """Every variable of every function, and whether it is required."""
+    parts = [f"# Environment variables\n\n{HEAD} The stack sets these variables.\n"]
+    for function, model in settings.BY_FUNCTION.items():
+        rows = [
+            (f"`{name.upper()}`", "required" if field.is_required() else shown(field.default))
+            for name, field in model.model_fields.items()
+        ]
+        parts.append(f"## {function}\n\n{table(('variable', 'default'), rows)}")
+    return "\n".join(parts)
+
+
+def shown(default: Any) -> str:
+    return f"`{default}`" if default not in ("", ()) else "empty"
+
+
+def error_codes() -> str:
+    """Every code with the status that it is answered with."""
+    codes: dict[str, HTTPStatus] = {}
+    for kind in kinds():
+        if status := status_of(kind):
+            codes.setdefault(kind.code, status)
+    for file in sorted(LIBRARY.rglob("*.py")):
+        if not file.relative_to(LIBRARY).as_posix().startswith(WITHIN_A_PROCESS):
+            codes.update(raised_in(file))
+    codes["internal_error"] = HTTPStatus.INTERNAL_SERVER_ERROR
+    rows = [
+        (f"`{code}`", f"{status.value} {title(status)}")
+        for code, status in sorted(codes.items(), key=lambda pair: (pair[1], pair[0]))
+    ]
+    return (
+        f"# Error codes\n\n{HEAD} [The API](../api.md#errors) explains problems.\n\n"
+        f"{table(('code', 'status'), rows)}"
+    )
+
+
+def kinds() -> list[type[errors.PalimpsestError]]:
+    return [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.PalimpsestError)
+    ]
+
+
+def status_of(kind: type[errors.PalimpsestError]) -> HTTPStatus | None:
+    return next((STATUS[base] for base in kind.__mro__ if base in STATUS), None)
+
+
+def raised_in(file: Path) -> Iterator[tuple[str, HTTPStatus]]:
+    """The codes with which a module makes errors."""
+    by_name = {kind.__name__: kind for kind in kinds()}
+    name = ".".join(("palimpsest", *file.relative_to(LIBRARY).with_suffix("").parts))
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        kind = by_name.get(node.func.id)
+        status = status_of(kind) if kind else None
+        values = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+        if status and values:
+            for code in codes_of(values[0], name):
+                yield code, status
+
+
+def codes_of(value: ast.expr, module: str) -> list[str]:
+    """A code that is written out, or that a constant of the module has."""
+    if isinstance(value, ast.Constant):
+        return [str(value.value)]
+    if isinstance(value, ast.Name) and value.id.isupper():
+        return [getattr(importlib.import_module(module), value.id)]
+    return []
+
+
+def session_memory() -> str:
+    """Every field of a session's memory configuration, by strategy."""
+    schemas = json.loads((LIBRARY / "api" / "openapi.json").read_text())["components"]["schemas"]
+    common = set.intersection(*(set(schemas[name]["properties"]) for name in STRATEGIES))
+    common -= {"strategy"}
+    parts = [
+        f"# A session's memory\n\n{HEAD} A session takes these fields as `memory`.\n",
+        f"## Every strategy\n\n{fields(schemas['Summarize']['properties'], sorted(common))}",
+    ]
+    for name in STRATEGIES:
+        properties = schemas[name]["properties"]
+        strategy = properties["strategy"]
+        own = [field for field in properties if field not in common | {"strategy"}]
+        more = fields(properties, own) if own else "It has no fields of its own.\n"
+        parts.append(f"## {strategy.get('const', strategy.get('default'))}\n\n{more}")
+    return "\n".join(parts)
+
+
+def fields(properties: Mapping[str, Any], names: Iterable[str]) -> str:
+    rows = [
+        (
+            f"`{name}`",
+            default_of(properties[name].get("description", "")),
+            limits(properties[name]),
+            MEANINGS[name],
+        )
+        for name in names
+    ]
+    return table(("field", "default", "values", "meaning"), rows)
+
+
+def default_of(description: str) -> str:
+    """A description ends with the default, where the field has one."""
+    default = cell(description.partition("Default: ")[2])
+    return f"`{default}`" if default else ""
+
+
+def limits(schema: Mapping[str, Any]) -> str:
+    """A field's type, with its choices or bounds."""
+    parts = [limits(part) for part in schema.get("anyOf", schema.get("oneOf", ()))]
+    if parts:
+        return " or ".join(dict.fromkeys(filter(None, parts)))
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    bounds = [
+        f"{word} {number(schema[key])}"
+        for key, word in (
+            ("minimum", "from"),
+            ("exclusiveMinimum", "over"),
+            ("maximum", "to"),
+            ("exclusiveMaximum", "below"),
+        )
+        if key in schema
+    ]
+    return " ".join((str(schema.get("type", schema.get("const", "object"))), *bounds))
+
+
+def number(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else str(value)
+
+
+def command_line() -> str:
+    """Every command with its options."""
+    parts = [f"# Command line\n\n{HEAD} `palimpsest COMMAND --help` shows more.\n"]
+    group: Any = typer.main.get_command(palimpsest_client.cli.commands.app)
+    for name, command in sorted(group.commands.items()):
+        rows = [
+            (f"`{max(option.opts, key=len)}`", cell(getattr(option, "help", None) or ""))
+            for option in command.params
+            if not getattr(option, "hidden", False)
+        ]
+        parts.append(
+            f"## {name}\n\n{cell(command.help or '')}\n\n{table(('option', 'meaning'), rows)}"
+        )
+    return "\n".join(parts)
+
+
+PAGES = {
+    "environment.md": environment,
+    "errors.md": error_codes,
+    "session-memory.md": session_memory,
+    "command-line.md": command_line,
+}
+
+
+def main() -> None:
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
