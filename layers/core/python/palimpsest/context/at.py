@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain
 
 from palimpsest.conversations.history import no_message
+from palimpsest.conversations.lifecycle import with_summary
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, Head
@@ -27,13 +28,11 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
     if not head.base < seq <= head.seq or head.is_withdrawn(seq):
         raise no_message("at")
     earlier = _compactions(sessions, scope, head, last=seq)
-    last = next((each for each in earlier if max(each.newest, each.last) <= seq), None)
+    last = next((found for found in earlier if max(found.newest, found.last) <= seq), None)
     return replace(
-        head,
+        with_summary(head, last),
         seq=seq,
-        window_start=last.last + 1 if last else head.base + 1,
-        summary=last.summary_number if last else 0,
-        summary_tokens=last.summary_tokens if last else 0,
+        window_start=(last.last if last else head.base) + 1,
         pins=(),
         job=None,
         compaction="none",

@@ -263,11 +263,12 @@ class ReadContext:
         tools: Sequence[Mapping[str, Any]],
     ) -> Material:
         count = partial(self.tokens.count, encoding=plan.encoding)
+        summary_as = plan.config.summary_as if isinstance(plan.config, Summarize) else "user"
         return Material(
             system=plan.settings.system,
             system_tokens=plan.system_tokens,
             summary=summary.summary if summary else None,
-            summary_as=plan.config.summary_as if isinstance(plan.config, Summarize) else "user",
+            summary_as=summary_as,
             messages=[
                 weighed_in(message, encoding=plan.encoding, count=count) for message in stored
             ],

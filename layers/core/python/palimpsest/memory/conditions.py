@@ -34,10 +34,10 @@ class TermTest:
     negated: bool = False
 
     def passes(self, terms: Iterable[str]) -> bool:
-        return self.negated != any(
-            term in self.any_of or any(low <= term < high for low, high in self.ranges)
-            for term in terms
-        )
+        return self.negated != any(map(self._has, terms))
+
+    def _has(self, term: str) -> bool:
+        return term in self.any_of or any(low <= term < high for low, high in self.ranges)
 
 
 @dataclass(frozen=True, slots=True)

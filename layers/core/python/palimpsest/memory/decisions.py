@@ -269,7 +269,8 @@ def says_the_same(one: str, other: str) -> bool:
     ours, theirs = accented_words(one), accented_words(other)
     if ours == theirs:
         return True
-    ours, theirs = ([word for word in every if word not in _EMPTY] for every in (ours, theirs))
+    ours = [word for word in ours if word not in _EMPTY]
+    theirs = [word for word in theirs if word not in _EMPTY]
     if not ours or len(ours) != len(theirs):
         return False
     return all(map(_is_same_word, ours, theirs, stems(ours), stems(theirs)))

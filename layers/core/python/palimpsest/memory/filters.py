@@ -189,18 +189,23 @@ class StoredFilter:
     @classmethod
     def of(cls, owner: UserScope, where: Filter) -> Self:
         """Make the stored form of a filter: digests replace its texts."""
-        wanted = list(conditions(where.metadata))
+        subject = topic = None
+        if where.subject is not None:
+            subject = _digest(owner, "subject", folded(where.subject))
+        if where.topic is not None:
+            topic = _digest(owner, "topic", where.topic)
+        every = list(conditions(where.metadata))
+        equal = [condition for condition in every if condition.operator == "eq"]
+        others = [condition for condition in every if condition.operator != "eq"]
         return cls(
             owner,
             replace(where, subject=None, topic=None, metadata={}),
-            subject=None
-            if where.subject is None
-            else _digest(owner, "subject", folded(where.subject)),
-            topic=None if where.topic is None else _digest(owner, "topic", where.topic),
+            subject=subject,
+            topic=topic,
             metadata=frozenset(
-                _digest(owner, each.path, each.value) for each in wanted if each.operator == "eq"
+                _digest(owner, condition.path, condition.value) for condition in equal
             ),
-            conditions=frozenset(_stored(owner, each) for each in wanted if each.operator != "eq"),
+            conditions=frozenset(_stored(owner, condition) for condition in others),
         )
 
     @classmethod
@@ -259,16 +264,11 @@ class _Digests:
 
     @classmethod
     def of(cls, owner: UserScope, metadata: Mapping[str, Any]) -> Self:
-        found = list(leaves(metadata))
-        paths = {
-            ".".join(names[:end])
-            for path, _ in found
-            for names in [path.split(".")]
-            for end in _ends(names)
-        }
-        placed = ((path, here) for path, value in found if (here := place(value)) is not None)
+        values = list(leaves(metadata))
+        paths = {above for path, _ in values for above in _paths_to(path)}
+        placed = ((path, here) for path, value in values if (here := place(value)) is not None)
         return cls(
-            frozenset(_digest(owner, path, value) for path, value in found),
+            frozenset(_digest(owner, path, value) for path, value in values),
             frozenset(_digest(owner, "exists", path) for path in paths),
             frozenset(
                 (_digest(owner, f"range {here[:2]}", path), here[2:]) for path, here in placed
@@ -287,8 +287,11 @@ class _Digests:
         return having.isdisjoint(digests) == (operator in ("ne", "absent"))
 
 
-def _ends(names: list[str]) -> range:
-    return range(1, len(names) + 1)
+def _paths_to(path: str) -> Iterator[str]:
+    """The path and all paths above it: `a`, `a.b` and `a.b.c` of `a.b.c`."""
+    names = path.split(".")
+    for end in range(1, len(names) + 1):
+        yield ".".join(names[:end])
 
 
 def _compares(here: str, operator: str, there: str) -> bool:

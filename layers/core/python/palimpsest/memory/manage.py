@@ -264,15 +264,15 @@ class ManageMemories:
             epoch=epoch,
             new=(newer,),
             changed=tuple(changed.values()),
-            said=(older,) if found.pointer is None else (),
             pointers=(moved,),
             call=call and replace(call, made=newer.id),
-            joined=1 if found.pointer is None else 0,
         )
+        if found.pointer is None:  # the record had no topic: it joins its new one
+            commit = replace(commit, said=(older,), joined=1)
         most = self.tenants.settings(scope.owner).limits.memories
         if commit.gained > 0:
             Room.of(self.memories, scope, most=most).check(commit.gained)
-        gone = displaced if found.pointer is not None else (found.record,)
+        gone = (found.record,) if found.pointer is None else displaced
         ends = self._ending(
             scope, [Superseded(record, newer.valid_from, newer.content) for record in gone]
         )

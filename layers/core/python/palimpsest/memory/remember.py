@@ -147,10 +147,8 @@ class Remember:
         made: list[tuple[str, Outcome]] = []
         while len(made) < len(statements):
             made = until_committed(attempt, clock=self.clock)
-        records = {
-            record.id: record
-            for record in self.memories.records(scope, [record_id for record_id, _ in made])
-        }
+        ids = [record_id for record_id, _ in made]
+        records = {record.id: record for record in self.memories.records(scope, ids)}
         return tuple(
             Remembered(records[name], outcome) for name, outcome in made if name in records
         )
