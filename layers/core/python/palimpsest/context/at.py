@@ -42,8 +42,8 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
 def _compactions(
     sessions: Sessions, scope: SessionScope, head: Head, *, last: int
 ) -> Iterator[Compaction]:
-    """The compactions through `last` that still hold, the newest first; a withdrawal undoes those
-    it reaches into.
+    """The compactions through `last` that are still valid, the newest first. A withdrawal undoes
+    each compaction whose messages it withdraws.
     """
     while last > head.base:
         page = sessions.compactions(
@@ -60,8 +60,8 @@ def _compactions(
 
 
 def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole: bool) -> Head:
-    """Return the head with the count and tokens of the messages that were read of its window. If
-    the window has more messages than were read, the head counts one more than those.
+    """Return the head with the count and tokens of the read messages of its window. If the window
+    has more messages, the head counts one more than were read.
     """
     shown = [message for message in read if message.role not in UNSHOWN_ROLES]
     return replace(
@@ -74,7 +74,7 @@ def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole
 
 def read_back(stored: Iterator[Message], *, budget: int) -> tuple[tuple[Message, ...], int]:
     """Return the newest messages within the budget, as `newest` does, and the sequence number of
-    the user's last one (0 if there is none).
+    the user's last message (0 if there is none).
     """
     before: list[Message] = []
     for message in stored:

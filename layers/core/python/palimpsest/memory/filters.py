@@ -24,14 +24,14 @@ from palimpsest.scope import UserScope
 MemoryType = Literal[RecordType, "message"]
 LISTED = frozenset(get_args(ListedType))
 _APART = "\x02"
-"""What the paths of a record's own fields begin with among the terms of its document."""
+"""The prefix of a record's own fields among the terms of its document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A record or message must meet every condition; an empty field is no condition. Values match
-    exactly, but a subject in upper or lower case. Limits are inclusive, times are epoch
-    milliseconds. `metadata` names by path a value, or operators (`conditions.Condition`).
+    """A record or message must meet every condition; an empty field sets no condition. Values match
+    exactly, except that upper and lower case of a subject are the same. Limits are inclusive, times
+    are epoch milliseconds. `metadata` names by path a value, or operators (`conditions.Condition`).
 
     The time of a message is the time at which it was spoken. A message has no subject, topic,
     importance or confidence, so a filter with one of these matches no message.
@@ -80,9 +80,9 @@ class Filter:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What documents that match may hold as their subject; empty: anything. Documents of an
-        earlier release hold it as it was said, so they are found as it is asked for, and in any
-        case once they were indexed anew.
+        """The subjects of matching documents; empty: any subject. Documents of an earlier release
+        hold the subject in its original case. Until they are indexed again, they are found only if
+        the filter has the same case.
         """
         return (
             ()
@@ -92,7 +92,7 @@ class Filter:
 
     @property
     def tests(self) -> tuple[TermTest, ...]:
-        """What the terms of a document must pass, in any search index."""
+        """The tests that a document's terms must pass, in every search index."""
         named = conditions(self.metadata) if self.metadata else ()
         return tuple(condition.test for condition in (*named, *self._of_fields()))
 
@@ -173,10 +173,10 @@ class StoredFilter:
     """A filter for records of one user in the form that a job stores: ids, numbers and digests,
     never text.
 
-    `plain` holds the conditions on numbers, times and ids. Of the others the job stores digests: of
-    `subject`, `topic`, the entries that `metadata` must have, and in `conditions` those with
-    another operator, as `operator:digests`. They are compared with digests of the record's own
-    values.
+    `plain` has the conditions on numbers, times and ids. The others are stored as digests, which
+    are compared with digests of the record's values: `subject`, `topic`, the entries that
+    `metadata` must have, and in `conditions` the conditions with another operator, as
+    `operator:digests`.
     """
 
     owner: UserScope
@@ -254,8 +254,8 @@ class StoredFilter:
 
 @dataclass(frozen=True, slots=True)
 class _Digests:
-    """Digests of a record's metadata: of its entries, of the paths that exist, and each place with
-    its path's.
+    """Digests of a record's metadata: of its entries and of its paths. `places` has the digest of a
+    path with the place of its value.
     """
 
     entries: frozenset[str]
@@ -295,7 +295,7 @@ def _paths_to(path: str) -> Iterator[str]:
 
 
 def _compares(here: str, operator: str, there: str) -> bool:
-    """Whether a place stands to another as the operator says."""
+    """Whether the comparison of the two places holds."""
     return (here > there and "g" in operator) or (here < there and "l" in operator) or (
         here == there and operator.endswith("e")
     )  # fmt: skip
