@@ -1,4 +1,4 @@
-"""Explain a context: why each part is in it, and what was left out."""
+"""Explain a context: why each part is in it, and why other parts were left out."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 
 
 def trace(context: SessionContext) -> Json:
-    """Return the trace as JSON: the parts in their order with their tokens, what was cut within
-    messages, and what was left out, each with its reason.
+    """Return the trace as JSON: the parts in their order with their tokens, the cuts within
+    messages, and the parts that were left out, each with its reason.
     """
     return {
         "strategy": context.config.strategy,
@@ -79,7 +79,7 @@ def _memory_parts(context: SessionContext) -> Iterator[Json]:
 
 
 def _left_out_messages(context: SessionContext) -> Iterator[Json]:
-    """What is in the window and not in the context."""
+    """The messages of the window that are not in the context."""
     if context.summary is not None and not context.fitted.summary_tokens:
         yield {"part": "summary", "compaction": context.summary.last, "why": "no_room"}
     first, shown = context.head.window_start, context.fitted.seqs

@@ -263,6 +263,7 @@ class QueryGraph:
         if part.start not in graph.nodes:
             raise NotFound("There is no such entity.", code="entity_not_found")
         found = around(graph, part, most=most)
-        nodes = {one.id: one for one in (graph.nodes[part.start], *(one for one, _ in found.nodes))}
+        nodes = {part.start: graph.nodes[part.start]}
+        nodes |= {entity.id: entity for entity, _ in found.nodes}
         check_sizes(len(nodes) if found.is_whole else most + 1, len(found.edges), most=most)
         return Graph(nodes=nodes, edges=found.edges)

@@ -81,8 +81,8 @@ class KnownTopic:
 class Remembered:
     """The outcome of one statement: the record that now holds it, and the record that it displaced.
 
-    `created`: a new record, or a new version of its topic. `updated`: it was stored already, and
-    fields of it changed.
+    `created` means a new record, or a new version of its topic. `updated` means that the record was
+    stored already and fields of it changed.
     """
 
     record: Record
@@ -95,7 +95,7 @@ class MemoryState:
     """The part of a user's memory that statements concern: records by id, topics by key. Each
     decision adds to it.
 
-    `new` holds the records to create, `said` the known records that were said again, with the new
+    `new` are the records to create. `said` are the known records that were said again, with the new
     time and source.
     """
 
@@ -123,8 +123,8 @@ def taken_in(
 
     A statement with a topic is unchanged only if the statement just before or just after it says
     the same (`near`); a return to an earlier value is a new version. A statement older than the
-    current record is placed before it. So the versions are the same in whatever order statements
-    arrive.
+    current record is placed before it. So the versions do not depend on the order in which
+    statements arrive.
     """
     made = []
     for record in records:
@@ -143,8 +143,8 @@ def is_of_one_message(one: Record, other: Record) -> bool:
 
 
 def _stored(record: Record, known: MemoryState) -> Record:
-    """Add the record to `known`, or note that the one with its id was said again; return the stored
-    one.
+    """Add the record to `known`. If there is one with its id, note instead that it was said again.
+    Return the stored record.
     """
     there = known.records.get(record.id)
     if there is not None:
@@ -174,8 +174,8 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
 
 
 def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
-    """The topic that an edit gave to the stored record: a later statement without a topic may
-    repeat its words.
+    """The topic that an edit gave to the stored record. A later statement without a topic may
+    repeat the record's words, and then joins this topic.
     """
     if there is None or record.topic_key is not None:
         return None
@@ -185,8 +185,8 @@ def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> s
 def with_updates(
     made: Sequence[Remembered], statements: Sequence[Statement], known: MemoryState
 ) -> tuple[Remembered, ...]:
-    """The outcomes, where a statement that is stored already may set fields of its record, if that
-    is current.
+    """The outcomes after updates: a statement that is stored already may set fields of its record,
+    if that record is current.
     """
     results = []
     for one, statement in zip(made, statements, strict=True):
@@ -212,8 +212,8 @@ def changed_records(
     now: int,
     lifetime: Lifetime,
 ) -> tuple[Record, ...]:
-    """The stored records that change: one that is said again expires later, and one that becomes
-    current or stops being current is indexed again.
+    """The stored records that change. A record that is said again expires later. A record that
+    becomes current, or stops being current, is indexed again.
     """
     changed: dict[str, Record] = {}
     for one, draft in zip(made, drafts, strict=True):
@@ -258,7 +258,8 @@ def says_the_same(one: str, other: str) -> bool:
     if ours == theirs:
         return True
     empty = _empty_words()
-    ours, theirs = ([word for word in every if word not in empty] for every in (ours, theirs))
+    ours = [word for word in ours if word not in empty]
+    theirs = [word for word in theirs if word not in empty]
     if not ours or len(ours) != len(theirs):
         return False
     return all(map(_is_same_word, ours, theirs, stems(ours), stems(theirs)))
@@ -281,7 +282,7 @@ def _inflections() -> frozenset[frozenset[str]]:
 
 
 def _signs(text: str) -> list[str]:
-    """What means something and is in no word: symbols such as "+" or a currency's, and hyphens at
+    """The characters with a meaning that are in no word: symbols such as "+" or "€", and hyphens at
     one end of a word.
     """
     plain = unicodedata.normalize("NFKC", text)

@@ -4,6 +4,7 @@ steps.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -124,9 +125,7 @@ class ExportPages:
 
 def _on(place: ExportPayload, rows: Sequence[Row]) -> ExportPayload:
     """The place after these rows, which it counts."""
-    count = {
-        kind: sum(row["kind"] == kind for row in rows) for kind in ("session", "message", "record")
-    }
+    count = Counter(row["kind"] for row in rows)
     return replace(
         place,
         lines=place.lines + len(rows),

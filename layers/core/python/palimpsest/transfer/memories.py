@@ -39,7 +39,11 @@ AHEAD = 1_000
 document of an erased record has read its own clock a moment later, and must not win.
 """
 SAID = ("valid_from", "source", "rank", "created_at")
-"""What is one statement's own, where a record was said several times."""
+"""The fields that differ between the statements of one record."""
+
+
+def _fields_of_statement(record: Record) -> Row:
+    return {name: value for name, value in values(record).items() if name in SAID}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +65,15 @@ class RecordsKind:
         row: dict[str, Any] = {"kind": "record", **values(record)}
         if record.topic_key is None:
             return row
-        said = [
-            one for one in self.memories.versions(scope, record.topic_key) if one.id == record.id
+        row["said"] = [
+            _fields_of_statement(statement)
+            for statement in self.memories.versions(scope, record.topic_key)
+            if statement.id == record.id
         ]
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
-        row["said"] = [
-            {name: value for name, value in values(one).items() if name in SAID} for one in said
-        ]
-        row["topic"] = (
-            None if pointer is None else {"record": pointer.record, "order": list(pointer.order)}
-        )
+        row["topic"] = None
+        if pointer is not None:
+            row["topic"] = {"record": pointer.record, "order": list(pointer.order)}
         return row
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:

@@ -1,5 +1,5 @@
-"""How stored messages and summaries are written for a model: as chat messages, as a transcript, or
-with cut texts.
+"""Writes stored messages and summaries for a model: as chat messages, as a transcript, or with cut
+texts.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def called_for(content: str, *, tool: str) -> tuple[Chat, ...]:
 
 
 def plain(content: Any) -> str:
-    """Content as one text: its parts joined by new lines, each that is no text named in
+    """Content as one text: its parts joined by new lines. Parts that are not text are named in
     brackets.
     """
     if isinstance(content, str):
@@ -75,8 +75,8 @@ def _part(part: Mapping[str, Any]) -> str:
 
 
 def transcript(messages: Sequence[Message]) -> str:
-    """The messages for a prompt that is to read them as data: one element each, whose text can't
-    close it or open another, so that nobody speaks in another's name.
+    """The messages as data for a prompt, one element each. No text can close its element or open
+    another one, so nobody can speak in another's name.
     """
     return "\n".join(_element(message) for message in messages)
 
@@ -105,8 +105,8 @@ def _attributes(values: Mapping[str, Any]) -> str:
 
 
 def abridged(messages: Sequence[Message], *, room: int, count: Count) -> tuple[Message, ...]:
-    """The messages with so much left out that their transcript has about `room` tokens; all of them
-    if they fit. The largest are cut in the middle, so that every message is still seen.
+    """The messages, cut so that their transcript has about `room` tokens; unchanged if they fit.
+    The largest are cut in the middle, so that part of every message remains.
     """
     sizes = [count(transcript((message,))) + 1 for message in messages]
     if sum(sizes) <= room:
@@ -151,7 +151,8 @@ def _with(
     return {**chat, "content": content, "refusal": refusal or None, "tool_calls": calls}
 
 
-# tokens that a text keeps while others can give way: a marker, and a little on both sides of it
+# The tokens that a text keeps while others can be cut: a marker, and a little text on both sides of
+# it.
 FLOOR = 32
 
 Part = Literal["content", "refusal", "arguments"]
@@ -160,9 +161,7 @@ _Part = tuple[Part, int, str]  # which part, of which call, its text
 
 @dataclass(frozen=True, slots=True)
 class WindowEntry:
-    """A message as a context shows it, and its weight there. `seq` is None for what is not
-    stored.
-    """
+    """A message as a context shows it, and its weight there. `seq` is None if it is not stored."""
 
     chat: Chat
     tokens: int
@@ -175,8 +174,8 @@ class WindowEntry:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a context leaves out of a message: how many tokens of which part. `message`: all of it,
-    but for a word in its place where nothing else would be left.
+    """The tokens that a context leaves out of a part of a message. For the part `message`, the
+    whole message is left out; if nothing else would remain, a word takes its place.
     """
 
     seq: int | None
@@ -186,8 +185,8 @@ class Cut:
 
 @dataclass(slots=True)
 class Text:
-    """One text of a message: what it weighs, the least that can be left of it, and what it may
-    weigh (at first all).
+    """One text of a message: its weight, the least weight to which it can be cut, and its allowed
+    weight (at first all).
     """
 
     part: Part
@@ -207,7 +206,7 @@ class Text:
 
 @dataclass(slots=True)
 class MessageParts:
-    """A message in parts: its texts, and the weight of all that is never cut."""
+    """A message in parts: its texts, and the weight of the parts that are never cut."""
 
     entry: WindowEntry
     fixed: int
@@ -223,8 +222,8 @@ class MessageParts:
 
 
 def drafted(entry: WindowEntry, count: Count) -> MessageParts:
-    """Take a message apart. Its longest text is not counted: it weighs what the rest leaves of the
-    whole.
+    """Take a message apart. Its longest text is not counted, because its weight is that of the
+    message without the other parts.
     """
     fixed = weigh(_bare(entry.chat), count)
     *others, longest = sorted(_parts(entry.chat), key=lambda part: _length(entry.chat, part))
@@ -243,8 +242,8 @@ def _parts(chat: Chat) -> Iterator[_Part]:
 
 
 def _length(chat: Chat, part: _Part) -> tuple[bool, int]:
-    """A text's length, to find the longest. Content in parts counts as longest: no text tells what
-    its images weigh.
+    """A text's length, to find the longest. Content in parts counts as the longest, because its
+    text does not show the weight of its images.
     """
     return part[0] == "content" and not isinstance(chat["content"], str), len(part[2])
 
@@ -258,15 +257,15 @@ def _text(entry: WindowEntry, part: _Part, tokens: int, count: Count) -> Text:
 
 
 def _replaced(entry: WindowEntry, call: int, tokens: int) -> str:
-    """What stands in place of arguments. Only a function's must be JSON; a custom tool's input is
-    free text.
+    """The text in place of arguments. Arguments of a function must be JSON; the input of a custom
+    tool is free text.
     """
     is_function = entry.chat["tool_calls"][call].get("type", "function") == "function"
     return replacement(tokens, entry.seq) if is_function else marker(tokens, entry.seq).strip()
 
 
 def finished(draft: MessageParts, count: Count) -> tuple[WindowEntry, list[Cut]]:
-    """Put a message together again, each text within what it is allowed."""
+    """Put a message together again, with each text cut to its allowed weight."""
     entry, tokens, cuts = draft.entry, draft.fixed, []
     chat = dict(entry.chat)
     for text in draft.texts:

@@ -219,7 +219,8 @@ def _has_no_calls(group: Group) -> bool:
 
 
 def _least(group: Group) -> int:
-    return sum(draft.fixed + sum(text.least for text in draft.texts) for draft in group)
+    fixed = sum(draft.fixed for draft in group)
+    return fixed + sum(text.least for draft in group for text in draft.texts)
 
 
 def _least_with_texts(group: Group) -> int:
