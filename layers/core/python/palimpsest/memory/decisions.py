@@ -34,9 +34,11 @@ ever.
 # Words that may come or go without a change of meaning. Negations, past forms, directions and
 # quantities are not here.
 _EMPTY_WORDS = """
-    a an the is are am be been being i my me we our us this that these those s m re ve user users person has have
+    a an the is are am be been being i my me we our us this that these those s m re ve user
+    users person has have
     does do currently now really very also still already as in at and on of who which
-    ich mein meine meinen bin ist sind der die das den dem ein eine einen und im am in jetzt derzeit auch sehr
+    ich mein meine meinen bin ist sind der die das den dem ein eine einen und im am in jetzt
+    derzeit auch sehr
     yo mi soy es el la los las un una y en ahora muy je mon ma mes suis est le les une et dans
 """
 _EMPTY = frozenset(_EMPTY_WORDS.split())
