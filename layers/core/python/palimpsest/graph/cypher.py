@@ -1,5 +1,5 @@
-"""Reads a query in Cypher far enough to say that it only reads, and which types and properties it
-names.
+"""Parses a query in Cypher far enough to check that it only reads, and to list its types and
+properties.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from palimpsest.errors import FieldError, Unprocessable
 MAX_QUERY = 2_000  # characters
 MOST_NAMES = 50
 DEEPEST = 16
-"""How many brackets, and `CASE` with their `END`, may be open at once: the engine's time grows with
-a power of it.
+"""How many brackets and `CASE` may be open at once, because the engine's time grows with a power of
+this depth.
 """
 MOST_TERMS = 300
 """How many words, numbers and texts a query may have."""
 MOST_STEPS = 10
-"""How many relationships the patterns of a query may have: the engine weighs every order in which
-to join them.
+"""How many relationships the patterns of a query may have, because the engine compares every order
+in which to join them.
 """
 BEGINNINGS = frozenset({"match", "optional", "unwind", "with", "return"})
 REFUSED = frozenset(
@@ -63,8 +63,8 @@ REFUSED = frozenset(
         "vacuum",
     }
 )
-"""Words that begin what writes, defines, or reaches files, extensions, the network, procedures or
-other graphs. Where one is meant as a name, it stands in backticks.
+"""Words that begin a clause which writes, defines, or reaches files, extensions, the network,
+procedures or other graphs. As a name, such a word must be in backticks.
 """
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)"""
@@ -78,7 +78,7 @@ _TOKEN = re.compile(
 )
 _OPENED = {")": "(", "]": "[", "}": "{"}
 _STEP = re.compile(r"\)<?-(?=[\[-])")
-"""Where a relationship begins in a pattern, among the signs of a query."""
+"""The signs with which a relationship begins in a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class CypherQuery:
     parameters: frozenset[str]
 
     def renamed(self, names: Mapping[str, str]) -> str:
-        """The text, where types of edges have the names that an engine knows them by; `names` has
-        types in lower case.
+        """The text with the engine's names for the types of edges. `names` has the types in lower
+        case.
         """
         text = self.text
         for name in reversed(self.types):
@@ -129,7 +129,7 @@ class _Token:
 
     @property
     def name(self) -> str | None:
-        """The identifier that it is, if it is one."""
+        """The identifier, if the token is one."""
         return self.text.strip("`") if self.kind in ("word", "quoted") else None
 
 
@@ -180,8 +180,8 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _types(tokens: Sequence[_Token]) -> Iterator[Name]:
-    """The names behind `:` and `|` within parentheses (of nodes) and brackets (of edges); also some
-    that are none: a value that is a name looks alike.
+    """The names after `:` and `|` within parentheses (of nodes) and brackets (of edges). Some are
+    not types, because a value that is a name looks alike.
     """
     opened: list[str] = []
     for before, token in zip([None, *tokens], tokens, strict=False):
@@ -199,7 +199,7 @@ def _types(tokens: Sequence[_Token]) -> Iterator[Name]:
 
 
 def _properties(tokens: Sequence[_Token]) -> Iterator[str]:
-    """The names behind `.`, and those before `:` in braces."""
+    """The names after `.`, and the names before `:` in braces."""
     for number, token in enumerate(tokens):
         if token.name is None:
             continue
@@ -210,8 +210,8 @@ def _properties(tokens: Sequence[_Token]) -> Iterator[str]:
 
 
 def _check_size(tokens: Sequence[_Token]) -> None:
-    """Raise `Unprocessable` (`query_too_large`) for what the engine would take long to read, let
-    alone to run.
+    """Raise `Unprocessable` (`query_too_large`) for a query that the engine would take long even to
+    parse.
     """
     if sum(token.is_term for token in tokens) > MOST_TERMS:
         raise _too_large(f"it has more than {MOST_TERMS} words, numbers and texts")
@@ -223,8 +223,8 @@ def _check_size(tokens: Sequence[_Token]) -> None:
 
 
 def _depth(tokens: Sequence[_Token]) -> int:
-    """How many brackets and `CASE` are open at once, where there are most. An `END` closes a `CASE`
-    and no bracket.
+    """The most brackets and `CASE` that are open at once. An `END` closes a `CASE` and no
+    bracket.
     """
     opened: list[str] = []
     deepest, before = 0, ""

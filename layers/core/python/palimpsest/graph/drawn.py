@@ -23,8 +23,8 @@ from palimpsest.text.folding import normalized
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The statements that store what was drawn, and the topic of each relation's relationship, in
-    order.
+    """The statements that store the drawn entities and relationships, and the topic of each
+    relation's relationship, in order.
     """
 
     statements: tuple[Statement, ...] = ()

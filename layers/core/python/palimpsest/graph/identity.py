@@ -1,4 +1,4 @@
-"""Joins entities of the same type and name, under whatever ids they were stored."""
+"""Joins entities of the same type and name that were stored under different ids."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
     """Each entity once, and the ids that they were stored under. `stored` is in the order in which
     it was written.
 
-    An entity with several ids is listed under an id that a caller gave, or else under an id that
-    was made; of two such ids, under the first by the alphabet. Its properties are joined: of two
-    values the later one counts. It began with the first of its parts, and has ended when all of
-    them have.
+    An entity with several ids is listed under an id from a caller, or else under a made id; of two
+    such ids, under the alphabetically first. Its properties are joined: of two values the later one
+    counts. It began with the first of its parts, and has ended if all of its parts have.
     """
     groups: dict[tuple[str, str], list[Entity]] = defaultdict(list)
     for entity in stored:

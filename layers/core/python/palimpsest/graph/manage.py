@@ -1,5 +1,5 @@
-"""Store, change, read and delete the entities and relationships of a user, and keep them within
-their number.
+"""Store, change, read and delete the entities and relationships of a user, up to the limit of their
+number.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class GraphLimit:
     most: int = MOST_THINGS
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-        """The commit, made so that it is lost if another writer took the room that it counted on.
+        """The commit, guarded so that it is lost if another writer took its room.
 
         Raises `Conflict` (`too_many_entities`, `too_many_relationships`) if there is no room.
         """
@@ -242,7 +242,7 @@ class ManageGraph:
             names = self.read(scope).names
             stored = sorted(
                 names.every(names.id_of(name)), key=lambda each: each == name
-            )  # what was named goes last
+            )  # the named thing is removed last
             ways = () if name == scope.user else (Which(start=name), Which(end=name))
             ends = {one.id for way in ways for one in self.read.relationships(scope, way)}
             return [
@@ -261,8 +261,8 @@ class ManageGraph:
     def _remove(
         self, scope: UserScope, kind: GraphType, name: str, topics: Callable[[], Sequence[str]]
     ) -> None:
-        """Remove these topics, and every export that may hold them: the same call again does so
-        after one that ended in between. Raises `NotFound`.
+        """Remove these topics, and every export that may hold them. If a call was interrupted,
+        repeating it finishes the removal. Raises `NotFound`.
         """
         try:
             self.entity(scope, name) if kind == "entity" else self._stored(scope, kind, name)
@@ -289,8 +289,8 @@ class ManageGraph:
             self.memories.commit(scope, commit)
 
     def neighbors(self, scope: UserScope, part: GraphPart, *, most: int) -> Around:
-        """What is around an entity, the user, or a preference: at most so many nodes. Raises
-        `NotFound` (`entity_not_found`).
+        """The neighbourhood of an entity, the user, or a preference, with at most so many nodes.
+        Raises `NotFound` (`entity_not_found`).
         """
         graph = self.read(scope)
         part = replace(part, start=graph.names.id_of(part.start))

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from palimpsest.text.folding import normalized
 
 MADE = "ent_"
-"""What the ids of entities begin with that were given none."""
+"""The prefix of made ids of entities."""
 
 
 def entity_id(kind: str, name: str) -> str:
-    """The id of an entity that was given none: the same for the same type and name, whatever the
-    case of letters.
+    """The id of an entity whose caller gave none. The same type and name, in any case of letters,
+    have the same id.
     """
     return MADE + digest(kind, normalized(name))
 
@@ -41,13 +41,13 @@ class Names:
         return self.ids.get((kind, normalized(name)))
 
     def id_of(self, name: str) -> str:
-        """The id under which the entity is listed that was stored under this one, or could have
-        been: the id that is made of its type and name always means it.
+        """The listed id of the entity that has this id. The id made from its type and name always
+        means it.
         """
         if name in self.listed or not name.startswith(MADE):
             return self.listed.get(name, name)
         return next((each for key, each in self.ids.items() if name == MADE + digest(*key)), name)
 
     def every(self, name: str) -> tuple[str, ...]:
-        """All ids that the entity was stored under which is listed under this one."""
+        """All ids of the entity that is listed under this id."""
         return (name, *self.also.get(name, ()))

@@ -16,8 +16,8 @@ Direction = Literal["out", "in", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which entities or relationships are meant: those of a type; entities whose name holds a text,
-    in any case; relationships from one node and to another. None leaves it open.
+    """A selection of entities or relationships: by type; entities by a part of their name, in any
+    case; relationships by their start and end. None sets no condition.
     """
 
     kind: str | None = None
@@ -38,8 +38,8 @@ ANY = Which()
 
 @dataclass(frozen=True, slots=True)
 class GraphPart:
-    """What is within `depth` steps of a node, by its id; `types` are the only relationships to
-    follow, if there are any.
+    """The part of a graph within `depth` steps of a node, by its id. If there are `types`, only
+    relationships of these types are followed.
     """
 
     start: str
@@ -53,10 +53,10 @@ class Graph:
     """The current versions of a user's entities and relationships, by id, in the order of their
     ids.
 
-    `nodes` and `edges` are what holds now: without what has ended, and without relationships of
-    which an end is missing, but with the user and their preferences. `names` are the ids that
-    entities were stored under. `key` is this graph's alone; `until` is when something in it ends
-    (epoch milliseconds; None: nothing does).
+    `nodes` and `edges` are those that hold now, including the user and their preferences. Ended
+    ones, and relationships without one of their ends, are left out. `names` are the ids of the
+    entities. `key` is unique to this graph. `until` is when the first part of it ends (epoch
+    milliseconds; None: no part ends).
     """
 
     entities: Mapping[str, Entity] = field(default_factory=dict)
@@ -70,9 +70,8 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What is within some steps of an entity: nodes with their distance, nearest first, and the
-    edges between them.
-    `is_whole`: no more was left out.
+    """The surroundings of an entity: nodes with their distance, nearest first, and the edges
+    between them. `is_whole` is true if nothing was left out.
     """
 
     nodes: tuple[tuple[Entity, int], ...]

@@ -13,8 +13,8 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class GraphLimits:
-    """What a query may take. `memory` is in bytes, beyond what the graph itself needs; `answer` is
-    bytes of JSON.
+    """The limits of a query. `memory` is in bytes, besides the memory of the graph itself; `answer`
+    is bytes of JSON.
     """
 
     seconds: float = 5.0
@@ -25,8 +25,8 @@ class GraphLimits:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a query returned: names of the columns, and rows of JSON values. `is_whole`: no row was
-    left out.
+    """The result of a query: names of the columns, and rows of JSON values. `is_whole` is true if
+    no row was left out.
     """
 
     columns: Sequence[str]
@@ -35,9 +35,8 @@ class Rows:
 
 
 class GraphEngine(Protocol):
-    """Reads what it is given and nothing else: no query can change a graph, see another user's, or
-    reach files or the network. `most` is how many entities, and how many relationships, a graph may
-    have.
+    """Reads only the given graph: no query can change a graph, see another user's, or reach files
+    or the network. `most` is how many entities, and how many relationships, a graph may have.
     """
 
     @property
@@ -52,11 +51,11 @@ class GraphEngine(Protocol):
         *,
         limits: GraphLimits,
     ) -> Rows:
-        """What the query returns over the nodes and edges of the graph, which is the user's. A node
-        is `{_label, id, name, …}`, an edge `{_label, id, …}`; what a node lacks is null. A type or
-        property that nothing has matches nothing.
+        """The result of the query over the nodes and edges of the user's graph. A node is `{_label,
+        id, name, …}`, an edge `{_label, id, …}`; missing properties are null. An unknown type or
+        property matches nothing.
 
-        Raises `Unprocessable`: `invalid_query` for what is no query, `query_stopped` for one that
-        failed on its way, or took more than its limits allow; `no_graph_engine` where there is
-        none. Raises `Unavailable`.
+        Raises `Unprocessable`: `invalid_query` for an invalid query, `query_stopped` for a query
+        that failed while it ran or exceeded its limits, `no_graph_engine` if there is no engine.
+        Raises `Unavailable`.
         """

@@ -51,10 +51,10 @@ class _CachedGraph:
 
 
 class ReadGraph:
-    """Reads a user's graph whole, and then only what has changed since the last time: what it
-    returns is what the tables hold now. Entities and relationships are in the order of their ids,
-    those after `after`, at most `most` (None: all). Every call raises `Unavailable`. Safe to use
-    from many threads.
+    """Reads a user's whole graph once, and after that only the changes. The result is always the
+    state of the tables now. Entities and relationships are in the order of their ids, those after
+    `after`, at most `most` (None: all). Every call raises `Unavailable`. Safe to use from many
+    threads.
     """
 
     def __init__(self, memories: Memories, clock: Clock) -> None:
@@ -120,8 +120,8 @@ class ReadGraph:
     def _records(
         self, scope: UserScope, known: Mapping[str, Record], *, now: int
     ) -> dict[str, Record]:
-        """The current records by id; those that are known are not read again, unless they seem to
-        have expired.
+        """The current records by id. Known records are not read again, unless they seem to have
+        expired.
         """
         pointers = parallel.each(
             lambda prefix: self._memories.topics(scope, prefix=prefix), PREFIXES
@@ -206,8 +206,8 @@ def _preference(record: Record) -> Entity:
 
 
 def check_sizes(entities: int, relationships: int, *, most: int = MOST_THINGS) -> None:
-    """Raise `Conflict` (`too_many_entities`, `too_many_relationships`) for more than a user's graph
-    holds.
+    """Raise `Conflict` (`too_many_entities`, `too_many_relationships`) if the graph exceeds its
+    limits.
     """
     for count, what in ((entities, "entities"), (relationships, "relationships")):
         if count > most:
@@ -232,12 +232,13 @@ class QueryGraph:
         part: GraphPart | None = None,
         limits: GraphLimits | None = None,
     ) -> Rows:
-        """Run a query that only reads, with `parameters` for the names behind `$`; `$userId` is the
-        user's id, unless it is given. With `part` the rest of the graph is not there for it.
+        """Run a query that only reads, with `parameters` for the names after `$`. `$userId` is the
+        user's id, unless the caller sets it. With `part`, the query sees only that part of the
+        graph.
 
         Raises `Unprocessable` (`query_writes`, `invalid_query`, `query_too_large`,
-        `missing_parameter`, `query_stopped`, `no_graph_engine`), `NotFound` for a part of no
-        entity, `Conflict` for a graph that is too large, and `Unavailable`.
+        `missing_parameter`, `query_stopped`, `no_graph_engine`), `NotFound` if the part's entity is
+        unknown, `Conflict` for a graph that is too large, and `Unavailable`.
         """
         asked = read_query(text)
         given = {USER: scope.user, **(parameters or {})}

@@ -28,8 +28,8 @@ RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
 PROPERTY = r"[a-z][A-Za-z0-9_]*"
 
 OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
-"""Names that everything in the graph has for what is its own: no property has one, in upper or
-lower case.
+"""Reserved names of the graph's own fields. No property may have such a name, in upper or lower
+case.
 """
 
 USER_NAMES = frozenset({"user", "the user"})
@@ -96,8 +96,8 @@ class Relation:
 
 
 def relationship_id(start: str, kind: str, end: str | None) -> str:
-    """The id of a relationship that was given none. Without an `end` it is that of the only one of
-    its type.
+    """The id of a relationship whose caller gave none. Without an `end`, it is the id of the only
+    relationship of its type.
     """
     return "rel_" + digest(start, kind, end or "")
 

@@ -1,4 +1,4 @@
-"""The search index of a stage that has none."""
+"""The search index of a stage without a search engine."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
 
 
 class AbsentIndex:
-    """`SearchIndex` of a stage that has none: nothing is stored, and a search fails as it does
-    where an engine is down, so that the caller goes on without.
+    """`SearchIndex` of a stage without a search engine. It stores nothing, and its searches fail as
+    if the engine were down, so that callers continue without it.
     """
 
     space: Space | None = None
@@ -48,7 +48,7 @@ class AbsentIndex:
         raise _absent()
 
     def prepare(self, *, afresh: bool = False) -> None:
-        """There is nothing to make."""
+        """There is no index to make."""
 
     def switch(self) -> None:
         raise NotFound("This stage has no search index.")

@@ -25,35 +25,35 @@ MAX_MEANING = 4_000  # characters that make the vector
 
 MAX_BEFORE = 200  # characters of each message that was said before
 
-TURNS_BEFORE = 2  # messages that give one its context
+TURNS_BEFORE = 2  # messages before one that give it context
 
-SAID_BEFORE = 0.3  # what the vector of the message right before it counts beside a message's own
+SAID_BEFORE = 0.3  # the weight of the vector of the message right before, beside the message's own
 
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
 class Stage(IntEnum):
-    """What a document's version adds to that of its item: a document with words alone is replaced
-    by one with a vector, and both by the removal.
+    """Added to the item's version: a document with words alone is replaced by a document with a
+    vector, and both are replaced by the removal.
     """
 
     WORDS, WHOLE, GONE = range(3)
 
 
 MESSAGES = 10**15
-"""Versions of messages count from here: an older index holds lower ones, among them times in
+"""Versions of messages begin here. Older indexes hold lower versions, including times in
 milliseconds.
 """
 
 SESSION_GONE = 2 * MESSAGES
-"""The version of a message whose session nobody knows any more."""
+"""The version of a message whose session no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Indexable:
-    """A document, and the text that its vector is made of (None: it gets no vector). `record` is
-    the record that it was made from; None for a message. `before` is what was said right before a
-    message: its vector leans that way.
+    """A document, and the text of its vector (None: it gets no vector). `record` is the record of
+    the document; None for a message. `before` is the text right before a message; the message's
+    vector leans towards it.
     """
 
     document: Document
@@ -63,12 +63,12 @@ class Indexable:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts whose vectors make its own."""
+        """The texts from whose vectors its own vector is made."""
         return tuple(text for text in (self.meaning, self.before) if text is not None)
 
     def vector(self, vectors: Mapping[str, Vector]) -> Vector | None:
-        """Its vector, made of those of its `texts`; None if there is none of its own text. Without
-        one of what was said before, its own text stands alone.
+        """Its vector, made from the vectors of its `texts`; None if its own text has no vector. If
+        the text before it has none, its own text's vector is used alone.
         """
         own, before = vectors.get(self.meaning or ""), vectors.get(self.before or "")
         if own is None or before is None:
@@ -93,8 +93,8 @@ def versioned(version: int) -> int:
 
 
 def message_version(head: Head) -> int:
-    """The version of a session's messages as they are under this head: whatever changes or removes
-    one raises the head's version, and an import that brings the session back goes on from it.
+    """The version of a session's messages under this head. Every change or removal of a message
+    raises the head's version, and an import that restores the session continues from it.
     """
     return MESSAGES + head.version
 
@@ -127,11 +127,11 @@ def of_record(record: Record) -> Indexable:
 def of_message(
     message: Message, *, session: str, head: Head, before: Sequence[str] = ()
 ) -> Indexable | None:
-    """The document of a message; None if it has nothing to search.
+    """The document of a message; None if it has no text to search.
 
-    `before` is what was said before it: that makes a short answer findable, and weighs half as much
-    as the message's own words. The vector is made of the message's own words and, unless it is of a
-    tool, to a part of what was said right before it (docs/adr/0048-what-other-sets-showed.md).
+    `before` are the texts before it. They make a short answer findable, and weigh half as much as
+    the message's own words. The vector is made from the message's own words and, unless it is a
+    tool's, in part from the text right before it (docs/adr/0048-what-other-sets-showed.md).
     """
     text = spoken_text(message)
     if not text:
@@ -182,5 +182,5 @@ def _lines(*parts: str | None) -> str:
 
 
 def _day(moment: int) -> str:
-    """A day as it may be asked for: "2026-05-31 Sunday May"."""
+    """A day in the words of possible questions: "2026-05-31 Sunday May"."""
     return f"{datetime.fromtimestamp(moment / 1000, UTC):%Y-%m-%d %A %B}"

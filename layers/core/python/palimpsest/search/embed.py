@@ -31,7 +31,7 @@ Planning = Callable[[], Plan | None]
 
 @dataclass(slots=True)
 class Outcome:
-    """Changes to try again: `unwritten` are not in the index, `without_vector` are there with their
+    """Changes to try again: `unwritten` are not in the index, `without_vector` are in it with their
     words alone.
     """
 
@@ -45,8 +45,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """`embedder` None: there is no embedding model, and documents have words alone. `steps` is
-    needed where jobs wait for the index.
+    """Without an `embedder`, documents have words alone. `steps` is needed if jobs wait for the
+    index.
     """
 
     memories: Memories
@@ -60,10 +60,10 @@ class Embed:
         """Index the items that the changes name, as the tables have them now; returns the changes
         to try again.
 
-        A document carries its item's version, and an item that the tables do not have is removed:
-        so an old reading never wins over a newer one. If no vector can be made now, the words are
-        indexed, and the change is returned. A `Removed` ends its job if the index holds nothing any
-        more of what it removed.
+        A document has its item's version, and an item that is not in the tables is removed, so an
+        old reading never replaces a newer one. If no vector can be made now, the words are indexed,
+        and the change is returned. A `Removed` ends its job once the index holds none of the
+        removed items.
         """
         removed = [change for change in changes if isinstance(change, Removed)]
         outcome = self.outcome([change for change in changes if not isinstance(change, Removed)])
@@ -75,7 +75,7 @@ class Embed:
         return tuple(change for change in dict.fromkeys(changes) if change in again)
 
     def _ends(self, change: Removed) -> bool:
-        """End the job, unless something of what it removed is left in the index, or may be."""
+        """End the job, unless the index still holds, or may hold, items that it removed."""
         if self.steps is None:
             return False
         try:
@@ -91,23 +91,23 @@ class Embed:
         return True
 
     def _has_lost_message(self, job: Job) -> bool:
-        """Index what the tables have of a redaction: its message, those that quote it, what
-        memories it removed.
+        """Index the effects of a redaction from the tables: its message, the messages that quote
+        it, and the removed memories.
         """
         said = MessageChanged(job.tenant, job.session, job.first)
         removed = (RecordChanged(job.tenant, job.user or "", name) for name in sorted(job.stored))
         return not self.outcome([said, *removed]).unwritten
 
     def _has_lost_user(self, job: Job) -> bool:
-        """Remove the user's documents that the tables do not have, which are all unless the user is
-        back since. They are looked for again: a version that a faster clock gave is not removed at
-        once.
+        """Remove the user's documents whose items are not in the tables: all of them, unless the
+        user has returned since. Then look for them again, because a version from a faster clock is
+        not removed at once.
         """
         owner = Scope(job.tenant).user(job.user or "")
         return not self._removes_stale(owner) or not self._removes_stale(owner)
 
     def _removes_stale(self, owner: UserScope) -> bool:
-        """Whether there were, or may be, documents of items that the tables do not have. Raises
+        """Whether there were, or may be, documents whose items are not in the tables. Raises
         `Unavailable`.
         """
         last, found = "", False
@@ -131,7 +131,7 @@ class Embed:
         return True
 
     def outcome(self, changes: Sequence[Changed]) -> Outcome:
-        """As the call itself, but says why a change must be tried again."""
+        """As the call itself, but the result also says why a change must be tried again."""
         outcome = Outcome()
         plans: list[Plan] = []
         for own, planning in self._plannings(dict.fromkeys(changes)):
@@ -190,9 +190,7 @@ class Embed:
                 return dict(_one_by_one(self.embedder, every)) if len(every) > 1 else {}
 
     def _own(self, item: Indexable) -> Vector | None:
-        """The vector that a record's caller gave it, if the index that is written has its
-        dimension.
-        """
+        """The caller's own vector of a record, if it has the dimension of the written index."""
         record, space = item.record, self.index.space
         if record is None or record.embedding is None or item.meaning is None or space is None:
             return None

@@ -1,4 +1,4 @@
-"""Which documents an embed step writes and removes, read from the tables."""
+"""Plans which documents an embed step writes and removes, from the tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from palimpsest.search.documents import (
 )
 from palimpsest.search.ports import Gone
 
-# messages before one: what it answers is among them, even with tool calls and results between
+# messages before one; the question that it answers is among them, even with tool calls and results
+# between
 READ_BEFORE = 6
 
 REACH = range(1, READ_BEFORE + 1)
@@ -36,8 +37,8 @@ PAGE = 100  # keys that one read takes
 
 @dataclass(slots=True)
 class Plan:
-    """What to write for one owner: documents in `there`, removals in `gone`, and for each key the
-    change it came from.
+    """The writes for one owner: documents in `there`, removals in `gone`, and for each key its
+    change.
 
     `settled` are records without a document. `epoch` was read before everything else.
     """
@@ -68,7 +69,7 @@ class EmbedPlans:
         ids = [change.record_id for change in changes]
         now = milliseconds(
             self.clock.now()
-        )  # before the read: what an import brings back behind it is newer
+        )  # before the read, so that items which an import restores later are newer
         plan.changes |= dict(zip(ids, changes, strict=True))
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]

@@ -16,10 +16,10 @@ ANYTHING = Filter()
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What can be found of one item. `key` names the item among its owner's: a record's id, or
-    `session/seq`.
+    """The searchable document of one item. `key` names the item among its owner's: a record's id,
+    or `session/seq`.
 
-    `text` is what words are matched against: content with speaker and date; its first 32,768
+    Searches by words look in `text`: the content with speaker and date, of which the first 32,768
     characters count. `created_at` is in epoch milliseconds. `subject` is folded, as one of
     `Filter.subjects`. `metadata` holds the terms that `Filter.tests` test. `version` comes from the
     item and grows with every write of the same key. `vector` lies in the space of the index that it
@@ -41,8 +41,8 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The document of an item that exists no more; a late write with a lower version does not bring
-    it back.
+    """The removal of an item's document. A late write with a lower version does not restore the
+    document.
     """
 
     key: str
@@ -71,15 +71,15 @@ class Words(Protocol):
     """Search by words among the documents of one owner.
 
     A call sees a write after about a second at most. Before the first index was made, when nothing
-    was ever written, it finds nothing. It raises `Unavailable` if the engine can't answer in time:
-    an error is never an empty answer, and part of an answer is never given for the whole.
+    was ever written, it finds nothing. It raises `Unavailable` if the engine can't answer in time,
+    so an error never looks like an empty or a complete answer.
     """
 
     def by_words(
         self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
-        """The k best matches of the words of `text`, best first. Any text is allowed: it is never
-        read as a query language. A text without words finds nothing.
+        """The k best matches of the words of `text`, best first. Any text is allowed, because it is
+        never parsed as a query. A text without words finds nothing.
         """
 
 
@@ -120,7 +120,7 @@ class SearchIndex(Words, Vectors, Protocol):
         """
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
-        """The keys of the owner's documents behind `after`, in order. It sees every write that came
+        """The keys of the owner's documents after `after`, in order. It sees every write that came
         before.
         """
 
@@ -134,8 +134,8 @@ class SearchIndex(Words, Vectors, Protocol):
         """
 
     def switch(self) -> None:
-        """Have the newest index of this space read by everyone, and drop all others. Raises
-        `NotFound` without one.
+        """From now on, read the newest index of this space, and drop all others. Raises `NotFound`
+        if there is none.
         """
 
     def indexes(self) -> tuple[str, ...]:

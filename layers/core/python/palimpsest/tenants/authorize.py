@@ -1,4 +1,4 @@
-"""Finds out who calls, from an API key."""
+"""Finds the tenant of a call from its API key."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from palimpsest.tenants.ports import Tenants
 
 BEARER = re.compile(r"(?:Bearer|Token) (pal_[A-Za-z0-9_-]{43})", re.IGNORECASE)
 
-KNOWN_SECONDS = 60  # how long a key that was revoked may still be good
+KNOWN_SECONDS = 60  # how long a revoked key may still be accepted
 
 MOST_KEYS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
-    """A key that was found is not looked up again for `KNOWN_SECONDS`, in this process. Nobody
-    issues tokens.
-    """
+    """Each process looks up a valid key once in `KNOWN_SECONDS`. There are no tokens."""
 
     issuer: ClassVar[str] = ""
     tenants: Tenants
@@ -32,8 +30,8 @@ class Authorize:
     def __call__(self, authorization: str | None) -> ApiKey:
         """The key behind `Authorization: Bearer pal_…` (`Token pal_…` from clients of mem0).
 
-        Raises `Unauthenticated` without a credential, `InvalidKey` for one that is malformed,
-        unknown, revoked or expired, and `Unavailable`.
+        Raises `Unauthenticated` without a key, `InvalidKey` for a malformed, unknown, revoked or
+        expired key, and `Unavailable`.
         """
         if not authorization:
             raise Unauthenticated("The call carries no key.")

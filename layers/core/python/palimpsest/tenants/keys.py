@@ -20,5 +20,5 @@ class ApiKey:
 
 
 def key_id(secret: str) -> str:
-    """What a key is stored under: its SHA-256, in hex."""
+    """The SHA-256 of a key, in hex, under which it is stored."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -19,10 +19,10 @@ class Tenants(Protocol):
         """The key stored under that SHA-256."""
 
     def settings(self, scope: Scope) -> TenantSettings:
-        """The tenant's settings; the built-in ones if it never set any."""
+        """The tenant's settings; the built-in settings if it never set any."""
 
     def log_key(self, scope: Scope) -> bytes:
-        """The tenant's secret with which logs name users. It is made when it is first asked for,
+        """The tenant's secret from which logs make the names of users. It is made at its first use,
         and never changes.
         """
 
@@ -34,11 +34,10 @@ class Tenants(Protocol):
         before: TenantSettings | None = None,
         job: Job | None = None,
     ) -> None:
-        """Store them; sessions made from now on take them. The job is stored in the same
+        """Store the settings; they apply to new sessions. The job is stored in the same
         transaction.
 
-        Raises `CommitLost` unless the last change of retention is still that of `before`, if that
-        is given.
+        With `before`, raises `CommitLost` if the retention was changed since those settings.
         """
 
 
@@ -63,8 +62,8 @@ class StaticFacts(Protocol):
     """
 
     def version(self, scope: Scope) -> int:
-        """Grows with every change: what was read at another is stale. 0 = there never was a
-        fact.
+        """The version of the tenant's facts. It grows with every change; facts that were read at
+        another version are stale. 0 = there never was a fact.
         """
 
     def get(self, scope: Scope, fact_id: str) -> StaticFact | None:

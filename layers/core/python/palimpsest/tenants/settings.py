@@ -9,8 +9,8 @@ from typing import Any
 DAY = 24 * 3600
 
 PERMANENT = frozenset({"task", "preference"})
-"""Types of records that are kept for ever, unless the tenant says otherwise; a task ends with its
-session.
+"""Types of records that are kept for ever, unless the tenant's settings name a time. A task ends
+with its session.
 """
 
 NANO = 1_000_000_000
@@ -18,8 +18,8 @@ NANO = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class TenantLimits:
-    """What a tenant may use: requests in a second, sessions at a time, memories of each user at a
-    time, and US dollars for model calls in a calendar month (UTC). None limits nothing.
+    """A tenant's limits: requests per second, sessions at a time, memories per user at a time, and
+    US dollars for model calls per calendar month (UTC). None means no limit.
     """
 
     requests_per_second: int | None = None
@@ -38,11 +38,11 @@ class TenantSettings:
     """Defaults of new sessions: memory configuration (fields over the built-in defaults) and
     retention.
 
-    `models` are those of the operator's list that the tenant's sessions may name; None = all of it.
-    Sessions are kept `retention_days` after their last activity; facts, events and instructions
-    `memory_days` after they were last written or confirmed, preferences for ever, and types that
-    `by_type` names so many days; None = for ever. `change` identifies the last change of these
-    days.
+    `models` are the models of the operator's list that the tenant's sessions may name; None = all
+    of them. Sessions are kept `retention_days` after their last activity; facts, events and
+    instructions `memory_days` after they were last written or confirmed, preferences for ever, and
+    types that `by_type` names so many days; None = for ever. `change` identifies the last change of
+    these days.
     """
 
     memory: Mapping[str, Any] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class TenantSettings:
 
     @property
     def days(self) -> tuple[int | None, int | None, Mapping[str, int | None]]:
-        """All that decides how long data is kept."""
+        """All fields that decide how long data is kept."""
         return self.retention_days, self.memory_days, {**self.by_type}
 
     def lifetime(self, record_type: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Static facts: what a tenant's agents know of everybody."""
+"""Static facts: facts from a tenant that its agents know about all users."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _checked(content: Any) -> Any:
     said = readable(content)
     if not said.strip():
         raise Unprocessable(
-            "A fact says something.", errors=(FieldError("content", "must not be empty"),)
+            "A fact must not be empty.", errors=(FieldError("content", "must not be empty"),)
         )
     if len(said) > LONGEST_FACT:
         error = FieldError("content", f"{len(said)} characters of at most {LONGEST_FACT}")

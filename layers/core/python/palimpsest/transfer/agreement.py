@@ -1,5 +1,5 @@
-"""A session in an import: its lines must agree with its head, and what the head counts is counted
-anew from them.
+"""A session in an import: its lines must agree with its head, and the counts of the head are made
+again from the lines.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class SessionLines:
     began with.
 
     An id is the digest of its message and of the id before it, so a line that is missing, changed
-    or in another place is found by the ids. The exceptions are messages whose first text is gone:
-    redacted messages, and messages whose history their caller keeps. Numbers may be missing between
-    two messages: those of withdrawn ones.
+    or in another place is found by the ids. Only the ids of messages whose first text is gone can't
+    be checked: redacted messages, and messages whose caller keeps the history. Numbers of withdrawn
+    messages may be missing between two messages.
     """
 
     def __init__(self, name: str, head: Head, *, number: int) -> None:
@@ -147,7 +147,7 @@ def _calls(waiting: bytes) -> set[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A session as it is stored: of the file's weights, sizes and terms nothing is left."""
+    """A session as it is stored, without the file's weights, sizes and terms."""
 
     head: Head
     messages: Sequence[Message]

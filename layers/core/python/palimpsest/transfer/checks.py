@@ -74,7 +74,7 @@ class _Call(TypedDict, total=False):
 
 
 class _Chat(TypedDict, total=False):
-    """What is read of a stored message."""
+    """The fields of a stored message that are read."""
 
     content: str | list[_Part] | None
     refusal: str | None
@@ -105,7 +105,7 @@ def rows(lines: Iterable[bytes], *, now: datetime) -> Iterator[Row]:
 
 @contextmanager
 def _naming(number: int) -> Iterator[None]:
-    """Whatever is wrong here is wrong with the line of this number."""
+    """Errors raised here are reported for the line of this number."""
     try:
         yield
     except (Unprocessable, BadRequest, TooLarge) as error:
@@ -252,7 +252,7 @@ CHECKS: Mapping[str, Callable[[Row, Before], None]] = {
     "namespace": check_namespace,
     "vector": check_vector,
 }
-"""What the lines of a kind must hold."""
+"""The required form of the lines of a kind."""
 
 
 def _refused(number: int, detail: str) -> Unprocessable:

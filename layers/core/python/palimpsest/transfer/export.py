@@ -20,10 +20,10 @@ from palimpsest.scope import Scope
 from palimpsest.transfer.files import FILES, Notes, folder
 from palimpsest.transfer.lines import HEADER, Row, TransferKind, line
 
-MOST_BYTES = 8_000_000  # of one file, but for its last line
+MOST_BYTES = 8_000_000  # of one file, without its last line
 MOST_RUNS = 3
 OVERTAKEN = "overtaken"
-"""The error code of an export during whose every run something was removed."""
+"""The error code of an export if something was removed during each of its runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class ExportPages:
             self.steps.go_on(job, place, result=_counts(place))
 
     def _begin_anew(self, job: Job, place: ExportPayload) -> None:
-        """Remove what is written, as it may hold what was removed meanwhile, and write all of it
-        again.
+        """Remove the written files, because they may hold data that was removed meanwhile, and
+        write them again.
         """
         if keys := list(self.blobs.keys(folder(job))):
             self.blobs.remove(keys)

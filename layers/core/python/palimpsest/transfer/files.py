@@ -29,7 +29,7 @@ another.
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Begins exports, and gives the addresses of what they wrote."""
+    """Begins exports, and gives the addresses of their files."""
 
     jobs: Jobs
     blobs: Blobs
@@ -56,9 +56,9 @@ class Export:
         return job.id
 
     def files(self, job: Job) -> list[str]:
-        """An address for each file of an export that is done: one after the other they are the
-        whole. Each works for an hour; there are none any more after seven days, or once something
-        was removed that the export may hold.
+        """An address for each file of a finished export; all files in this order are the whole
+        export. Each address works for an hour. After seven days, or once data was removed that the
+        export may hold, there are no files any longer.
         """
         where = written(self.blobs, job)
         return (
@@ -68,7 +68,7 @@ class Export:
         )
 
     def text(self, job: Job) -> str:
-        """The lines that an export wrote; none if they are gone. Raises `Unavailable`."""
+        """The lines of an export; empty if its files are gone. Raises `Unavailable`."""
         where = written(self.blobs, job)
         return b"".join(
             self.blobs.get(key) or b"" for key in (self.blobs.keys(where) if where else ())
@@ -95,7 +95,7 @@ def folder(job: Job, *, run: int | None = None) -> str:
 
 
 def folder_of(scope: Scope, user: str | None) -> str:
-    """What the keys of all exports of a user begin with; None: of the whole tenant."""
+    """The prefix of the keys of all exports of a user; None: of the whole tenant."""
     return (
         f"exports/{scope.tenant}/tenant/"
         if user is None
@@ -104,7 +104,7 @@ def folder_of(scope: Scope, user: str | None) -> str:
 
 
 def uploaded(scope: Scope, user: str | None) -> str:
-    """What the keys of all parts begin with that were sent to be imported for a user; None: for the
+    """The prefix of the keys of all parts that were uploaded for imports of a user; None: of the
     whole tenant.
     """
     return (
@@ -115,7 +115,7 @@ def uploaded(scope: Scope, user: str | None) -> str:
 
 
 def sent(scope: UserScope) -> str:
-    """What the keys of all texts begin with that were sent at once to be imported for a user; the
+    """The prefix of the keys of all texts that were sent in one call for imports of a user; the
     epoch follows.
     """
     return f"imports/{scope.tenant}/text/{scope.user}/"
@@ -126,9 +126,9 @@ class RemoveExports:
     """Removes the exports that may hold removed data of a user: every export of that user, and
     every export of the whole tenant, which holds the user too.
 
-    An export that is under way may have read what is removed and not have written it yet. So each
-    removal leaves a note, before it lists the files; and an export looks for notes after it has
-    written (`Notes`). One of both finds the other, whichever comes first.
+    A running export may have read the data before its removal and write it later. So each removal
+    leaves a note before it lists the files, and each export looks for notes after it has written
+    (`Notes`). Whichever comes first, one of them finds the other.
     """
 
     blobs: Blobs
@@ -182,7 +182,7 @@ def _name(scope: UserScope) -> str:
 
 
 def forget_sent(blobs: Blobs, scope: UserScope, epoch: int) -> None:
-    """Remove what was sent to be imported for a user before this epoch began."""
+    """Remove the uploads for imports of a user from before this epoch."""
     texts = sent(scope)
     keys = [
         key for key in blobs.keys(texts) if int(key.removeprefix(texts).partition("/")[0]) < epoch

@@ -1,6 +1,4 @@
-"""What other services export, as given: mem0's memories become facts, AgentCore's events become
-sessions.
-"""
+"""Imports from other services: mem0's memories become facts, AgentCore's events become sessions."""
 
 from __future__ import annotations
 
@@ -31,8 +29,9 @@ class ImportForeign:
     ingest: Ingest
 
     def mem0(self, scope: UserScope, given: Any) -> dict[str, int]:
-        """Store each memory of mem0's `get_all` as a fact that holds from its creation on; one that
-        is there already stays. Raises `Unprocessable` (`invalid_import`) before anything is stored.
+        """Store each memory of mem0's `get_all` as a fact that holds from its creation on. A fact
+        that is stored already stays. Raises `Unprocessable` (`invalid_import`) before anything is
+        stored.
         """
         statements = mem0(given)
         counts = {"restored": 0, "there": 0, "conflicts": 0}
@@ -86,7 +85,7 @@ def _statement(number: int, each: Any) -> Statement:
 
 
 def _metadata(number: int, given: Any) -> Mapping[str, Any]:
-    """The values that filters match; what is empty says nothing."""
+    """The values that filters match, without empty ones."""
     held = (
         {name: value for name, value in given.items() if value is not None}
         if isinstance(given, Mapping)

@@ -1,5 +1,5 @@
-"""Lines of an export: each holds one thing, of a kind, and a kind says how its things are read and
-stored again.
+"""Lines of an export. Each line holds one thing of a kind, and a kind defines how its things are
+read and stored again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """Where a record's topic stands: its current record, and the order of its last statement."""
+    """The state of a record's topic: its current record, and the order of its last statement."""
 
     record: str | None
     order: Order
@@ -68,9 +68,7 @@ _OWN: Mapping[type, frozenset[str]] = {
     StoredVector: frozenset(),
     TopicState: frozenset(),
 }
-"""What a store knows of its own work, or of the place where something stands: that is made anew by
-an import.
-"""
+"""Fields of a store's own work, or of its places. An import makes them again."""
 
 BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
     "export": (None, frozenset({"format", "version"})),
@@ -87,9 +85,7 @@ BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
 
 
 def values(thing: Any) -> dict[str, Any]:
-    """The fields of what is stored, without those at their defaults and those that are a store's
-    own.
-    """
+    """The fields of a stored thing, without defaults and without a store's own fields."""
     own = _OWN[type(thing)]
     return {
         field.name: _plain(value)
@@ -137,7 +133,7 @@ def settings_of(row: Row, **own: Any) -> Settings:
 
 
 def topic_of(row: Row) -> TopicState | None:
-    """Where the topic of a record stands; None for a record without one."""
+    """The state of a record's topic; None for a record without a topic."""
     return None if row.get("topic") is None else read(TopicState, row["topic"])
 
 
@@ -163,8 +159,8 @@ def _adapter(form: Any) -> TypeAdapter[Any]:
 
 
 Outcome = Literal["restored", "there", "conflicts", "expired"]
-"""`there`: it was stored already. `conflicts`: something else stands in its place, and stays.
-`expired`: the time for which it is kept is over.
+"""`there`: it was stored already. `conflicts`: something else has its place, and stays. `expired`:
+its retention is over.
 """
 
 Page = tuple[Iterable[Row], str | None]

@@ -35,8 +35,8 @@ from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 PAGE = 50
 VECTORS_PAGE = 500
 AHEAD = 1_000
-"""Milliseconds by which versions of restored records are ahead of the clock: what removes the
-document of an erased record has read its own clock a moment later, and must not win.
+"""Milliseconds by which versions of restored records are ahead of the clock. The removal of an
+erased record's document may have read a clock a moment later, and must not win.
 """
 SAID = ("valid_from", "source", "rank", "created_at")
 """The fields that differ between the statements of one record."""
@@ -78,11 +78,11 @@ class RecordsKind:
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the record under its id with all its statements; its topic's newest statement
-        decides what is current.
-        It is kept as long as the tenant keeps its type, or until the time that its caller gave. One
-        whose time is over is `expired`, and not stored; a version of a topic is, as the topic
-        expires as a whole. One that is there already stays. Raises `CommitLost`, `Unavailable`,
-        `LimitReached` (`memory_limit`), and `Conflict` (`too_many_preferences`).
+        decides what is current. It is kept as long as the tenant keeps its type, or until the time
+        that its caller gave. An expired record is not stored (`expired`), but an expired version of
+        a topic is, because a topic expires as a whole. A record that is stored already stays.
+        Raises `CommitLost`, `Unavailable`, `LimitReached` (`memory_limit`), and `Conflict`
+        (`too_many_preferences`).
         """
         row, now, settings = next(rows), self.clock.now(), self.tenants.settings(scope.owner)
         version = milliseconds(now) + AHEAD

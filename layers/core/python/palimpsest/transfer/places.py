@@ -1,4 +1,4 @@
-"""What is checked of every line of an import: what stands before it, its ids, its times, and its
+"""The checks of every line of an import: its place after other lines, its ids, its times, and its
 size.
 """
 
@@ -16,8 +16,8 @@ from palimpsest.transfer.lines import Row, head_of, line
 WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {
     "vector": "namespace"
 }
-"""Kinds of lines that stand behind that of their session or namespace, and the field that names
-it.
+"""Kinds of lines that follow the line of their session or namespace, and the field that
+names it.
 """
 LARGEST = 350_000  # bytes of a line of one item: an item of DynamoDB holds 400 KB
 MOST_MESSAGES = 10**12  # numbers of messages have 12 digits in keys

@@ -1,5 +1,5 @@
-"""Import: store again what an export holds, under the same ids, by a job of many steps; twice is
-the same as once.
+"""Import: store the things of an export again, under the same ids, by a job of many steps. A
+repeated import changes nothing.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from palimpsest.transfer.lines import Outcome, Row, TransferKind, by_beginning, 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Begins imports. Nothing is written unless every line can be taken. What was sent of a user
-    goes with the user.
+    """Begins imports. Unless every line is valid, nothing is stored. Uploads for a user are removed
+    with the user.
     """
 
     jobs: Jobs
@@ -69,7 +69,7 @@ class Import:
     def of_export(
         self, scope: Scope, job_id: str, *, user: str | None, key: str | None = None
     ) -> str:
-        """Begin an import of what an export of this tenant wrote. Raises `NotFound`
+        """Begin an import of the files of an export of this tenant. Raises `NotFound`
         (`export_not_found`).
         """
         found = self.jobs.get(scope, job_id)
@@ -213,7 +213,7 @@ class ImportPages:
         return True
 
     def _tidy(self, notice: JobNotice) -> None:
-        """Remove what was sent, once all of it is stored."""
+        """Remove the upload once all of it is stored."""
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         root = job and self.steps.jobs.get(Scope(notice.tenant), job.root)
         source = job.payload_as(ImportPayload).source if job else ""

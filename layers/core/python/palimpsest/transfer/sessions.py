@@ -117,8 +117,8 @@ class SessionsKind:
         return rows, after and _place(after)
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
-        """Store the session as it was, under its id. One that is there already stays; one of which
-        only a beginning is there, is completed; another one in its place is a conflict. Tokens,
+        """Store the session as it was, under its id. If it is stored already, it stays; if only its
+        beginning is stored, it is completed; another session in its place is a conflict. Tokens,
         limits and retention are never taken from the file (`agreement.counted`). The next
         extraction covers messages that none had covered. Raises `CommitLost`, `Unavailable`, and
         `LimitReached` (`session_limit`) if none may begin.
@@ -158,8 +158,8 @@ class SessionsKind:
 
 
 class _Place:
-    """A session while it is restored: each commit goes on from the head that the one before has
-    written.
+    """A session while it is restored. Each commit continues from the head that the previous one
+    wrote.
     """
 
     def __init__(
@@ -182,7 +182,9 @@ class _Place:
         ):
             return self._compared(head, messages)
         if head is not None and head.status != "deleted":
-            raise Unavailable("A session of this id has expired and is not removed yet; try again.")
+            raise Unavailable(
+                "A session with this id has expired but is not removed yet. Try again."
+            )
         if head is not None:
             self._check_removed(head)
         owner = self._session.owner
@@ -199,7 +201,7 @@ class _Place:
         read = partial(self._kind.jobs.get, self._session.owner)
         job = read(removal.id)
         if job is not None and newest_attempt(job, read).state != "done":
-            raise Unavailable("A session of this id is being removed; try again.")
+            raise Unavailable("A session with this id is being removed. Try again.")
 
     def _compared(self, head: Head, messages: Sequence[Message]) -> Outcome:
         final = self._final

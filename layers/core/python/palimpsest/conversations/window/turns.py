@@ -1,5 +1,5 @@
-"""Turns: how a conversation falls into parts that are never split, and how the last, the current
-chain, is cut where it alone exceeds the budget.
+"""Turns: the parts of a conversation that are never split. The last one is the current chain; it is
+cut if it alone exceeds the budget.
 
 The order: tool outputs are cut, the largest first; then call arguments; then the oldest
 call-and-result groups are left out; then the assistant's texts are cut; last the newest user
@@ -70,7 +70,7 @@ T = TypeVar("T")
 
 
 def no_result(call_id: str) -> Chat:
-    """The tool message that stands in for the missing result of a call."""
+    """The tool message in place of a call's missing result."""
     return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
 
 
@@ -107,8 +107,8 @@ Group = Sequence[MessageParts]
 
 
 class Chain:
-    """The current chain, oldest first: the newest user message, if there is one, and all behind it.
-    `fit` it once.
+    """The current chain, oldest first: the newest user message, if there is one, and all messages
+    after it. Call `fit` once.
     """
 
     def __init__(self, entries: Sequence[WindowEntry], count: Count) -> None:
@@ -121,11 +121,11 @@ class Chain:
 
     @property
     def least(self) -> int:
-        """The room it needs so that the user message stays whole beside the newest group."""
+        """The room in which the user message stays whole beside the newest group."""
         return (self._user.weight if self._user else 0) + sum(map(_least, self._groups[-1:]))
 
     def fit(self, room: int) -> tuple[list[WindowEntry], list[Cut]]:
-        """The chain within the room, and what was left out of it. It is never empty."""
+        """The chain within the room, and its cuts. The chain is never empty."""
         self._drop(room, is_victim=_has_calls, weight=_least_with_texts)
         self._lower(_outputs, room)
         self._replace_arguments(room)
@@ -245,7 +245,7 @@ def _arguments(draft: MessageParts) -> list[Text]:
 
 
 def _squeeze(draft: MessageParts, room: int) -> None:
-    """Cut a message's only text down to what the room leaves it, however little that is."""
+    """Cut a message's only text to the room, however little that is."""
     (text,) = draft.texts
     text.least = 0
     text.lower(room - draft.fixed)

@@ -25,8 +25,8 @@ class EpochGuard:
     A session of an erased user looks as if it had expired: callers do not find it, and the next
     append creates it anew and starts the removal of the old data.
 
-    The user's epoch is read together with the session, so the user must be known before: the caller
-    names the user, or this guard remembers the one of the last read. If the session belongs to
+    The user's epoch is read together with the session, so the user must be known first: the caller
+    names the user, or this guard remembers the user of the last read. If the session belongs to
     another user, that user's epoch is read too. Safe to use from many threads.
     """
 
@@ -43,8 +43,8 @@ class EpochGuard:
         key: str | None = None,
         user: str | None = None,
     ) -> Opened:
-        """As in `Sessions`, but a session of an epoch before the user's present one is returned as
-        expired, and nothing of a session that is not of the user whom the scope asserts.
+        """As in `Sessions`, but a session from an earlier epoch of its user is returned as expired.
+        If the scope asserts another user than the session's, nothing is returned.
         """
         named = user or scope.user or self._user_of(scope)
         opened = self._sessions.open(scope, settings=settings, key=key, user=named)

@@ -1,7 +1,7 @@
-"""Remove expired records, all versions of a topic together, and remind the indexer of those that it
-has not confirmed.
+"""Remove expired records, all versions of a topic together, and remind the indexer of records that
+it has not confirmed.
 
-Both go in rounds of a limited size.
+Both work in rounds of a limited size.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def look_again(reminder: Reminder, *, now: int) -> Reminder:
 
 @dataclass(frozen=True, slots=True)
 class Remind:
-    """Tells the indexer again of a record that it has not confirmed: what told it before may be
-    lost. `queues` None: nothing is indexed by queues here, and nobody is told.
+    """Sends the indexer a record again that it has not confirmed, because the first notice may be
+    lost. Without `queues`, nothing is indexed by queues, so nothing is sent.
     """
 
     expiries: Expiries
@@ -50,8 +50,8 @@ class Remind:
     queues: Queues | None = None
 
     def __call__(self, scope: UserScope, record_id: str) -> None:
-        """Send the change again, unless this is the first look at it: it may be on its way. Two do
-        no harm.
+        """Send the change again, unless this is the first look at it, because its notice may still
+        be on its way. Two notices do no harm.
 
         Raises `CommitLost` if the record is written or confirmed meanwhile, and `Unavailable`.
         """
@@ -101,7 +101,7 @@ class Expire:
         """
         walk = self.expiries.walk(scope)
         if walk is None or walk.due_at > self._now:
-            return 0  # erased meanwhile, or the index is a moment behind the table
+            return 0  # erased meanwhile, or the index follows the table a moment later
         if walk.after is None:
             begun = walk.begun()
             self.expiries.move(scope, before=walk, to=begun)
@@ -130,8 +130,8 @@ class Expire:
 
 @dataclass(slots=True)
 class _Expired:
-    """Removes expired records of one user, and the whole topics of those whose newest version has
-    expired too.
+    """Removes expired records of one user. If a topic's newest version has expired, the whole topic
+    is removed.
 
     `look_again` is when a topic that stays must be looked at again although its own versions do not
     show it (epoch seconds); `beyond` counts what topics held besides the records given.

@@ -38,7 +38,7 @@ class Forget:
 
     def __call__(self, scope: UserScope, where: Filter, *, key: str | None = None) -> str:
         """Start to remove the memories that match now; return the job's id. Later memories stay. A
-        call with the same `key` starts nothing more. Raises `Unavailable`.
+        repeated call with the same `key` starts no other job. Raises `Unavailable`.
         """
         now = self.clock.now()
         at = milliseconds(now)
@@ -61,7 +61,7 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPages:
-    """Relationships that were drawn from what is forgotten end with it."""
+    """If a forgotten memory had drawn relationships, they end too."""
 
     memories: Memories
     expiries: Expiries
@@ -71,9 +71,8 @@ class ForgetPages:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. The last one removes the exports that may hold what is forgotten.
-        Safe to repeat.
-        Raises `Unavailable`.
+        """Do one step of the job. The last step removes the exports that may hold the forgotten
+        memories. Safe to repeat. Raises `Unavailable`.
         """
         self.steps.forget(notice, self._page, at_end=self._without_exports)
 
@@ -146,5 +145,5 @@ class ForgetPages:
 
 
 def _without(record: Record, topics: Sequence[str]) -> Record:
-    """The record without what was drawn from it and goes itself."""
+    """The record without the relationships that are removed themselves."""
     return replace(record, draws=tuple(topic for topic in record.draws if topic not in topics))

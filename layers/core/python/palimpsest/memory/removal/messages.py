@@ -1,5 +1,5 @@
-"""What goes when messages go, deleted with their session, withdrawn or redacted: their data, and
-what came of them.
+"""Removes the data of messages that were deleted with their session, withdrawn or redacted, and the
+memories and summaries made from them.
 """
 
 from __future__ import annotations
@@ -182,8 +182,8 @@ class RemoveFromSession:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do a removal job. A later session with the same id is not touched: its sequence numbers
-        lie beyond the job's range.
+        """Do a removal job. A later session with the same id is not touched, because its sequence
+        numbers are above the job's range.
 
         Safe to repeat: the count may then be lower. Raises `Unavailable`.
         """
@@ -205,16 +205,16 @@ class RemoveFromSession:
         self.steps.end(job, result)
 
     def _had_expired(self, scope: SessionScope, job: Job) -> bool:
-        """Whether the session is removed because its time was over: exports made before keep what
-        they hold.
+        """Whether the session is removed because it expired. Exports that were made before then
+        keep its data.
         """
         head = self.sessions.open(scope).head
         is_of_job = head is not None and head.status == "deleted" and head.seq == job.last
         return is_of_job and head is not None and head.is_over(head.updated_second)
 
     def _forget_range(self, scope: SessionScope, gone: tuple[int, int]) -> None:
-        """Take the range out of the head: its messages are removed, so nothing has to hide them any
-        more.
+        """Take the range out of the head. Its messages are removed, so they need not be hidden any
+        longer.
         """
         head = self.sessions.open(scope).head
         if head is not None and gone in head.withdrawn:
@@ -226,8 +226,8 @@ class RemoveFromSession:
 
 
 def redaction_receipt(job: Job) -> dict[str, dict[str, Any]]:
-    """For each store whether the old text is gone from it, and of how many items. `until` is in
-    epoch seconds.
+    """For each store, whether the old text is removed from it, and from how many items. `until` is
+    in epoch seconds.
 
     The search index is the last: until it is done, it may hold the old text, but no answer contains
     text that the tables lack.
@@ -281,8 +281,9 @@ class TakeBackRedacted:
         compaction that followed such a summary then follows the summary before it. Raises
         `CommitLost`.
 
-        The redaction took such a summary from the window: those that the window's present summary
-        was made of are newer. Each commit is lost if another summary comes in between.
+        Summaries of the window's present summary need no check: the redaction removed an affected
+        summary from the window, so those are newer. Each commit is lost if another summary comes in
+        between.
         """
         head = self.sessions.open(scope).head
         if head is None or job.first <= head.base:

@@ -1,5 +1,5 @@
-"""Change how long a tenant's data is kept, or what was extracted from one session, and give
-everything that exists the expiry that follows, page by page.
+"""Change how long a tenant's data, or the memories of one session, are kept, and update the expiry
+of existing data, page by page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from palimpsest.tenants.settings import TenantSettings
 
 PAGE = 50  # sessions, users or records; a page of records fits one transaction
 Kept = Callable[[Record], Record]
-"""Gives a record the expiry that it is to have."""
+"""Returns the record with its new expiry."""
 SETTLING = 5.0
 """Seconds until the job begins. Writes that read the settings before they changed are then over,
 and the lists have caught up with the tables.
@@ -45,9 +45,9 @@ class ManageSettings:
     clock: Clock
 
     def read(self, scope: Scope) -> tuple[TenantSettings, Job | None]:
-        """The tenant's settings, and the job that applies the last change of retention to what
-        exists: None if there was no change, or so long ago that the job is forgotten. Raises
-        `Unavailable`.
+        """The tenant's settings, and the job that applies the last change of retention to existing
+        data. The job is None if there was no change, or if it was so long ago that the job is
+        deleted. Raises `Unavailable`.
         """
         settings = self.tenants.settings(scope)
         found = (
@@ -61,8 +61,8 @@ class ManageSettings:
         return settings, found if newest.parent is not None else newest
 
     def replace(self, scope: Scope, settings: TenantSettings) -> tuple[TenantSettings, Job | None]:
-        """Replace the settings. If their days differ from what was stored, the same transaction
-        begins the job that applies them. Returns what `read` does. Raises `Unavailable`.
+        """Replace the settings. If their retention differs from the stored one, the same
+        transaction begins the job that applies it. Returns what `read` does. Raises `Unavailable`.
         """
         until_committed(lambda: self._replace(scope, settings), clock=self.clock)
         return self.read(scope)
@@ -85,8 +85,9 @@ class RetainPages:
     """Does the job that applies a tenant's retention to its sessions and memories, or a session's
     own to the memories that were extracted from it.
 
-    What has expired already stays so. A later change of the tenant's ends the job: that one's own
-    job begins from the first page on. A session's own retention is read again for each page.
+    Expired data stays expired. A later change of the tenant's settings ends the job, because the
+    job of that change begins again from the first page. A session's own retention is read again for
+    each page.
     """
 
     tenants: Tenants
@@ -164,8 +165,8 @@ class RetainPages:
         )
 
     def _keep_session(self, scope: SessionScope, place: RetainPayload) -> bool:
-        """Whether the session, if it is alive and has no days of its own, was to be kept for
-        another time.
+        """Whether the session's retention must change: it is alive, has no retention of its own,
+        and was kept for another time.
         """
         opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
         head, settings = opened.head, opened.settings

@@ -25,8 +25,8 @@ from palimpsest.scope import Scope, SessionScope
 
 @dataclass(frozen=True, slots=True)
 class WhichSessions:
-    """Which sessions to delete; None sets no limit. `idle_since`: those without activity since then
-    (epoch milliseconds).
+    """The filter for sessions to delete; None sets no limit. `idle_since` selects sessions without
+    activity since then (epoch milliseconds).
     """
 
     user: str | None = None
@@ -78,8 +78,8 @@ class ForgetSessions:
         keep_memories: bool = False,
         key: str | None = None,
     ) -> str:
-        """Start to delete the matching sessions that exist now; return the job's id. A call with
-        the same `key` starts nothing more. Raises `Unavailable`.
+        """Start to delete the matching sessions that exist now; return the job's id. A repeated
+        call with the same `key` starts no other job. Raises `Unavailable`.
         """
         now = self.clock.now()
         wanted = ForgetSessionsPayload(
@@ -112,8 +112,8 @@ class ForgetSessionPages:
         """Do one step of the job. Safe to repeat: the count may then be lower. Raises
         `Unavailable`.
 
-        The job is done once the deletions are: nothing of the sessions, and no memory that goes
-        with them, is left.
+        The job is done once all deletions are done: the sessions' data, and memories that are
+        deleted with them, are removed.
         """
         self.steps.forget(notice, self._page, is_over=self._are_deleted)
 
@@ -144,8 +144,8 @@ class ForgetSessionPages:
         return until_committed(lambda: self._attempt(scope, wanted), clock=self.clock)
 
     def _attempt(self, scope: SessionScope, wanted: ForgetSessionsPayload) -> bool:
-        """Start to delete the session if it matches and existed when the job was created; whether
-        it did.
+        """Start to delete the session if it matches and existed when the job was created. Return
+        whether it did.
         """
         now = self.clock.now()
         try:

@@ -13,14 +13,14 @@ Room = Callable[[MemoryCommit], int]
 """`Memories.room` of the store that the transactions are for."""
 
 RemovesExports = Callable[[UserScope], int]
-"""Removes the files of every export that may hold what was removed of the user before the call;
-returns how many exports that were. Safe to repeat. Raises `Unavailable`.
+"""Removes the files of every export that may hold data of the user that was removed before the
+call. Returns how many exports were removed. Safe to repeat. Raises `Unavailable`.
 """
 
 POINTER = 1  # item: every transaction also writes the topic's pointer
 
 MOST_PLACES = 60
-"""A record that was said more often is removed in several transactions."""
+"""A record with more statements is removed in several transactions."""
 
 
 def no_exports(scope: UserScope) -> int:  # noqa: ARG001 - as `RemovesExports` is called
@@ -29,7 +29,7 @@ def no_exports(scope: UserScope) -> int:  # noqa: ARG001 - as `RemovesExports` i
 
 
 def counted(exports: int) -> dict[str, int]:
-    """How many exports were removed, as the result of a job shows it: if there were any."""
+    """The part of a job's result that says how many exports were removed; empty if none were."""
     return {"exports": exports} if exports else {}
 
 
@@ -49,10 +49,10 @@ def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iter
     """The transactions that remove all of it, in order: small removals share one, a large one takes
     several of its own.
 
-    A topic whose current record is removed has none from then on. If that takes several
-    transactions, the last one removes the current record, so that an interrupted removal can simply
-    be repeated. Each transaction is lost if one of its topics got a new statement since the pointer
-    was read, or if `epoch` is no longer the user's.
+    If a topic's current record is removed, the topic has no current record from then on. If that
+    takes several transactions, the last one removes the current record, so that an interrupted
+    removal can simply be repeated. Each transaction is lost if one of its topics got a new
+    statement since the pointer was read, or if `epoch` is no longer the user's.
     """
     shared = MemoryCommit(epoch=epoch)
     for removal in removals:

@@ -24,14 +24,14 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.usage import Usages
 
 DAY = 24 * 3600
-QUEUE_DAYS = 14  # dead letters are kept so long
+QUEUE_DAYS = 14  # so long are dead letters kept
 LOG_DAYS = 90  # the longest of all stages
 BACKUP_DAYS = 35
-"""How far back a table can be restored (DynamoDB's point-in-time recovery); older data is in no
-backup.
+"""How far back a table can be restored (DynamoDB's point-in-time recovery). Backups hold no older
+data.
 """
 
-TABLES = "tables"  # what a job has done that waits for the index alone
+TABLES = "tables"  # the progress of a job that waits only for the index
 _NEXT: dict[EraseStage, EraseStage] = {
     "sessions": "memories",
     "memories": "late_sessions",
@@ -146,8 +146,8 @@ class ErasePages:
         self.steps.go_on(job, erased, result={**_result(erased), **counted(exports)})
 
     def _exports(self, scope: UserScope, job: Job) -> int:
-        """How many exports are removed, by the first step: what is exported later holds nothing
-        that was erased.
+        """How many exports are removed. Only the first step removes exports, because later exports
+        hold no erased data.
         """
         if job.step == 0:
             return self.exports(scope)
@@ -173,8 +173,8 @@ class ErasePages:
         return erased if page.after is not None else _moved_on(erased)
 
     def _remove(self, scope: SessionScope, job: Job) -> bool:
-        """Delete a session of an earlier epoch with all its data; whether there was anything to
-        delete.
+        """Delete a session of an earlier epoch with all its data. Return whether there was anything
+        to delete.
         """
         was_there = until_committed(lambda: self._tombstone(scope, job), clock=self.clock)
         head = self.sessions.open(scope).head
