@@ -126,8 +126,8 @@ def within_process() -> Service:
     service = in_process(Scope(TENANT), memory={}, embedder=Meanings())
     return Service(
         engines="in process",
-        sessions=HttpApp(lambda: service.sessions, operations_of("sessions")),
-        memories=HttpApp(lambda: service.memories, operations_of("memories")),
+        sessions=HttpApp(lambda: service.service, operations_of("sessions")),
+        memories=HttpApp(lambda: service.service, operations_of("memories")),
         work=service.work,
     )
 
@@ -159,7 +159,7 @@ def on_dynamodb() -> Iterator[Service]:
         from functions.memories import handler as memories
         from functions.sessions import handler as sessions
 
-        memories.use_cases().stores.index.prepare()
+        memories.service().index.prepare()
         yield Service("DynamoDB", sessions.app, memories.app, work=lambda: None)
 
 

@@ -63,8 +63,8 @@ class Served:
     def __init__(self, *, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
         self._of_memories = operations_of("memories")
-        self._memories = HttpApp(lambda: self.inside.memories, self._of_memories)
-        self._sessions = HttpApp(lambda: self.inside.sessions, operations_of("sessions"))
+        self._memories = HttpApp(lambda: self.inside.service, self._of_memories)
+        self._sessions = HttpApp(lambda: self.inside.service, operations_of("sessions"))
         self._lock = threading.Lock()
         self.begin_anew()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -76,7 +76,7 @@ class Served:
         self.inside: InProcess = in_process(
             Scope("acme"), memory={}, clock=self._clock, embedder=self._embedder
         )  # fmt: skip
-        self.inside.memories.stores.blobs.link = self._link  # type: ignore[method-assign]
+        self.inside.service.stores.blobs.link = self._link  # type: ignore[method-assign]
         self.keys = {KEY: ALL_SCOPES}
         self.before: list[Fault] = []
         self.after: list[Fault] = []
@@ -146,7 +146,7 @@ class Served:
                 if self.path.startswith(
                     BLOBS
                 ):  # an address of a file: it takes no key, and refuses one
-                    data = served.inside.memories.stores.blobs.get(
+                    data = served.inside.service.stores.blobs.get(
                         unquote(self.path.removeprefix(BLOBS))
                     )
                     is_fine = data is not None and "Authorization" not in self.headers

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,8 +40,8 @@ from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.vectors.ports import VectorStore
-from palimpsest.wiring.memories import MemoriesApp, MemoryStores, Models, wire_memories
-from palimpsest.wiring.sessions import SessionsApp, wire_sessions
+from palimpsest.wiring.parts import Models, Stores
+from palimpsest.wiring.service import Service as UseCases
 from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
 
 from tests.doubles.extractor import Extracts
@@ -162,22 +163,16 @@ class Service:
             answerer=lambda: self.answerer,
             selector=selector,
             reranker=lambda: self.reranker,
+            may_name=self.models,
         )
-        self.stores = MemoryStores(
-            **self.front_stores(), index=self.index, vectors=self.vectors_of()
+        vectors = self.vectors_of()
+        self.stores = Stores(
+            **self.front_stores(), index=lambda: self.index, vectors=lambda: vectors
         )
-        self.app: SessionsApp = wire_sessions(
-            self.stores,
-            tokens=self.tokens,
-            clock=self.clock,
-            memories=self.stores.memories if long_term else None,
-            facts=self.stores.facts,
-            search=(lambda: self.memories_app.search) if long_term else None,
-            models=self.models,
+        self.app = UseCases(
+            self.stores, replace(models, selector=None), self.tokens, self.clock, long_term
         )
-        self.memories_app: MemoriesApp = wire_memories(
-            self.stores, models=models, tokens=self.tokens, clock=self.clock, may_name=self.models
-        )
+        self.memories_app = UseCases(self.stores, models, self.tokens, self.clock)
 
     def wire_workers(self) -> None:
         """Have the workers use the summariser and the extractor that there are now."""
@@ -195,7 +190,7 @@ class Service:
             expiries=self.expiries,
             tenants=self.tenants,
             blobs=self.blobs,
-            vectors=self.stores.vectors,
+            vectors=self.stores.vectors(),
             usages=self.usages,
             tokens=self.tokens,
             queues=self.sent_again,

@@ -76,9 +76,9 @@ class Conversation:
         return Call("context", partial(self._function, event("GET", f"{self._path}/context")))
 
     def library_context(self) -> Call:
-        from palimpsest.wiring.sessions import sessions_app
+        from palimpsest.wiring.deployed import sessions_service
 
-        return Call(f"context{LIBRARY}", partial(sessions_app().context, self._scope))
+        return Call(f"context{LIBRARY}", partial(sessions_service().context, self._scope))
 
     def append(self, *, keyed: bool) -> Call:
         """An append of the next message; one that makes room in the window counts as another
@@ -92,11 +92,11 @@ class Conversation:
 
     def library_append(self) -> Call:
         from palimpsest.conversations.drafts import Draft
-        from palimpsest.wiring.sessions import sessions_app
+        from palimpsest.wiring.deployed import sessions_service
 
         body, _ = self._next()
         drafts = [Draft(chat=chat) for chat in body["messages"]]
-        return Call(f"append{LIBRARY}", partial(sessions_app().append, self._scope, drafts))
+        return Call(f"append{LIBRARY}", partial(sessions_service().append, self._scope, drafts))
 
     def items(self, prefix: str, *, limit: int) -> list[Any]:
         """The newest items of one kind, whole."""

@@ -21,8 +21,8 @@ from palimpsest.engines.in_memory.tenants import (
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
-from palimpsest.wiring.memories import MemoryStores, Models, wire_memories
-from palimpsest.wiring.sessions import wire_sessions
+from palimpsest.wiring.parts import Models, Stores
+from palimpsest.wiring.service import Service
 
 from benchmarks.retrieval.place import MOST, TENANT, Found, Place
 from benchmarks.service import body_of, event
@@ -86,7 +86,7 @@ def _applications(place: Place) -> tuple[Any, Any]:
         from palimpsest.api.operations import operations_of
     jobs, tenants, facts = InMemoryJobs(State()), InMemoryTenants(), InMemoryStaticFacts()
     tokens = TiktokenCounter()
-    stores = MemoryStores(
+    stores = Stores(
         sessions=place.sessions,
         jobs=jobs,
         calls=InMemoryKeyedCalls(State()),
@@ -95,15 +95,12 @@ def _applications(place: Place) -> tuple[Any, Any]:
         blobs=InMemoryBlobs(),
         usages=InMemoryUsages(State()),
         facts=facts,
-        index=place.index,
-        vectors=InMemoryVectors(InMemoryMemories()),
-    )
-    of_sessions = wire_sessions(
-        stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts
+        index=lambda: place.index,
+        vectors=lambda: InMemoryVectors(InMemoryMemories()),
     )
     models = Models(embedder=lambda: place.embedder, reranker=lambda: place.reranker)
-    of_memories = wire_memories(stores, models=models, tokens=tokens, clock=place.clock)
+    service = Service(stores, models, tokens, place.clock)
     return (
-        HttpApp(lambda: of_sessions, operations_of("sessions")),
-        HttpApp(lambda: of_memories, operations_of("memories")),
+        HttpApp(lambda: service, operations_of("sessions")),
+        HttpApp(lambda: service, operations_of("memories")),
     )

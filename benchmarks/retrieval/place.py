@@ -27,7 +27,7 @@ from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import RecallRequest
-from palimpsest.recall.recall import Recall, Recalled
+from palimpsest.recall.recall import Recall, RecallResult
 from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.recall.weights import Weights
 from palimpsest.scope import Scope
@@ -184,7 +184,7 @@ class Place:
         weights: Weights | None = None,
         k: int = MOST,
         rerank: bool = True,
-    ) -> Recalled:
+    ) -> RecallResult:
         """What all retrievers find together. It is a fault of the measurement if one could not
         look: on a busy machine one may be too late, and is asked again, as the reranker is, which
         has read more meanwhile.

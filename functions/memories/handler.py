@@ -10,17 +10,18 @@ cold_start.begin()
 
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
-from palimpsest.wiring import memories
+from palimpsest.wiring import deployed
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
+    from palimpsest.wiring.service import Service
 
 
-def use_cases() -> memories.MemoriesApp:
-    return memories.memories_app()
+def service() -> Service:
+    return deployed.memories_service()
 
 
-app = HttpApp(use_cases, operations_of("memories"))
+app = HttpApp(service, operations_of("memories"))
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:

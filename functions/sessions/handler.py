@@ -12,17 +12,18 @@ cold_start.begin()
 
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
-from palimpsest.wiring import sessions
+from palimpsest.wiring import deployed
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
+    from palimpsest.wiring.service import Service
 
 
-def use_cases() -> sessions.SessionsApp:
-    return sessions.sessions_app()
+def service() -> Service:
+    return deployed.sessions_service()
 
 
-app = HttpApp(use_cases, operations_of("sessions"))
+app = HttpApp(service, operations_of("sessions"))
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from palimpsest.scope import Scope
 from palimpsest.search.absent import AbsentIndex
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.wiring.engines import token_counter
-from palimpsest.wiring.memories import MemoryStores, Models, wire_memories
-from palimpsest.wiring.sessions import wire_sessions
+from palimpsest.wiring.parts import Models, Stores
+from palimpsest.wiring.service import Service
 
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 
@@ -35,29 +35,29 @@ SETTINGS = TenantSettings(memory={"blocks": [{"type": "static"}, {"type": "extra
 
 
 @pytest.fixture
-def stores(engine: str, endpoint: str | None) -> MemoryStores:
+def stores(engine: str, endpoint: str | None) -> Stores:
     if engine == "in_memory":
         within = InMemorySessions()
         jobs, memories = InMemoryJobs(within.state), InMemoryMemories(within.state)
         calls = InMemoryKeyedCalls(within.state)
-        return MemoryStores(
-            within,
-            jobs,
-            calls,
-            InMemoryTenants(),
-            InMemoryBlobs(),
-            InMemoryUsages(within.state),
-            memories,
-            InMemoryStaticFacts(),
-            AbsentIndex(),
-            InMemoryVectors(memories),
+        return Stores(
+            sessions=within,
+            jobs=jobs,
+            calls=calls,
+            tenants=InMemoryTenants(),
+            blobs=InMemoryBlobs(),
+            usages=InMemoryUsages(within.state),
+            memories=memories,
+            facts=InMemoryStaticFacts(),
+            index=AbsentIndex,
+            vectors=lambda: InMemoryVectors(memories),
         )
     sessions, table, tenants = (
         sessions_table(endpoint),
         memories_table(endpoint),
         tenants_table(endpoint),
     )
-    return MemoryStores(
+    return Stores(
         sessions=DynamoDbSessions(sessions, memories=table, endpoint=endpoint),
         jobs=DynamoDbJobs(sessions, endpoint=endpoint),
         calls=DynamoDbKeyedCalls(sessions, endpoint=endpoint),
@@ -66,21 +66,17 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
         blobs=InMemoryBlobs(),
         usages=DynamoDbUsages(sessions, endpoint=endpoint),
         facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),
-        index=AbsentIndex(),
-        vectors=DynamoDbVectors(table, endpoint=endpoint),
+        index=AbsentIndex,
+        vectors=lambda: DynamoDbVectors(table, endpoint=endpoint),
     )
 
 
 @pytest.fixture
-def memory(stores: MemoryStores) -> AgentMemory:
+def memory(stores: Stores) -> AgentMemory:
     stores.tenants.replace_settings(Scope("acme"), SETTINGS)
-    tokens, clock = token_counter(), SystemClock()
-    sessions = wire_sessions(
-        stores, tokens=tokens, clock=clock, memories=stores.memories, facts=stores.facts
-    )
-    memories = wire_memories(stores, models=Models(), tokens=tokens, clock=clock)
-    memories.facts.put(Scope("acme"), "remote", content="Up to 3 days a week from home.")
-    return AgentMemory.of(sessions, memories, tenant="acme", user="sarah", agent="hr")
+    service = Service(stores, Models(), token_counter(), SystemClock())
+    service.facts.put(Scope("acme"), "remote", content="Up to 3 days a week from home.")
+    return AgentMemory.of(service, tenant="acme", user="sarah", agent="hr")
 
 
 def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory) -> None:
@@ -99,9 +95,7 @@ def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory)
     assert recalled.degraded == ("reranker", "search", "vector")
 
 
-def test_the_work_that_a_call_causes_waits_as_a_job(
-    memory: AgentMemory, stores: MemoryStores
-) -> None:
+def test_the_work_that_a_call_causes_waits_as_a_job(memory: AgentMemory, stores: Stores) -> None:
     done = memory.ingest(["I work in Marketing."], session="monday")
     job = stores.jobs.get(Scope("acme"), done.job_id or "")
     assert job is not None

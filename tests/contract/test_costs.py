@@ -5,7 +5,7 @@ the session is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,11 +20,15 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.dynamodb.usages import DynamoDbUsages
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
+from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
 from palimpsest.offline.summarizer import ExtractiveSummarizer
-from palimpsest.wiring.sessions import Stores, wire_sessions
+from palimpsest.search.absent import AbsentIndex
+from palimpsest.wiring.parts import Models, Stores
+from palimpsest.wiring.service import Service as UseCases
 from palimpsest.wiring.workers import wire_summarize
 
 from benchmarks.conversation import WINDOW, batches, said
@@ -61,7 +65,19 @@ class Service:
         clock, summarizer = FakeClock(), ExtractiveSummarizer(TOKENS)
         calls = DynamoDbKeyedCalls(self.table, endpoint=endpoint)
         usages = DynamoDbUsages(self.table, endpoint=endpoint)
-        self._stored = (sessions, jobs, calls, tenants, InMemoryBlobs(), usages)
+        self._sessions = sessions
+        self._stores = Stores(
+            sessions=sessions,
+            jobs=jobs,
+            calls=calls,
+            tenants=tenants,
+            blobs=InMemoryBlobs(),
+            usages=usages,
+            memories=self.memories,
+            facts=InMemoryStaticFacts(),
+            index=AbsentIndex,
+            vectors=lambda: InMemoryVectors(InMemoryMemories()),
+        )
         self.call = self.anew()
         self.summarize = wire_summarize(
             sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock
@@ -69,9 +85,9 @@ class Service:
 
     def anew(self) -> Client:
         """The function in a fresh process, which does not know whose a session is."""
-        stores = Stores(*self._stored)
-        app = wire_sessions(stores, tokens=TOKENS, clock=FakeClock(), memories=self.memories)
-        return Client(HttpApp(lambda: app, operations_of("sessions")))
+        stores = replace(self._stores, sessions=self._sessions)
+        service = UseCases(stores, Models(), TOKENS, FakeClock())
+        return Client(HttpApp(lambda: service, operations_of("sessions")))
 
     def begin(self, session: str, **memory: Any) -> None:
         answer = self.call(

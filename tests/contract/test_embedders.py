@@ -262,7 +262,7 @@ def test_making_embedders_loads_nothing_heavy() -> None:
     code = (
         "import sys; from pathlib import Path; from palimpsest.models.builtin import "
         "BuiltinEmbedder; "
-        "from palimpsest.models.openai import OpenAIEmbedder; "
+        "from palimpsest.models.openai.embeddings import OpenAIEmbedder; "
         "BuiltinEmbedder(Path('x')); OpenAIEmbedder(key=object()); "
         "print([name for name in ('openai', 'numpy', 'onnxruntime', 'tokenizers') if name in "
         "sys.modules])"

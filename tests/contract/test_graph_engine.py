@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, Unprocessable
-from palimpsest.graph.cypher import Query, read_query
+from palimpsest.graph.cypher import CypherQuery, read_query
 from palimpsest.graph.neighbourhood import Graph
-from palimpsest.graph.ports import GraphEngine, Limits
+from palimpsest.graph.ports import GraphEngine, GraphLimits
 from palimpsest.graph.things import Entity, Relationship
 from palimpsest.scope import UserScope
 
@@ -39,7 +39,7 @@ EDGES = (
     Relationship("r2", "IS_IN", "acme", "be"),
     Relationship("r3", "CITY", "be", "be"),
 )  # fmt: skip
-ROOMY = Limits(seconds=60.0, memory=128 * 1024 * 1024)
+ROOMY = GraphLimits(seconds=60.0, memory=128 * 1024 * 1024)
 TIGHT = replace(
     ROOMY, seconds=1.0
 )  # for queries without end alone: on a busy machine any takes long
@@ -76,7 +76,7 @@ def rows(
 
 
 def refusal(
-    graphs: GraphEngine, cypher: str | Query, *, limits: Limits = ROOMY, **more: Any
+    graphs: GraphEngine, cypher: str | CypherQuery, *, limits: GraphLimits = ROOMY, **more: Any
 ) -> str:
     asked = read_query(cypher) if isinstance(cypher, str) else cypher
     with pytest.raises(Unprocessable) as refused:
@@ -84,9 +84,9 @@ def refusal(
     return refused.value.code
 
 
-def unread(text: str) -> Query:
+def unread(text: str) -> CypherQuery:
     """A query that nobody has looked at: what would the engine do with it?"""
-    return Query(text, (), (), frozenset())
+    return CypherQuery(text, (), (), frozenset())
 
 
 def test_the_users_preferences_are_found_as_anybody_would_ask(graphs: GraphEngine) -> None:
@@ -180,10 +180,10 @@ def test_no_query_sees_another_users_graph(graphs: GraphEngine) -> None:
 
 def test_of_many_rows_the_first_come_and_it_says_so(graphs: GraphEngine) -> None:
     asked = read_query("UNWIND range(1, 50) AS n RETURN n")
-    found = graphs.query(SARAH, WHOLE, asked, {}, limits=Limits(rows=3))
+    found = graphs.query(SARAH, WHOLE, asked, {}, limits=GraphLimits(rows=3))
     assert ([list(row) for row in found.rows], found.is_whole) == ([[1], [2], [3]], False)
     large = read_query("UNWIND range(1, 50) AS n RETURN repeat('x', 1000)")
-    assert len(graphs.query(SARAH, WHOLE, large, {}, limits=Limits(answer=10_000)).rows) < 10
+    assert len(graphs.query(SARAH, WHOLE, large, {}, limits=GraphLimits(answer=10_000)).rows) < 10
 
 
 @pytest.mark.parametrize(

@@ -344,7 +344,7 @@ def test_no_error_holds_text_of_the_conversation_or_the_key(api: OpenAIApi) -> N
 
 
 def test_making_a_model_imports_nothing_heavy() -> None:
-    code = "import sys, palimpsest.models.openai as m; m.OpenAIChatModel(key=None, model='m')"
+    code = "import sys, palimpsest.models.openai.chat as m; m.OpenAIChatModel(key=None, model='m')"
     code += "; print([name for name in ('openai', 'httpx2', 'tiktoken') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from palimpsest.conversations.message import Chat, Message
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
-from palimpsest.conversations.ports import Summarizer, Summary, Wanted
+from palimpsest.conversations.ports import Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.openai.chat import OpenAIChatModel
@@ -75,7 +75,7 @@ def wired(api: OpenAIApi, key: str | None = "sk-test") -> Summaries:
 def summarize(
     summarizer: Summarizer, chats: Sequence[Chat] = hr.FORMAL, *, room: int = 200
 ) -> Summary:
-    return summarizer.summarize(said(chats), Wanted(room), previous="Old.")
+    return summarizer.summarize(said(chats), SummaryRequest(room), previous="Old.")
 
 
 @pytest.mark.parametrize("key", ["sk-test", None], ids=["model", "extractive"])
@@ -85,7 +85,7 @@ def test_every_summary_has_text_within_its_room_and_says_how_it_was_made(
 ) -> None:
     api.script(Step(content="Sarah is in Marketing. " * 10))
     summarizer = wired(api, key)
-    assert summarizer.capacity(Wanted(room)) > 10_000
+    assert summarizer.capacity(SummaryRequest(room)) > 10_000
     made = summarize(summarizer, room=room)
     assert 0 < count(made.text) <= room
     assert made.method == ("model" if key else "extractive")

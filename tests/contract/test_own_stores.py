@@ -21,8 +21,8 @@ import pickle
 from dataclasses import fields
 from pathlib import Path
 
-from palimpsest.bootstrap.in_process import within
-from palimpsest.engines.in_memory import State
+from palimpsest.wiring.in_process import within
+from palimpsest.engines.in_memory.state import State
 
 
 def made(path=None):

@@ -10,7 +10,7 @@ from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants.keys import ApiKey
-from palimpsest.tenants.settings import Limits, TenantSettings
+from palimpsest.tenants.settings import TenantLimits, TenantSettings
 
 from tests.contract.tables import tenants_table
 
@@ -70,7 +70,7 @@ def test_settings_are_replaced_whole(
         retention_days=days,
         memory_days=days,
         models=models,
-        limits=Limits(sessions=days, model_cost_usd=0.5),
+        limits=TenantLimits(sessions=days, model_cost_usd=0.5),
     )
     tenants.replace_settings(Scope("acme"), told)
     assert tenants.settings(Scope("acme")) == told

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from palimpsest.conversations.message import Message
-from palimpsest.conversations.ports import Summary, Wanted
+from palimpsest.conversations.ports import Summary, SummaryRequest
 from palimpsest.models.usage import Usage
 
 
@@ -22,11 +22,11 @@ class RecordingSummarizer:
     read: list[tuple[int, ...]] = field(default_factory=list)
     models: list[str | None] = field(default_factory=list)
 
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         return self.room
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         self.models.append(wanted.model)
         self.read.append(tuple(message.seq for message in messages))

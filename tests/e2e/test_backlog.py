@@ -45,12 +45,12 @@ def test_a_tenants_backlog_holds_up_no_other_tenants_sentence(
     extraction(goes_on=False)
     with ThreadPoolExecutor(4) as threads:
         backlog = list(threads.map(lambda number: ingested(call, f"user-{number}"), range(BACKLOG)))
-    eventually(lambda: stack.waiting("ExtractQueueUrl") == SHARE)
+    eventually(lambda: stack.waiting("ExtractQueueUrl") >= SHARE)  # the sweep may send again
     sentence = ingested(other, "sarah")
-    eventually(lambda: stack.waiting("ExtractQueueUrl") == SHARE + 1)
+    eventually(lambda: stack.waiting("ExtractQueueUrl") > SHARE)
     extraction(goes_on=True)
     assert other.job(sentence)["state"] == "done"
     assert {call.job(job_id)["state"] for job_id in backlog} == {"done"}
     done = [line for line in stack.logs("Extract", since=begun) if "job step done" in line]
-    (place,) = (number for number, line in enumerate(done) if sentence in line)
+    place = next(number for number, line in enumerate(done) if sentence in line)
     assert place < 3 * SHARE, "the sentence waited for the backlog"

@@ -23,7 +23,7 @@ assert len(vector) == SPACE.dimension
 """
 SEARCH = """
 from palimpsest.engines.opensearch.client import connected
-from palimpsest.text import query_terms
+from palimpsest.text.analyser import query_terms
 assert query_terms("running").words
 connected("https://search.example", region="us-east-1")
 connected("http://127.0.0.1:9200")
@@ -41,11 +41,11 @@ with Palimpsest("http://127.0.0.1:9", "pal_of-this-test") as memory:
 assert not {"palimpsest", "pydantic", "botocore"} & set(sys.modules)
 """
 GRAPH = """
-from palimpsest.engines.ladybug import LadybugGraphs
+from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.graph.cypher import read_query
 from palimpsest.graph.ports import Limits
-from palimpsest.graph import Graph
-from palimpsest.graph import Entity
+from palimpsest.graph.neighbourhood import Graph
+from palimpsest.graph.things import Entity
 from palimpsest.scope import UserScope
 graphs, graph = LadybugGraphs(), Graph(nodes={"sarah": Entity("sarah", "User", "sarah")})
 found = graphs.query(UserScope("t", "sarah"), graph, read_query("MATCH (u:User) RETURN u.id"), {}, limits=Limits())

@@ -563,7 +563,7 @@ def test_one_users_memory_says_nothing_of_anothers() -> None:
 
 
 def one_of(service: InProcess, user: str) -> AgentMemory:
-    return AgentMemory.of(service.sessions, service.memories, tenant="acme", user=user)
+    return AgentMemory.of(service.service, tenant="acme", user=user)
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_a_context_that_could_not_be_read_within_the_append_is_asked_for_again(
     memory: Palimpsest, served: Served
 ) -> None:
     chat = memory.session("s1", user="sarah")
-    read = served.inside.sessions.context
+    read = served.inside.service.context
     failures = [True]
 
     def fails_once(*args: Any, **kwargs: Any) -> Any:
@@ -196,7 +196,7 @@ def test_a_context_that_could_not_be_read_within_the_append_is_asked_for_again(
             raise Unavailable("not now")
         return read(*args, **kwargs)
 
-    object.__setattr__(served.inside.sessions, "context", fails_once)
+    object.__setattr__(served.inside.service, "context", fails_once)
     assert chat.say("Hello").messages[-1]["content"] == "Hello"
 
 

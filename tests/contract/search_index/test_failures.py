@@ -194,9 +194,9 @@ def test_a_writer_that_waits_too_long_for_another_is_unavailable(tmp_path: Path)
 WRITER = """
 import sys
 from pathlib import Path
-from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.scope import UserScope
-from palimpsest.search import Document
+from palimpsest.search.ports import Document
 index = EmbeddedIndex(Path(sys.argv[1]), space=None, busy_seconds=120)
 index.prepare()
 sarah = UserScope("acme", "sarah")

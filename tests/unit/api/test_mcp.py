@@ -230,6 +230,12 @@ def test_bad_arguments_are_a_result_that_says_what_is_wrong(call: Client) -> Non
     assert "invalid_id" in refused(used(call, "memory_history", memory_id="a/b"))
 
 
+def test_an_empty_filter_forgets_nothing(call: Client) -> None:
+    remembered(call, HAMBURG)
+    assert "must hold at least one limit" in refused(used(call, "forget", filter={}))
+    assert used(call, "list_memories")["structuredContent"]["memories"] != []
+
+
 def test_the_user_comes_from_the_path_never_from_the_arguments(call: Client) -> None:
     remembered(call, HAMBURG)
     assert "user_id: is not known" in refused(

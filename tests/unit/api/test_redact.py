@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.message import Message, text_of
-from palimpsest.conversations.ports import Summary, Wanted
+from palimpsest.conversations.ports import Summary, SummaryRequest
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.jobs.job import OVERDUE_SECONDS
@@ -38,7 +38,7 @@ class Quotes(RecordingSummarizer):
     meanwhile: Redacting | None = None
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         summary = super().summarize(messages, wanted, previous=previous)
         said = " ".join(text_of(message.chat) for message in messages)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.context.blocks.reader import stores
-from palimpsest.context.read import Context
+from palimpsest.context.read import SessionContext
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import Arm
@@ -30,7 +30,7 @@ from tests.unit.context.blocks.remembered import Watched
 from tests.unit.extraction.service import ExtractionService
 
 
-def spoken(context: Context) -> list[Chat]:
+def spoken(context: SessionContext) -> list[Chat]:
     """The messages without the one that carries the memory."""
     return [chat for chat in context.messages if not str(chat["content"]).startswith("<memory>")]
 
@@ -113,7 +113,9 @@ class ContextService(ExtractionService):
             changes += [MessageChanged("acme", name, seq) for seq in range(1, last + 1)]
         assert self.embed(changes) == ()
 
-    def context(self, message: str | None = None, *, session: str = "s", **asked: Any) -> Context:
+    def context(
+        self, message: str | None = None, *, session: str = "s", **asked: Any
+    ) -> SessionContext:
         given: Chat | None = None if message is None else {"role": "user", "content": message}
         return self.read_context(self.session(session), given=given, **asked)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.context.read import Context
+from palimpsest.context.read import SessionContext
 from palimpsest.conversations.own_tools import SEARCH_TOOL
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import BudgetTooSmall, ModelUnavailable, Unavailable
@@ -46,7 +46,7 @@ def test_a_context_holds_what_static_and_extractive_memory_bring() -> None:
     assert context.degraded == ()
 
 
-def weight(context: Context) -> int:
+def weight(context: SessionContext) -> int:
     return 3 + sum(
         weigh(chat, lambda text: LetterCounter().count(text, "letters"))
         for chat in context.messages

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.clock import Clock
-from palimpsest.conversations.append import Appended
+from palimpsest.conversations.append import AppendResult
 from palimpsest.conversations.drafts import Draft
 from palimpsest.engines.in_memory.state import Faults
 
@@ -47,7 +47,7 @@ class ConversationService(Service):
         session: str = "s",
         key: str | None = None,
         user: str | None = "sarah",
-    ) -> Appended:
+    ) -> AppendResult:
         drafts = [Draft({"role": role, "content": text}) for text in texts]
         return self.app.append(
             self.session(session), drafts, user=user, key=key, allow_repeat=key is None

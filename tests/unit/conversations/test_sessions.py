@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.conversations.listing import ListSessions
-from palimpsest.conversations.manage import Wanted
+from palimpsest.conversations.manage import SessionRequest
 from palimpsest.errors import BadRequest, Conflict, NotFound, Unprocessable
 from palimpsest.jobs.attempts import LONGEST_DELAY
 
@@ -174,7 +174,7 @@ def test_an_emptied_window_keeps_the_history() -> None:
 
 def test_creating_twice_is_one_session_until_it_has_messages() -> None:
     service = ConversationService()
-    wanted = Wanted(system={"role": "system", "content": "be brief"})
+    wanted = SessionRequest(system={"role": "system", "content": "be brief"})
     _, created = service.app.manage.create(
         service.session(), user="sarah", agent=None, wanted=wanted
     )
@@ -187,10 +187,12 @@ def test_creating_twice_is_one_session_until_it_has_messages() -> None:
 
 def test_patch_merges_and_put_replaces() -> None:
     service = ConversationService()
-    wanted = Wanted(memory={"max_tokens": 5000, "trigger_ratio": 0.5}, metadata={"a": 1, "b": 2})
+    wanted = SessionRequest(
+        memory={"max_tokens": 5000, "trigger_ratio": 0.5}, metadata={"a": 1, "b": 2}
+    )
     service.app.manage.create(service.session(), user="sarah", agent=None, wanted=wanted)
     patched = service.app.manage.patch(
-        service.session(), wanted=Wanted(memory={"max_tokens": 6000}, metadata={"a": None})
+        service.session(), wanted=SessionRequest(memory={"max_tokens": 6000}, metadata={"a": None})
     )
     assert patched.settings.memory == {
         "strategy": "summarize",
@@ -199,7 +201,7 @@ def test_patch_merges_and_put_replaces() -> None:
     }
     assert patched.settings.metadata == {"b": 2}
     replaced, _ = service.app.manage.replace(
-        service.session(), wanted=Wanted(memory={"max_tokens": 7000})
+        service.session(), wanted=SessionRequest(memory={"max_tokens": 7000})
     )
     assert replaced.settings.memory == {"strategy": "summarize", "max_tokens": 7000}
     assert replaced.settings.metadata == {}
@@ -294,11 +296,14 @@ def test_withdrawing_all_that_follows_a_compaction_leaves_room_for_the_next_one(
 
 def test_a_flush_that_stores_nothing_needs_no_long_term_memory() -> None:
     manage = ConversationService().app.manage
-    bare = Wanted(memory={"strategy": "flush", "blocks": []})
+    bare = SessionRequest(memory={"strategy": "flush", "blocks": []})
     assert manage.create(TENANT.session("bare"), user="sarah", agent=None, wanted=bare)[1]
     for flush in ({"strategy": "flush"}, {"strategy": "flush", "blocks": [{"type": "static"}]}):
         with pytest.raises(Unprocessable) as refused:
             manage.create(
-                TENANT.session("other"), user="sarah", agent=None, wanted=Wanted(memory=flush)
+                TENANT.session("other"),
+                user="sarah",
+                agent=None,
+                wanted=SessionRequest(memory=flush),
             )
         assert refused.value.code == "no_long_term_memory"

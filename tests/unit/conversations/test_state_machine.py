@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from palimpsest.conversations.append import Appended
+from palimpsest.conversations.append import AppendResult
 from palimpsest.errors import ModelFailed, NotFound
 
 from tests.unit.conversations.service import ConversationService
@@ -66,13 +66,13 @@ class Conversation(RuleBasedStateMachine):
             self.writes_until_death = None
             raise Killed(step)
 
-    def send(self, key: str, text: str) -> Appended | None:
+    def send(self, key: str, text: str) -> AppendResult | None:
         """One append; None if the process died on the way. What was unsure before is asked again
         first.
         """
         role = "user" if text.startswith("q") else "assistant"
         try:
-            sent: Appended = self.service.append(text, role=role, key=key)
+            sent: AppendResult = self.service.append(text, role=role, key=key)
         except Killed:
             return None
         return sent

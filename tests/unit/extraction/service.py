@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.clock import Clock
-from palimpsest.conversations.append import Appended, Extract
+from palimpsest.conversations.append import AppendResult, Extract
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.manage import ManageSessions
@@ -72,7 +72,7 @@ class ExtractionService(Service):
         """The jobs that were put, as they are now."""
         return [self.job(job.id) for job in self.outbox]
 
-    def say(self, *texts: str, session: str = "s", timestamp: str | None = None) -> Appended:
+    def say(self, *texts: str, session: str = "s", timestamp: str | None = None) -> AppendResult:
         """What the user says, each a message."""
         return self.put(
             *({"role": "user", "content": text} for text in texts),
@@ -80,7 +80,7 @@ class ExtractionService(Service):
             timestamp=timestamp,
         )
 
-    def put(self, *chats: Chat, session: str = "s", timestamp: str | None = None) -> Appended:
+    def put(self, *chats: Chat, session: str = "s", timestamp: str | None = None) -> AppendResult:
         drafts = [Draft(chat, timestamp=timestamp) for chat in chats]
         return self.append(
             self.session(session), drafts, user="sarah", allow_repeat=True, extract=self.by_rule

@@ -14,7 +14,7 @@ from palimpsest.extraction.finding import Finding
 from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.things import MOST_THINGS, Entity, Relation, Relationship
-from palimpsest.memory.manage import Change
+from palimpsest.memory.manage import RecordChange
 from palimpsest.memory.preferences import AtMost
 from palimpsest.memory.statements import Statement
 from palimpsest.offline.extractor import PatternExtractor
@@ -252,7 +252,9 @@ def test_a_saved_correction_ends_what_was_drawn_from_the_fact_before(relation: R
 def test_a_changed_memory_ends_what_was_drawn_from_it(topic: str | None) -> None:
     service = at_home(topic=topic)
     (record,) = service.records()
-    service.memories_app.manage_memories.patch(SARAH, record.id, Change(content="Lives in Bremen"))
+    service.memories_app.manage_memories.patch(
+        SARAH, record.id, RecordChange(content="Lives in Bremen")
+    )
     assert (edges(service), hamburg(service).valid_to) == ([], moment(service))
 
 

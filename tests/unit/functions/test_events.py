@@ -83,7 +83,7 @@ def answer_to(module: ModuleType, sample: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("sample", samples("sessions"))
 def test_sessions_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = Service(), load("sessions")
-    monkeypatch.setattr(module.sessions, "sessions_app", lambda: service.app)
+    monkeypatch.setattr(module.deployed, "sessions_service", lambda: service.app)
     drafts = [Draft({"role": "user", "content": "Hello, I am Sarah."})]
     service.app.append(service.session(SESSION), drafts, user="sarah", agent="hr-assistant")
     answer = answer_to(module, sample)
@@ -96,7 +96,7 @@ def test_memories_answers_its_samples(
     sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     service, module = Service(tmp_path), load("memories")
-    monkeypatch.setattr(module.memories, "memories_app", lambda: service.memories_app)
+    monkeypatch.setattr(module.deployed, "memories_service", lambda: service.memories_app)
     service.client().append(SESSION, "Hello, I am Sarah.", agent_id="hr-assistant")
     department = {"type": "fact", "topic_key": "department"}
     service.client().save(

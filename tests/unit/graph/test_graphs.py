@@ -13,7 +13,7 @@ from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.graph.manage import GraphLimit, ManageGraph
-from palimpsest.graph.neighbourhood import Part, Which
+from palimpsest.graph.neighbourhood import GraphPart, Which
 from palimpsest.graph.ports import Rows
 from palimpsest.graph.read import QueryGraph, ReadGraph
 from palimpsest.graph.things import Entity, Relationship, relationship_id
@@ -60,10 +60,10 @@ class Kept:
     def around(
         self, name: str, *, scope: UserScope = SARAH, most: int = 100, **how: Any
     ) -> list[tuple[str, int]]:
-        found = self.manage.neighbors(scope, Part(name, **how), most=most)
+        found = self.manage.neighbors(scope, GraphPart(name, **how), most=most)
         return [(one.id, depth) for one, depth in found.nodes]
 
-    def query(self, text: str, *, part: Part | None = None) -> Rows:
+    def query(self, text: str, *, part: GraphPart | None = None) -> Rows:
         return QueryGraph(self.graphs, self.engine)(SARAH, text, part=part)
 
 
@@ -139,7 +139,7 @@ def test_more_than_a_page_comes_whole_and_a_hub_is_cut_where_it_was_asked_to_be(
     assert kept.entities() == [each.id for each in many]
     assert kept.entities(after="place100", most=101) == [each.id for each in many[101:202]]
     assert len(kept.relationships(start="sarah")) == 230
-    part = Part("sarah", direction="out")
+    part = GraphPart("sarah", direction="out")
     assert kept.manage.neighbors(SARAH, part, most=230).is_whole
     cut = kept.manage.neighbors(SARAH, part, most=150)
     assert (len(cut.nodes), cut.is_whole) == (150, False)
@@ -208,13 +208,13 @@ def test_cypher_runs_over_the_whole_or_over_what_is_around_an_entity(kept: Kept)
     chain(kept)
     count = "MATCH (n) RETURN count(*)"
     assert kept.query(count).rows == [[5]]
-    assert kept.query(count, part=Part("sarah", 2)).rows == [[3]]
+    assert kept.query(count, part=GraphPart("sarah", 2)).rows == [[3]]
     named = kept.query(
-        "MATCH (:City)-[r]->(n) RETURN label(r), n.name ORDER BY n.name", part=Part("rome", 2)
+        "MATCH (:City)-[r]->(n) RETURN label(r), n.name ORDER BY n.name", part=GraphPart("rome", 2)
     )
     assert named.rows == [["IS_IN", "Germany"], ["IS_NEAR", "Rome"]]
     with pytest.raises(NotFound):
-        kept.query(count, part=Part("nowhere", 1))
+        kept.query(count, part=GraphPart("nowhere", 1))
 
 
 def test_of_a_graph_beyond_the_engines_limit_a_part_is_queried(
@@ -224,6 +224,6 @@ def test_of_a_graph_beyond_the_engines_limit_a_part_is_queried(
     monkeypatch.setattr(LadybugGraphs, "most", 3)
     with pytest.raises(Conflict):
         kept.query("MATCH (n) RETURN n")
-    assert kept.query("MATCH (n) RETURN count(*)", part=Part("sarah", 2)).rows == [[3]]
+    assert kept.query("MATCH (n) RETURN count(*)", part=GraphPart("sarah", 2)).rows == [[3]]
     with pytest.raises(Conflict):
-        kept.query("MATCH (n) RETURN n", part=Part("sarah", 4))
+        kept.query("MATCH (n) RETURN n", part=GraphPart("sarah", 4))

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.memory.decisions import (
+    KnownTopic,
     MemoryState,
     Remembered,
-    Topic,
     is_same,
     taken_in,
     topic_since,
@@ -37,8 +37,8 @@ class Home:
         return [*self.known.new, *self.known.said]
 
     @property
-    def topic(self) -> Topic:
-        return self.known.topics.get("home", Topic())
+    def topic(self) -> KnownTopic:
+        return self.known.topics.get("home", KnownTopic())
 
     @property
     def current(self) -> str | None:
@@ -168,7 +168,12 @@ def _deleted(*remaining: Record, order: Order) -> Home:
     """The topic after its newest version was deleted."""
     return Home(
         MemoryState(
-            {}, {"home": Topic(None, order, tuple((record.order, record) for record in remaining))}
+            {},
+            {
+                "home": KnownTopic(
+                    None, order, tuple((record.order, record) for record in remaining)
+                )
+            },
         )
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from palimpsest.errors import CommitLost, Conflict, NotFound
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.manage import Change
+from palimpsest.memory.manage import RecordChange
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
 
@@ -74,7 +74,7 @@ def test_a_foreign_users_record_is_not_found(
             with pytest.raises(NotFound):
                 call(scope, worked_at["C"])
         with pytest.raises(NotFound):
-            manage.patch(scope, worked_at["C"], Change(importance=0.9))
+            manage.patch(scope, worked_at["C"], RecordChange(importance=0.9))
         assert manage.listed(scope, where=Filter(), limit=9) == ((), None)
     assert service.current() == ["works at C"]
 
@@ -177,7 +177,7 @@ def test_new_content_supersedes_and_keeps_the_rest(service: MemoryService) -> No
         agent="hr",
     ).record
     newer = service.manage.patch(
-        SARAH, first.id, Change(content="works at B", metadata={"by": "user"})
+        SARAH, first.id, RecordChange(content="works at B", metadata={"by": "user"})
     )
     assert newer.id != first.id
     assert (newer.subject, newer.importance, newer.agent, newer.metadata) == (
@@ -195,7 +195,9 @@ def test_new_content_supersedes_and_keeps_the_rest(service: MemoryService) -> No
 
 def test_keywords_given_with_new_content_are_its_own(service: MemoryService) -> None:
     first = service.say("works at A", keywords=("A",)).record
-    newer = service.manage.patch(SARAH, first.id, Change(content="works at B", keywords=("B",)))
+    newer = service.manage.patch(
+        SARAH, first.id, RecordChange(content="works at B", keywords=("B",))
+    )
     assert newer.keywords == ("B",)
 
 
@@ -204,7 +206,7 @@ def test_other_fields_change_in_place_and_keep_what_is_not_said(service: MemoryS
         "works at A", subject="Sarah", keywords=("A",), metadata={"a": 1}, source=message(1)
     ).record
     service.memories.indexed(SARAH, first)
-    changed = service.manage.patch(SARAH, first.id, Change(importance=0.9, metadata={"b": 2}))
+    changed = service.manage.patch(SARAH, first.id, RecordChange(importance=0.9, metadata={"b": 2}))
     expected = replace(first, importance=0.9, metadata={"b": 2}, version=first.version + 1)
     assert changed == expected
     assert service.memories.records(SARAH, [first.id]) == (expected,)
@@ -213,13 +215,15 @@ def test_other_fields_change_in_place_and_keep_what_is_not_said(service: MemoryS
 
 def test_the_same_content_is_no_new_version(service: MemoryService) -> None:
     first = service.say("works at A").record
-    assert service.manage.patch(SARAH, first.id, Change(content="works at A")).id == first.id
+    assert service.manage.patch(SARAH, first.id, RecordChange(content="works at A")).id == first.id
 
 
 def test_a_record_without_a_topic_gets_a_history_by_its_first_edit(service: MemoryService) -> None:
     first = service.say("likes tea", topic=None, importance=0.6).record
-    second = service.manage.patch(SARAH, first.id, Change(content="likes coffee", importance=0.9))
-    third = service.manage.patch(SARAH, second.id, Change(content="likes milk"))
+    second = service.manage.patch(
+        SARAH, first.id, RecordChange(content="likes coffee", importance=0.9)
+    )
+    third = service.manage.patch(SARAH, second.id, RecordChange(content="likes milk"))
     assert service.history(first) == [
         (3, "likes milk", True),
         (2, "likes coffee", False),
@@ -233,7 +237,7 @@ def test_a_record_without_a_topic_gets_a_history_by_its_first_edit(service: Memo
 def test_only_the_current_version_can_be_changed(
     service: MemoryService, worked_at: dict[str, str]
 ) -> None:
-    for change in (Change(content="x"), Change(importance=0.1)):
+    for change in (RecordChange(content="x"), RecordChange(importance=0.1)):
         with pytest.raises(Conflict) as refused:
             service.manage.patch(SARAH, worked_at["A"], change)
         assert refused.value.code == "not_current"
@@ -241,14 +245,14 @@ def test_only_the_current_version_can_be_changed(
 
 def test_a_change_that_is_repeated_returns_the_version_that_it_made(service: MemoryService) -> None:
     first = service.say("works at A").record
-    change = Change(
+    change = RecordChange(
         content="works at B", importance=0.9, metadata={"by": "user"}, keywords=("B",), data=None
     )
     second = service.manage.patch(SARAH, first.id, change)
     assert service.manage.patch(SARAH, first.id, change) == second
     assert service.history(first) == [(2, "works at B", True), (1, "works at A", False)]
-    third = service.manage.patch(SARAH, second.id, Change(content="works at C"))
-    for late in (change, Change(content="works at C"), replace(change, importance=0.5)):
+    third = service.manage.patch(SARAH, second.id, RecordChange(content="works at C"))
+    for late in (change, RecordChange(content="works at C"), replace(change, importance=0.5)):
         with pytest.raises(Conflict):
             service.manage.patch(SARAH, first.id, late)
     service.manage.delete(SARAH, third.id)
@@ -269,7 +273,7 @@ def test_a_change_after_another_writers_is_decided_anew() -> None:
     first = service.say("works at A").record
     armed = True
     with pytest.raises(Conflict):
-        service.manage.patch(SARAH, first.id, Change(content="works at B"))
+        service.manage.patch(SARAH, first.id, RecordChange(content="works at B"))
     assert service.current() == ["works at Z"]
 
 
@@ -386,7 +390,7 @@ def test_a_deleted_record_said_again_can_be_edited_and_deleted_again(
     for _ in range(2):
         first = service.say("likes tea", topic=None)
         assert first.outcome == "created"
-        newer = service.manage.patch(SARAH, first.record.id, Change(content="likes coffee"))
+        newer = service.manage.patch(SARAH, first.record.id, RecordChange(content="likes coffee"))
         service.manage.delete(SARAH, newer.id)
         service.manage.delete(SARAH, first.record.id)
         assert service.current() == []
@@ -424,8 +428,8 @@ def test_what_is_edited_is_kept_from_then_on(service: MemoryService) -> None:
     tea = service.say("likes tea", topic=None).record
     work = service.say("works at A").record
     service.time.advance(9 * DAY)
-    service.manage.patch(SARAH, tea.id, Change(content="likes coffee"))
-    service.manage.patch(SARAH, work.id, Change(importance=0.9))
+    service.manage.patch(SARAH, tea.id, RecordChange(content="likes coffee"))
+    service.manage.patch(SARAH, work.id, RecordChange(importance=0.9))
     service.time.advance(9 * DAY)
     assert sorted(service.current()) == ["likes coffee", "works at A"]
 
@@ -455,7 +459,7 @@ def test_a_change_decided_before_an_erasure_brings_nothing_into_the_new_epoch() 
     first = here.say("works at A").record
     armed = True
     with pytest.raises(NotFound):
-        here.manage.patch(SARAH, first.id, Change(content="works at B"))
+        here.manage.patch(SARAH, first.id, RecordChange(content="works at B"))
     assert here.memories.listed(SARAH, limit=9).records == ()
 
 

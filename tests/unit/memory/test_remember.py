@@ -11,7 +11,7 @@ from palimpsest.clock import SystemClock
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.decisions import Remembered
-from palimpsest.memory.manage import Change
+from palimpsest.memory.manage import RecordChange
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
 
@@ -456,7 +456,7 @@ def test_an_extraction_repeated_after_a_deletion_brings_nothing_back(
 def test_old_words_said_again_after_an_edit_are_a_return(service: MemoryService) -> None:
     first = service.say("likes tea", topic=None).record
     service.memories.indexed(SARAH, first)
-    newer = service.manage.patch(SARAH, first.id, Change(content="likes coffee"))
+    newer = service.manage.patch(SARAH, first.id, RecordChange(content="likes coffee"))
     again = service.say("likes tea", topic=None)
     assert (again.outcome, again.displaced and again.displaced.id) == ("created", newer.id)
     assert service.current() == ["likes tea"]
@@ -465,7 +465,7 @@ def test_old_words_said_again_after_an_edit_are_a_return(service: MemoryService)
 def test_the_message_that_was_edited_is_not_taken_for_a_return(service: MemoryService) -> None:
     said = fact("likes tea", topic=None, valid_from=10, source=message(1))
     first = service.remember(SARAH, [said])[0].record
-    service.manage.patch(SARAH, first.id, Change(content="likes coffee"))
+    service.manage.patch(SARAH, first.id, RecordChange(content="likes coffee"))
     assert outcomes(service.remember(SARAH, [said])) == ["unchanged"]
     assert service.current() == ["likes coffee"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.message import Chat, Message
-from palimpsest.conversations.ports import Summarizer, Summary, Wanted
+from palimpsest.conversations.ports import Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.weight import weigh
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.models.usage import Usage
@@ -39,7 +39,7 @@ def said(chats: Sequence[Chat]) -> tuple[Message, ...]:
 
 
 def summary(chats: Sequence[Chat], *, room: int, previous: str | None = None) -> Summary:
-    return SUMMARIZER.summarize(said(chats), Wanted(room, "p", "m"), previous=previous)
+    return SUMMARIZER.summarize(said(chats), SummaryRequest(room, "p", "m"), previous=previous)
 
 
 def summarize(chats: Sequence[Chat], *, room: int, previous: str | None = None) -> str:
@@ -62,7 +62,7 @@ def test_it_says_that_no_model_wrote_it() -> None:
         None,
         Usage(),
     )
-    assert SUMMARIZER.capacity(Wanted(500)) == CAPACITY
+    assert SUMMARIZER.capacity(SummaryRequest(500)) == CAPACITY
 
 
 @pytest.mark.parametrize("room", [150, 250, 500])
@@ -337,13 +337,16 @@ class Counting(TiktokenCounter):
 
 def counts(chats: Sequence[Chat]) -> int:
     tokens = Counting()
-    ExtractiveSummarizer(tokens).summarize(said(chats), Wanted(300), previous=None)
+    ExtractiveSummarizer(tokens).summarize(said(chats), SummaryRequest(300), previous=None)
     return tokens.calls
 
 
 def test_a_small_message_takes_what_a_few_splits_into_words_take() -> None:
     messages = said([(user, assistant)[at % 2](text) for at, text in enumerate(small_messages())])
-    assert splits(lambda: SUMMARIZER.summarize(messages, Wanted(500), previous=None)) < MOST_SPLITS
+    assert (
+        splits(lambda: SUMMARIZER.summarize(messages, SummaryRequest(500), previous=None))
+        < MOST_SPLITS
+    )
 
 
 def test_a_sentence_is_counted_once() -> None:

@@ -19,7 +19,7 @@ from palimpsest.memory.record import Record, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import JsonModel, Reranker
 from palimpsest.recall.question import RecallRequest
-from palimpsest.recall.recall import Recall, Recalled
+from palimpsest.recall.recall import Recall, RecallResult
 from palimpsest.scope import UserScope
 from palimpsest.search.rebuild import Reindex
 
@@ -156,7 +156,7 @@ class RecallService(Service):
         reranker: Reranker | None = None,
         where: Filter | None = None,
         **more: Any,
-    ) -> Recalled:
+    ) -> RecallResult:
         use = Recall(
             self.memories,
             self.sessions,

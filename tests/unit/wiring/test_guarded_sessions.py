@@ -5,7 +5,7 @@ users.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -16,7 +16,6 @@ from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.scope import Scope
 from palimpsest.wiring.in_process import InProcess, in_process
-from palimpsest.wiring.sessions import Stores
 
 
 def stores_within(thing: Any) -> Iterator[type]:
@@ -56,18 +55,15 @@ def service() -> InProcess:
     return in_process(Scope("acme"), memory={})
 
 
-@pytest.mark.parametrize("function", ["sessions", "memories"])
-def test_every_use_case_of_a_function_behind_the_front_door_has_the_guarded_store(
-    service: InProcess, function: str
-) -> None:
-    app = getattr(service, function)
+def test_every_use_case_has_the_guarded_store(service: InProcess) -> None:
+    use_cases = service.service
     found = {
-        name: set(stores_within(getattr(app, name)))
-        for name in dir(app)
+        name: set(stores_within(getattr(use_cases, name)))
+        for name in dir(use_cases)
         if not name.startswith("_")
     }
     with_sessions = {name for name, stores in found.items() if stores}
-    assert {"context", "prune", "manage"} < with_sessions
+    assert {"append", "context", "prune", "manage", "recall", "ingest"} < with_sessions
     assert all(found[name] == {EpochGuard} for name in with_sessions), found
 
 
@@ -78,8 +74,7 @@ def test_a_use_case_without_the_guard_would_be_seen() -> None:
     }
 
 
-def test_stores_guard_whatever_they_are_made_of_once() -> None:
-    bare: Any = object()
-    stores = Stores(InMemorySessions(), bare, bare, bare, bare, bare)
+def test_stores_guard_whatever_they_are_made_of_once(service: InProcess) -> None:
+    stores = replace(service.service.stores, sessions=InMemorySessions())
     assert isinstance(stores.sessions, EpochGuard)
-    assert Stores(stores.sessions, bare, bare, bare, bare, bare).sessions is stores.sessions
+    assert replace(stores).sessions is stores.sessions

@@ -269,7 +269,7 @@ def test_where_nothing_is_indexed_no_memory_waits_for_it() -> None:
         **within,
         **background,
         blobs=service.blobs,
-        vectors=service.stores.vectors,
+        vectors=service.stores.vectors(),
         usages=service.usages,
         tokens=service.tokens,
         queues=service.sent_again,

@@ -119,21 +119,25 @@ class AuthorizeSettings(FunctionSettings):
     jwt_audience: Names = ()
 
 
-class SessionsSettings(SearchSettings, NamedModelsSettings):
-    """`embed_function` makes the vectors where the models ship with the functions; else the model
-    server does.
-    """
+class ServiceSettings(SearchSettings, NamedModelsSettings):
+    """Where a function behind the API finds its stores."""
 
-    embed_function: str = ""
     tenants_table: Text
     sessions_table: Text
     memories_table: Text
     contents_bucket: Text
 
 
-class MemoriesSettings(SearchSettings, PaidSettings, NamedModelsSettings):
-    memories_table: Text
-    contents_bucket: Text
+class SessionsSettings(ServiceSettings):
+    """`embed_function` makes the vectors where the models ship with the functions; else the model
+    server does.
+    """
+
+    embed_function: str = ""
+
+
+class MemoriesSettings(ServiceSettings, PaidSettings):
+    """`memories` asks a language model too."""
 
 
 class SharedQueueSettings(FunctionSettings):

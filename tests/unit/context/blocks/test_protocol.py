@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from palimpsest import AgentMemory
 from palimpsest.context.blocks.ports import BlockContent, Conversation, MemoryBlock
-from palimpsest.context.read import Context
+from palimpsest.context.read import SessionContext
 from palimpsest.errors import Conflict, NotFound, ReadOnlyBlock
 
 from tests.doubles.meanings import Meanings
@@ -31,7 +31,7 @@ def here() -> AgentMemory:
     return memory
 
 
-def brought(found: BlockContent | Context) -> list[str]:
+def brought(found: BlockContent | SessionContext) -> list[str]:
     """Every text that a memory brings."""
     if isinstance(found, BlockContent):
         return [item.text for item in found.items]

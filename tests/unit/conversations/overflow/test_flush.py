@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.conversations.manage import Wanted
+from palimpsest.conversations.manage import SessionRequest
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.errors import ModelUnavailable, Unavailable
 from palimpsest.jobs.job import Job
@@ -255,7 +255,7 @@ def test_another_strategy_meanwhile_ends_the_flush() -> None:
     flush = pending(service, "flush")
     schedule = ExtractionSchedule(service.jobs)
     manage = replace(service.manage, schedule=schedule)
-    manage.patch(service.session(), wanted=Wanted(memory={"strategy": "summarize"}))
+    manage.patch(service.session(), wanted=SessionRequest(memory={"strategy": "summarize"}))
     service.drain()
     assert service.job(flush.id).error == "overtaken"
     assert service.head().window_start == 1

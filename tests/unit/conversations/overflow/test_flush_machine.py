@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from hypothesis.stateful import initialize, invariant, precondition, rule
-from palimpsest.conversations.append import Appended
+from palimpsest.conversations.append import AppendResult
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import text_of
 from palimpsest.errors import ModelUnavailable
@@ -45,7 +45,7 @@ class Flushing(ContextService):
 
     def append_one(
         self, text: str, *, role: str, key: str, session: str = "s", user: str = "sarah"
-    ) -> Appended:
+    ) -> AppendResult:
         draft = Draft({"role": role, "content": text})
         return self.append_messages(self.session(session), [draft], user=user, key=key)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.message import Chat, Message
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
-from palimpsest.conversations.ports import Summarizer, Summary, Wanted
+from palimpsest.conversations.ports import Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.ports import Completion
@@ -82,7 +82,9 @@ def summarize(
     model: str | None = None,
 ) -> Summary:
     summarizer: Summarizer = ModelSummarizer(chat, TOKENS)
-    return summarizer.summarize(messages, Wanted(max_tokens, prompt, model), previous=previous)
+    return summarizer.summarize(
+        messages, SummaryRequest(max_tokens, prompt, model), previous=previous
+    )
 
 
 def test_a_summary_says_how_it_was_made_and_what_it_cost() -> None:
@@ -238,7 +240,7 @@ def test_half_a_sentence_that_the_model_s_own_limit_left_is_dropped() -> None:
     chat = Scripted([whole + "She has an allowance of $3"])
     messages = said(user("Hello."))
     object.__setattr__(messages[0], "encoding", "cl100k_base")
-    summary = ModelSummarizer(chat, Other()).summarize(messages, Wanted(30), previous=None)
+    summary = ModelSummarizer(chat, Other()).summarize(messages, SummaryRequest(30), previous=None)
     assert summary.text.endswith("Marketing.")
 
 
@@ -261,7 +263,7 @@ def test_what_a_step_may_read_and_write_fits_the_model_s_window(
     window: int, max_tokens: int
 ) -> None:
     chat = Scripted(["Fine."], window=window)
-    room = ModelSummarizer(chat, TOKENS).capacity(Wanted(max_tokens))
+    room = ModelSummarizer(chat, TOKENS).capacity(SummaryRequest(max_tokens))
     assert room > window // 8
     previous = "Sarah works in Marketing. " * (min(max_tokens, window // 4) // 5)
     left = (room - count(previous)) // 106
@@ -279,7 +281,7 @@ def test_what_a_step_may_read_and_write_fits_the_model_s_window(
 
 def test_a_step_reads_no_more_than_a_model_can_in_the_time_of_a_call() -> None:
     vast = ModelSummarizer(Scripted([], window=1_047_576), TOKENS)
-    assert vast.capacity(Wanted(4_000)) == 150_000
+    assert vast.capacity(SummaryRequest(4_000)) == 150_000
 
 
 def test_a_message_too_large_for_a_step_is_cut_in_the_middle_and_the_others_are_whole() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from palimpsest.conversations.manage import Wanted
-from palimpsest.conversations.overflow.arm import Requested
+from palimpsest.conversations.manage import SessionRequest
+from palimpsest.conversations.overflow.arm import ArmResult
 
 from tests.unit.conversations.service import ConversationService
 
@@ -13,10 +13,10 @@ def test_a_request_to_make_room_acts_or_says_why_not() -> None:
     session, prune = service.session(), service.app.prune
     service.say(3)
     assert prune.compact(session, wait=0) == "below_trigger"
-    assert prune(session, strategy="summarize") == Requested(why_not="only_recent_turns")
-    assert prune(session, strategy="fifo") == Requested(why_not="fits_already")
-    assert prune(session, strategy="fifo", max_tokens=1) == Requested()
-    assert prune(session, strategy="fifo", max_tokens=1) == Requested(why_not="only_recent_turns")
+    assert prune(session, strategy="summarize") == ArmResult(why_not="only_recent_turns")
+    assert prune(session, strategy="fifo") == ArmResult(why_not="fits_already")
+    assert prune(session, strategy="fifo", max_tokens=1) == ArmResult()
+    assert prune(session, strategy="fifo", max_tokens=1) == ArmResult(why_not="only_recent_turns")
     service.say(3)
     assert prune(session, strategy="summarize").job is not None
 
@@ -29,7 +29,7 @@ def test_compacting_before_a_call_acts_on_a_window_that_had_nothing_to_fold_or_s
     service.say(5)
     assert service.head().raised > 0
     assert prune.compact(session, wait=0) == "only_recent_turns"
-    service.app.manage.patch(session, wanted=Wanted(memory={"fold_at_least": 1}))
+    service.app.manage.patch(session, wanted=SessionRequest(memory={"fold_at_least": 1}))
     assert prune.compact(session, wait=0) is None
     service.fail(service.job(service.head().job))
     assert prune.compact(session, wait=0) == "paused_after_failure"

@@ -244,11 +244,11 @@ def test_a_job_of_a_deleted_session_does_nothing() -> None:
 
 
 def test_a_new_configuration_ends_the_overflow_that_was_planned_under_the_old_one() -> None:
-    from palimpsest.conversations.manage import Wanted
+    from palimpsest.conversations.manage import SessionRequest
 
     service = full()
     service.app.manage.patch(
-        service.session(), wanted=Wanted(memory={"strategy": "trim", "max_tokens": 500})
+        service.session(), wanted=SessionRequest(memory={"strategy": "trim", "max_tokens": 500})
     )
     service.drain()
     assert service.summarizer.read == []

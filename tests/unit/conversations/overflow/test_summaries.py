@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import pytest
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.overflow.model_summary import Summaries
-from palimpsest.conversations.ports import Summarizer, Summary, Wanted
+from palimpsest.conversations.ports import Summarizer, Summary, SummaryRequest
 from palimpsest.errors import ModelUnavailable
 
 
@@ -24,11 +24,11 @@ class Fixed:
     room: int
     fails: bool = False
 
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         return self.room
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         if self.fails:
             raise ModelUnavailable("down")
@@ -38,17 +38,17 @@ class Fixed:
 
 
 def summary_of(summarizer: Summarizer) -> Summary:
-    return summarizer.summarize((), Wanted(9, "p", "m"), previous="old")
+    return summarizer.summarize((), SummaryRequest(9, "p", "m"), previous="old")
 
 
 def test_the_model_writes_as_long_as_there_is_a_key() -> None:
     key = Key("sk-test")
     chosen = Summaries(key=key, model=Fixed("model", 1), offline=Fixed("extractive", 2))
     assert summary_of(chosen) == Summary(text="old 9 p m", method="model")
-    assert chosen.capacity(Wanted(9)) == 1
+    assert chosen.capacity(SummaryRequest(9)) == 1
     key.current = None
     assert summary_of(chosen).method == "extractive"
-    assert chosen.capacity(Wanted(9)) == 2
+    assert chosen.capacity(SummaryRequest(9)) == 2
 
 
 def test_a_failing_model_is_not_replaced_in_silence() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.weight import weigh
-from palimpsest.conversations.window.render import Cut, Entry
+from palimpsest.conversations.window.render import Cut, WindowEntry
 from palimpsest.conversations.window.turns import Chain, groups, turns
 
 from tests.unit.conversations.validity import problems
@@ -67,7 +67,7 @@ LONG = "word " * 800  # 1,000 tokens
 
 
 def fitted(*spoken: Chat, room: int) -> tuple[list[Chat], list[Cut]]:
-    entries = [Entry(each.chat, each.tokens, each.seq) for each in conversation(*spoken)]
+    entries = [WindowEntry(each.chat, each.tokens, each.seq) for each in conversation(*spoken)]
     kept, cuts = Chain(entries, quarter).fit(room)
     chats = [entry.chat for entry in kept]
     assert [entry.tokens for entry in kept] == [weigh(chat, quarter) for chat in chats]
@@ -248,7 +248,7 @@ def test_the_least_that_a_chain_asks_for_keeps_the_question_whole(room: int) -> 
         result("b", LONG),
     )
     least = Chain(
-        [Entry(each.chat, each.tokens, each.seq) for each in conversation(*spoken)], quarter
+        [WindowEntry(each.chat, each.tokens, each.seq) for each in conversation(*spoken)], quarter
     ).least
     chats, _ = fitted(*spoken, room=room)
     assert (chats[0] == question) >= (room >= least)

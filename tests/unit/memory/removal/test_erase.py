@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from palimpsest.conversations.manage import Wanted
+from palimpsest.conversations.manage import SessionRequest
 from palimpsest.conversations.ports import Listed
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.attempts import retry_delay
@@ -204,7 +204,9 @@ def test_a_session_that_begins_while_its_user_is_erased_is_of_the_new_life(
 
     service.sessions.state.faults = meanwhile
     service.append("first", session="s0")
-    service.app.manage.create(service.session("s1"), user="sarah", agent=None, wanted=Wanted())
+    service.app.manage.create(
+        service.session("s1"), user="sarah", agent=None, wanted=SessionRequest()
+    )
     service.drain()
     assert erased
     assert service.said("s0") == ["first"]

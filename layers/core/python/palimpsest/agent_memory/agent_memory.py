@@ -15,7 +15,7 @@ from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vectors import VectorMemory, similar_messages
-from palimpsest.context.read import Context
+from palimpsest.context.read import SessionContext
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.message import message_key
 from palimpsest.errors import BadRequest, Unavailable
@@ -26,8 +26,7 @@ from palimpsest.scope import Scope, UserScope, checked_id
 from palimpsest.search.documents import gone, message_version
 from palimpsest.stores import OwnStores
 from palimpsest.wiring.in_process import in_process
-from palimpsest.wiring.memories import MemoriesApp
-from palimpsest.wiring.sessions import SessionsApp
+from palimpsest.wiring.service import Service
 
 TENANT = Scope("local")
 
@@ -96,56 +95,42 @@ class AgentMemory(Memories):
             user=owner,
             memory_store=memory_store,
         )
-        self._begin(here.sessions, here.memories, owner, agent, here.work)
+        self._begin(here.service, owner, agent, here.work)
         here.work()
         for number, fact in enumerate(static_facts, 1):
-            here.memories.facts.put(TENANT, f"fact-{number}", content=fact)
+            here.service.facts.put(TENANT, f"fact-{number}", content=fact)
 
     @classmethod
-    def of(
-        cls,
-        sessions: SessionsApp,
-        memories: MemoriesApp,
-        *,
-        tenant: str,
-        user: str,
-        agent: str | None = None,
-    ) -> Self:
-        """Make one over use cases that are wired already, to DynamoDB for instance. The work they
-        cause is done by the workers behind their stores: for `sessions_app()` and `memories_app()`
-        of `palimpsest.bootstrap.sessions` and `palimpsest.bootstrap.memories`, by the deployed
-        queues and functions.
+    def of(cls, service: Service, *, tenant: str, user: str, agent: str | None = None) -> Self:
+        """Make one over a service that is wired already, to DynamoDB for instance. The work that it
+        causes is done by the workers of its stores: for `memories_service()` of
+        `palimpsest.wiring.deployed`, by the deployed queues and functions.
         """
         made = cls.__new__(cls)
-        made._begin(sessions, memories, Scope(tenant).user(user), agent, _no_work)  # noqa: SLF001 - its own
+        made._begin(service, Scope(tenant).user(user), agent, _no_work)  # noqa: SLF001 - its own
         return made
 
     def _begin(
-        self,
-        sessions: SessionsApp,
-        memories: MemoriesApp,
-        user: UserScope,
-        agent: str | None,
-        work: Callable[[], None],
+        self, service: Service, user: UserScope, agent: str | None, work: Callable[[], None]
     ) -> None:
-        self._sessions, self._memories = sessions, memories
+        self._service = service
         self._user = user
         self._agent = None if agent is None else checked_id(agent, field="agent_id")
         self._work = work
-        self.preferences = PreferencesOfUser(memories.preferences, user, work)
-        self.vectors = VectorsOfUser(memories.vectors, user)
-        self.graph = GraphOfUser(memories.graph, memories.query_graph, user)
-        stores = memories.stores
+        self.preferences = PreferencesOfUser(service.preferences, user, work)
+        self.vectors = VectorsOfUser(service.vectors, user)
+        self.graph = GraphOfUser(service.graph, service.query_graph, user)
+        stores = service.stores
         self.static = StaticMemory(stores.facts)
-        extractive = memories.context.blocks.extractive or ExtractiveMemory(
-            stores.memories, memories.clock
+        extractive = service.context.blocks.extractive or ExtractiveMemory(
+            stores.memories, service.clock
         )
         self.extractive = extractive.changing(update=self._learn, delete=self._forget)
         self.vector = VectorMemory(
-            similar_messages(lambda: memories.search), update=self.update, delete=self._drop_vectors
+            similar_messages(lambda: service.search), update=self.update, delete=self._drop_vectors
         )
 
-    def get(self, session: str | Conversation, message: str | None = None) -> Context:
+    def get(self, session: str | Conversation, message: str | None = None) -> SessionContext:
         """The same as `context`."""
         return self.context(session, message)
 
@@ -157,14 +142,14 @@ class AgentMemory(Memories):
         self._append(self._scope(session), [message], extract="now")
 
     def _forget(self, session: Conversation) -> None:
-        self._memories.forget(self._user, Filter(session=self._scope(session).session))
+        self._service.forget(self._user, Filter(session=self._scope(session).session))
         self._work()
 
     def _drop_vectors(self, session: Conversation) -> None:
         scope = self.conversation(session).scope
-        version = message_version(self._memories.manage.read(scope).head)
+        version = message_version(self._service.manage.read(scope).head)
         keys = [message_key(scope.session, message.seq) for message in self.history(session)]
         for start in range(0, len(keys), PAGE):
             dropped = [gone(key, version=version) for key in keys[start : start + PAGE]]
-            if self._memories.stores.index.write(self._user, dropped):
+            if self._service.index.write(self._user, dropped):
                 raise Unavailable("The index did not take every removal.", code="vector")

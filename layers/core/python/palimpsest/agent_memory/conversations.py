@@ -15,8 +15,8 @@ from palimpsest.api.resources.context import ContextRequest
 from palimpsest.api.resources.messages import AppendRequest, Redaction
 from palimpsest.api.resources.sessions.shapes import SessionChange
 from palimpsest.context.blocks.ports import Conversation
-from palimpsest.context.read import Context
-from palimpsest.conversations.append import Appended, Extract
+from palimpsest.context.read import SessionContext
+from palimpsest.conversations.append import AppendResult, Extract
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import ANOTHERS, check_owner
 from palimpsest.conversations.message import Message
@@ -24,15 +24,13 @@ from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import Compaction, Session
 from palimpsest.errors import Conflict
 from palimpsest.scope import SessionScope, UserScope, checked_id
-from palimpsest.wiring.memories import MemoriesApp
-from palimpsest.wiring.sessions import SessionsApp
+from palimpsest.wiring.service import Service
 
 
 class Conversations:
     """The conversations of one user, over use cases that `AgentMemory` has been given."""
 
-    _sessions: SessionsApp
-    _memories: MemoriesApp
+    _service: Service
     _user: UserScope
     _agent: str | None
     _work: Callable[[], None]
@@ -43,7 +41,7 @@ class Conversations:
         *messages: Said,
         key: str | None = None,
         if_last: int | None = None,
-    ) -> Appended:
+    ) -> AppendResult:
         """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which
         are the user's. With `if_last` only if that is the newest message's sequence number (0:
         there is none), else `Conflict`.
@@ -60,7 +58,7 @@ class Conversations:
         *,
         max_tokens: int | None = None,
         model: str | None = None,
-    ) -> Context:
+    ) -> SessionContext:
         """Return what a model sees next: `messages` ready to send, never over the budget
         (`max_tokens`); `memory.text` is what the blocks brought, as `<memory>…</memory>`;
         `degraded` names the blocks that could not be read.
@@ -69,7 +67,7 @@ class Conversations:
         and it is not stored. Raises `BudgetTooSmall`.
         """
         asked = read(ContextRequest, message=message, max_tokens=max_tokens, model=model)
-        found = self._memories.context(
+        found = self._service.context(
             self._scope(session),
             given=asked.message,
             max_tokens=asked.max_tokens,
@@ -80,19 +78,19 @@ class Conversations:
 
     def history(self, session: str | Conversation) -> Iterator[Message]:
         """Every message of the session, oldest first, whatever has left the window since."""
-        scope, history = self.conversation(session).scope, self._sessions.history
+        scope, history = self.conversation(session).scope, self._service.history
         return pages(lambda after: history.messages(scope, limit=PAGE, after=after))
 
     def compactions(self, session: str | Conversation) -> Iterator[Compaction]:
         """What has left the window, each part with its summary, oldest first; its number is
         `last`.
         """
-        scope, history = self.conversation(session).scope, self._sessions.history
+        scope, history = self.conversation(session).scope, self._service.history
         return pages(lambda after: history.compactions(scope, limit=PAGE, after=after))
 
     def unfold(self, session: str | Conversation, n: int) -> Iterator[Message]:
         """The messages that compaction `n` took out of the window. Raises `NotFound`."""
-        scope, history = self.conversation(session).scope, self._sessions.history
+        scope, history = self.conversation(session).scope, self._service.history
         return pages(lambda after: history.unfold(scope, n, limit=PAGE, after=after))
 
     def prune(
@@ -105,9 +103,7 @@ class Conversations:
         """
         asked = read(PruneRequest, strategy=strategy, max_tokens=max_tokens)
         scope = self.conversation(session).scope
-        requested = self._memories.prune(
-            scope, strategy=asked.strategy, max_tokens=asked.max_tokens
-        )
+        requested = self._service.prune(scope, strategy=asked.strategy, max_tokens=asked.max_tokens)
         self._work()
         return requested.why_not
 
@@ -118,7 +114,7 @@ class Conversations:
         body = checked(SessionChange, fields)
         clears = "system" in fields and fields["system"] is None
         with naming("memory"):
-            changed = self._memories.manage.patch(
+            changed = self._service.manage.patch(
                 self.conversation(session).scope, wanted=body.wanted(), clear_system=clears
             )
         self._work()
@@ -127,7 +123,7 @@ class Conversations:
     def sessions(self) -> Iterator[Session]:
         """The user's sessions, the newest first."""
         listed = partial(
-            self._memories.list_sessions,
+            self._service.list_sessions,
             self._user.owner,
             user=self._user.user,
             agent=None,
@@ -139,27 +135,27 @@ class Conversations:
         """Have memories extracted from what came after the last extraction; return the job's id, if
         there was any.
         """
-        requested = self._memories.ingest.request(self.conversation(session).scope)
+        requested = self._service.ingest.request(self.conversation(session).scope)
         self._work()
         return requested.job_id
 
     def last_extracted(self, session: str | Conversation) -> int | None:
         """The number of the last message that memories were extracted from; None if none was."""
-        shown = self._memories.manage.read(self.conversation(session).scope)
-        seq = self._memories.report.through(self._user, shown.id)
+        shown = self._service.manage.read(self.conversation(session).scope)
+        seq = self._service.report.through(self._user, shown.id)
         return seq if seq > shown.head.base else None
 
     def end(self, session: str | Conversation) -> Session:
         """Mark the session ended and have memories extracted from all of it; the next append opens
         it again.
         """
-        ended = self._memories.manage.end(self.conversation(session).scope)[0]
+        ended = self._service.manage.end(self.conversation(session).scope)[0]
         self._work()
         return ended
 
     def empty_window(self, session: str | Conversation) -> None:
         """Begin the next context without messages; the history stays."""
-        self._sessions.history.empty(self.conversation(session).scope)
+        self._service.history.empty(self.conversation(session).scope)
 
     def withdraw(
         self, session: str | Conversation, seq: int, *, if_last: int | None = None
@@ -167,9 +163,7 @@ class Conversations:
         """Remove every message from number `seq` on, with `if_last` only while that is the newest:
         else `Conflict`.
         """
-        self._sessions.history.withdraw(
-            self.conversation(session).scope, first=seq, if_last=if_last
-        )
+        self._service.history.withdraw(self.conversation(session).scope, first=seq, if_last=if_last)
         self._work()
 
     def redact(self, session: str | Conversation, seq: int, *, content: str) -> None:
@@ -177,18 +171,18 @@ class Conversations:
         of it; its place and its id stay. Raises `NotFound`.
         """
         asked = read(Redaction, content=content)
-        self._sessions.redact(self.conversation(session).scope, seq, content=asked.content)
+        self._service.redact(self.conversation(session).scope, seq, content=asked.content)
         self._work()
 
     def delete(self, session: str | Conversation) -> None:
         """Remove the session, everything in it, and the memories that have no other source."""
-        self._memories.manage.delete(self.conversation(session).scope)
+        self._service.manage.delete(self.conversation(session).scope)
         self._work()
 
     def conversation(self, session: str | Conversation) -> Conversation:
         """Return an existing session in the form that its blocks take. Raises `NotFound`."""
         scope = self._scope(session)
-        shown = self._memories.manage.read(scope)
+        shown = self._service.manage.read(scope)
         check_owner(shown.head, user=self._user.user, agent=self._agent)
         return Conversation(
             scope, shown.head.user, parsed(dict(shown.settings.memory)), shown.head.agent
@@ -202,11 +196,11 @@ class Conversations:
         key: str | None = None,
         if_last: int | None = None,
         extract: Extract = "auto",
-    ) -> Appended:
+    ) -> AppendResult:
         asked = read(
             AppendRequest, messages=[message_of(each) for each in messages], if_last=if_last
         )
-        done = self._sessions.append(
+        done = self._service.append(
             scope,
             asked.messages,
             user=self._user.user,

@@ -31,7 +31,7 @@ from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.record import Record
 from palimpsest.memory.versions import Version
 from palimpsest.recall.found import FoundMemory
-from palimpsest.recall.recall import Recalled
+from palimpsest.recall.recall import RecallResult
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import checked_id
 from palimpsest.tenants.ports import StaticFact
@@ -56,10 +56,10 @@ class Memories(Conversations):
             for each in memories
         ]
         asked = read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in given])
-        asked.check_embeddings(self._memories.stores.index.space)
-        made = self._memories.remember(self._user, [statement(each) for each in asked.memories])
+        asked.check_embeddings(self._service.index.space)
+        made = self._service.remember(self._user, [statement(each) for each in asked.memories])
         self._work()
-        index = self._memories.stores.index
+        index = self._service.index
         if isinstance(index, StoreIndex) and index.failure is not None:
             raise index.failure
         return made
@@ -77,7 +77,7 @@ class Memories(Conversations):
         session: str | None = None,
         rerank: bool = True,
         min_score: float | None = None,
-    ) -> Recalled:
+    ) -> RecallResult:
         """Return the `memories` of all sessions that answer the query, best first, with their
         sources; none where nothing comes near it, nothing whose score (0..1) is below `min_score`,
         and nothing that the window of the asking `session` holds. With `answer` also an answer that
@@ -96,7 +96,7 @@ class Memories(Conversations):
             rerank=rerank,
             min_score=min_score,
         )
-        return self._memories.recall(self._user, asked.asked())
+        return self._service.recall(self._user, asked.asked())
 
     def search(
         self, query: str | None = None, *, mode: str, **asked: Any
@@ -105,7 +105,7 @@ class Memories(Conversations):
         (`k`, `filter`).
         """
         body = read(SearchBody, query=query, mode=mode, **asked)
-        return self._memories.search(
+        return self._service.search(
             self._user,
             body.query or "",
             mode=body.mode,
@@ -128,7 +128,7 @@ class Memories(Conversations):
         given = [message_of(each) for each in messages]
         asked = read(IngestRequest, messages=given, session_id=session, store=store)
         ingest: Callable[..., Ingested] = (
-            self._memories.ingest if asked.store else self._memories.ingest_outside
+            self._service.ingest if asked.store else self._service.ingest_outside
         )
         done = ingest(self._user, asked.messages, session_id=asked.session_id, agent=self._agent)
         self._work()
@@ -144,7 +144,7 @@ class Memories(Conversations):
 
         def has_met(message: Mapping[str, Any]) -> bool:
             asked = read(IngestRequest, messages=[message])
-            return not self._memories.ingest_outside.unmet(
+            return not self._service.ingest_outside.unmet(
                 self._user, asked.messages, session_id=session
             )
 
@@ -158,18 +158,18 @@ class Memories(Conversations):
         """The user's current memories, newest first, within the limits of the API's filter
         (`types`, `subject` …).
         """
-        return self._memories.manage_memories.every(self._user, read(FilterBody, **limits).read())
+        return self._service.manage_memories.every(self._user, read(FilterBody, **limits).read())
 
     def memory(self, memory_id: str) -> Version:
         """A memory with its place among the versions of its topic. Raises `NotFound`."""
-        return self._memories.manage_memories.read(self._user, memory_id)
+        return self._service.manage_memories.read(self._user, memory_id)
 
     def change(self, memory_id: str, **fields: Any) -> Record:
         """Change fields of a current memory, as the API's PATCH does (`content`, `importance`,
         `data` …); another `content` is a new version, with another id. Raises `NotFound`,
         `Conflict` (`not_current`, `is_preference`).
         """
-        record = self._memories.manage_memories.patch(
+        record = self._service.manage_memories.patch(
             self._user, memory_id, change(checked(MemoryChange, fields))
         )
         self._work()
@@ -177,18 +177,18 @@ class Memories(Conversations):
 
     def delete_memory(self, memory_id: str) -> None:
         """Remove one version; the topic of the current one has none then. Raises `NotFound`."""
-        self._memories.manage_memories.delete(self._user, memory_id)
+        self._service.manage_memories.delete(self._user, memory_id)
         self._work()
 
     def versions(self, memory_id: str) -> tuple[Version, ...]:
         """Every version of a memory's topic, newest first. Raises `NotFound`."""
-        return self._memories.manage_memories.history(self._user, memory_id)
+        return self._service.manage_memories.history(self._user, memory_id)
 
     def revert(self, memory_id: str) -> Record:
         """Make this version's content current again, as a new version. Raises `NotFound`,
         `Conflict`.
         """
-        record = self._memories.manage_memories.revert(self._user, memory_id)
+        record = self._service.manage_memories.revert(self._user, memory_id)
         self._work()
         return record
 
@@ -197,14 +197,14 @@ class Memories(Conversations):
         with all versions of their topics; return the ids of those that matched.
         """
         where = read(ForgetRequest, filter=limits).filter.read()
-        ids = self._memories.manage_memories.matching(self._user, where)
-        self._memories.forget(self._user, where)
+        ids = self._service.manage_memories.matching(self._user, where)
+        self._service.forget(self._user, where)
         self._work()
         return ids
 
     def erase(self) -> None:
         """Remove everything of the user, for good."""
-        self._memories.erase(self._user)
+        self._service.erase(self._user)
         self._work()
 
     def export(self) -> str:
@@ -212,8 +212,8 @@ class Memories(Conversations):
         docs/export.md. Raises `Unavailable` if that is not done within 20 seconds: then export over
         the API.
         """
-        job_id = self._memories.export(self._user.owner, user=self._user.user)
-        return self._memories.export.text(self._ended(job_id))
+        job_id = self._service.export(self._user.owner, user=self._user.user)
+        return self._service.export.text(self._ended(job_id))
 
     def import_(self, lines: str) -> Mapping[str, int]:
         """Store what an export holds under the same ids; return how much was `restored`, was
@@ -221,12 +221,12 @@ class Memories(Conversations):
         (`invalid_import`) that names the line.
         """
         return self._ended(
-            self._memories.imports.of_text(self._user.owner, lines, user=self._user.user)
+            self._service.imports.of_text(self._user.owner, lines, user=self._user.user)
         ).result
 
     def _ended(self, job_id: str) -> Job:
         self._work()
-        job = self._memories.read_job(self._user.owner, job_id, wait=LONGEST_WAIT)
+        job = self._service.read_job(self._user.owner, job_id, wait=LONGEST_WAIT)
         if job.state != "done":
             raise Unavailable("The work takes longer than a call may.", code="not_done_yet")
         return job
@@ -252,7 +252,7 @@ class Memories(Conversations):
         asked = read(
             ToolCallBody, arguments=arguments, tool_call_id=tool_call_id, session_id=session
         )
-        message = self._memories.tools(
+        message = self._service.tools(
             tool_named(name),
             self._user,
             asked.arguments,
@@ -264,7 +264,7 @@ class Memories(Conversations):
 
     def static_facts(self) -> tuple[StaticFact, ...]:
         """What is stated for all users, by id; no conversation changes it."""
-        return self._memories.facts.listed(self._user.owner)
+        return self._service.facts.listed(self._user.owner)
 
     def put_static_fact(self, fact_id: str, content: Any, *, agent: str | None = None) -> None:
         """State a text, or any other JSON, from now on in the context of every session with a
@@ -272,13 +272,11 @@ class Memories(Conversations):
         """
         asked = read(StaticFactBody, content=content, agent_id=agent)
         name = checked_id(fact_id, field="fact_id")
-        self._memories.facts.put(
-            self._user.owner, name, content=asked.content, agent=asked.agent_id
-        )
+        self._service.facts.put(self._user.owner, name, content=asked.content, agent=asked.agent_id)
 
     def delete_static_fact(self, fact_id: str) -> None:
         """State it no more. Raises `NotFound`."""
-        self._memories.facts.delete(self._user.owner, fact_id)
+        self._service.facts.delete(self._user.owner, fact_id)
 
     def usage(
         self, *, first: date | None = None, last: date | None = None, by: By = "tenant"
@@ -287,6 +285,6 @@ class Memories(Conversations):
         today): messages, tokens, bytes, model calls and their cost. Raises `Unprocessable`
         (`invalid_period`).
         """
-        return self._sessions.usage(
+        return self._service.usage(
             self._user.owner, first=first, last=last, by=by, user=self._user.user
         ).sums

@@ -17,7 +17,7 @@ from palimpsest.api.resources.graph.shapes import (
 from palimpsest.api.resources.preferences import NewPreferences
 from palimpsest.api.resources.vectors import ManyVectors, VectorSearch
 from palimpsest.graph.manage import ManageGraph
-from palimpsest.graph.neighbourhood import Around, Direction, Part, Which
+from palimpsest.graph.neighbourhood import Around, Direction, GraphPart, Which
 from palimpsest.graph.ports import Rows
 from palimpsest.graph.read import QueryGraph
 from palimpsest.graph.things import Entity, Relationship
@@ -185,5 +185,5 @@ class GraphOfUser:
         """What holds within 1 to 4 steps of an entity, or of the user. Raises `NotFound`."""
         part = read(PartOfGraph, entity_id=entity_id, depth=depth).read(self._user.user)
         return self._graph.neighbors(
-            self._user, Part(part.start, part.depth, direction, frozenset(types)), most=limit
+            self._user, GraphPart(part.start, part.depth, direction, frozenset(types)), most=limit
         )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from inspect import Signature, signature
+from inspect import Signature
 from typing import Annotated, Any, Literal, get_args
 
 from aws_lambda_powertools.event_handler import Response, content_types
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.encoding import dumps, size_in_answer
 from palimpsest.api.fields import Json, rfc3339
 from palimpsest.api.operations import Operation
@@ -85,37 +85,44 @@ class Page(Json):
 
 
 class Answering:
-    """An operation's code as Powertools calls it: an object that it returns is the JSON of its
-    usual answer. Code that chooses status, headers or format itself returns a `Response`.
+    """An operation's code as Powertools calls it, with the parameters that a caller sends. `given`
+    returns the two that come first: the service and the call.
+
+    An object that the code returns is the JSON of its usual answer. Code that chooses status,
+    headers or format itself returns a `Response`.
     """
 
-    def __init__(self, operation: Operation) -> None:
+    def __init__(self, operation: Operation, given: Callable[[], tuple[Service, Call]]) -> None:
         handler = self._handler = operation.handler
-        self._status = operation.status
+        self._operation, self._given = operation, given
         update_wrapper(self, handler)
         self.__globals__ = handler.__globals__  # there Powertools looks up what annotations name
 
     @property
     def __signature__(self) -> Signature:
         """The parameters of the code. Only the operation that is called needs them."""
-        return signature(self._handler).replace(return_annotation=Response[str])
+        return Signature([*self._operation.parameters.values()], return_annotation=Response[str])
 
     def __call__(self, **sent: Any) -> Response[str]:
-        made = self._handler(**sent)
-        return made if isinstance(made, Response) else answered(made, status=self._status)
+        service, call = self._given()
+        made = self._handler(service, call, **sent)
+        if isinstance(made, Response):
+            return made
+        return answered(made, shows=call.shows, status=self._operation.status)
 
 
 def answered(
     value: Mapping[str, Any],
     *,
+    shows: bool,
     status: int = 200,
     headers: dict[str, str] | None = None,
     most: int = MAX_BYTES,
 ) -> Response[str]:
-    """The value as a JSON answer, without what is stored if the caller may not read. Raises
+    """The value as a JSON answer; unless it `shows` what is stored, without that. Raises
     `TooLarge` (`answer_too_large`) if it is larger than an answer may be.
     """
-    shown = value if call().shows else unread(value)
+    shown = value if shows else unread(value)
     body = shown.text if isinstance(shown, Page) else dumps(shown)
     if size_in_answer(body) > most:
         raise TooLarge(

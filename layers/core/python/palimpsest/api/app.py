@@ -11,8 +11,7 @@ import traceback
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
@@ -21,7 +20,7 @@ from cachetools import LRUCache
 
 from palimpsest.api import problems
 from palimpsest.api.answers import Answering
-from palimpsest.api.call import CURRENT, OWNER, Call, Caller
+from palimpsest.api.call import OWNER, Call, Caller, Service
 from palimpsest.api.operations import Operation
 from palimpsest.api.problems import Failure, challenge, problem
 from palimpsest.clock import seconds
@@ -36,9 +35,6 @@ from palimpsest.errors import (
 from palimpsest.incoming import guarded, json_object, path_of, read_json
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
-
-if TYPE_CHECKING:
-    from palimpsest.api.call import Wired
 
 KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
 MOST_KNOWN = 1_000  # tenants whose limits a process knows
@@ -62,16 +58,17 @@ class Rate:
     def __init__(self) -> None:
         self._known: LRUCache[TenantScope, tuple[int | None, int]] = LRUCache(MOST_KNOWN)
 
-    def check(self, scope: TenantScope, wired: Wired) -> None:
+    def check(self, scope: TenantScope, service: Service) -> None:
         """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this
-        second. If they can't be counted now, the request goes on: its own work says what is wrong.
+        second. If they can't be counted now, the request continues, and its own work says what is
+        wrong.
         """
-        now, taken = seconds(wired.clock.now()), True
+        now, taken = seconds(service.clock.now()), True
         with suppress(Unavailable):
-            most = self._most(scope, wired, now)
+            most = self._most(scope, service, now)
             if most is None:
                 return
-            taken = wired.stores.usages.take(scope, second=now, most=most)
+            taken = service.stores.usages.take(scope, second=now, most=most)
         if not taken:
             detail = f"The tenant may make {most} requests a second."
             raise LimitReached(
@@ -82,10 +79,10 @@ class Rate:
                 retry_after=1,
             )
 
-    def _most(self, scope: TenantScope, wired: Wired, now: int) -> int | None:
+    def _most(self, scope: TenantScope, service: Service, now: int) -> int | None:
         most, read_at = self._known.get(scope, (None, -KNOWN_SECONDS))
         if now - read_at >= KNOWN_SECONDS:
-            most = wired.stores.tenants.settings(scope).limits.requests_per_second
+            most = service.stores.tenants.settings(scope).limits.requests_per_second
             self._known[scope] = (most, now)
         return most
 
@@ -99,11 +96,11 @@ them.
 class HttpApp:
     """A Lambda handler for HTTP API events, which serves `operations`.
 
-    `wired` returns the use cases; every call asks it again.
+    `service` returns the use cases; every call asks it again.
     """
 
-    def __init__(self, wired: Callable[[], Wired], operations: tuple[Operation, ...]) -> None:
-        self._wired = wired
+    def __init__(self, service: Callable[[], Service], operations: tuple[Operation, ...]) -> None:
+        self._service = service
         self._operations = operations
         self._resolver = resolver(operations)
         self._rate = Rate()
@@ -137,27 +134,28 @@ class HttpApp:
         operation = operation_of(self._operations, seen["method"], path)
         seen |= {"route": operation.path if operation else None} | self._hashed(caller, path)
         caller.require(*(operation.scopes if operation else ()))
-        self._rate.check(caller.tenant, self._wired())
+        self._rate.check(caller.tenant, self._service())
         if operation is None:
             return _as_event(
                 _no_operation(self._operations, path), str(event["requestContext"]["requestId"])
             )
-        parameters = signature(operation.handler).parameters
+        parameters = operation.parameters
         reads_body = "body" in parameters
         request = guarded(event, method=seen["method"], path=path, reads_body=reads_body)
         if not reads_body:
             _refuse_body(event, parameters)
         with _TURN:
             shows = "read" in caller.scopes or "admin" in operation.scopes
-            called = Call(caller, self._wired(), request, shows)
+            service = self._service()
+            call = Call(caller, request, service.stores.calls, service.clock, shows)
             if operation.makes:
-                _ = called.key  # a malformed one is refused, also by calls that would not use it
-            token = CURRENT.set(called)
+                _ = call.key  # a malformed one is refused, also by calls that would not use it
+            self._resolver.context["given"] = (service, call)
             try:
                 return self._resolver.resolve(request, context)
             finally:
-                CURRENT.reset(token)
-                called.over()
+                self._resolver.context.clear()
+                call.over()
 
     def _hashed(self, caller: Caller, path: str) -> dict[str, str]:
         """The user and the session that a path names, as logs may hold them: nobody can tell them
@@ -168,7 +166,7 @@ class HttpApp:
         if kind is None or not name:
             return {}
         try:
-            secret = self._log_keys.get(caller.tenant) or self._wired().stores.tenants.log_key(
+            secret = self._log_keys.get(caller.tenant) or self._service().stores.tenants.log_key(
                 caller.tenant
             )
         except Unavailable:
@@ -180,7 +178,7 @@ class HttpApp:
         """Build the use cases now. Powertools prepares an operation, in some milliseconds, when it
         is first called.
         """
-        self._wired()
+        self._service()
 
 
 def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
@@ -188,6 +186,12 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
     app = APIGatewayHttpResolver(
         enable_validation=True, json_body_deserializer=json_object, debug=False
     )
+
+    def given() -> tuple[Service, Call]:
+        """The service and the call, which an operation gets beside the parameters."""
+        service, call = app.context["given"]
+        return service, call
+
     app.use([_only_known_parameters({each.name for each in operations if each.takes_owner})])
     for each in operations:
         app.route(
@@ -196,7 +200,7 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
             operation_id=each.name,
             tags=[each.tag],
             status_code=each.status,
-        )(Answering(each))
+        )(Answering(each, given))
 
     def failed(error: Exception) -> Response[str]:
         return _response(app, _logged(error))

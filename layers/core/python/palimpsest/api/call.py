@@ -1,5 +1,4 @@
-"""The call that is being answered: who calls and what they may do, the function's use cases, and
-the time that is left.
+"""The call that is being answered: who calls and what they may do, and the time that is left.
 
 Only this module reads the tenant and the scopes of a call.
 """
@@ -12,10 +11,9 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import (
@@ -29,13 +27,7 @@ from palimpsest.errors import (
 )
 from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
-
-if TYPE_CHECKING:  # types alone: at run time nothing here knows who has built the use cases
-    from palimpsest.wiring.memories import MemoriesApp
-    from palimpsest.wiring.sessions import SessionsApp
-
-    Wired: TypeAlias = SessionsApp | MemoriesApp
-
+from palimpsest.wiring.service import Service as Service  # noqa: PLC0414 - all of the API has it from here
 
 KEY = "Idempotency-Key"
 OWNER = "user_id"
@@ -45,7 +37,7 @@ LONGEST = 27.0  # seconds: the gateway answers for us after 30
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A tenant's credential. `key_id` names the API key for the logs; it is no secret."""
+    """A tenant's credential. `key_id` names the API key for the logs; it isn't a secret."""
 
     tenant: Scope
     scopes: frozenset[str]
@@ -72,13 +64,13 @@ class Caller:
 
     @staticmethod
     def _let_in(refused: object, credential: str) -> None:
-        """Raise the error for what the authorizer has refused; it states None where it vouches for
-        the caller.
+        """Raise the error for a credential that the authorizer has refused. `refused` is None where
+        the authorizer vouches for the caller.
         """
         if refused == InvalidKey.code:
             raise InvalidKey(f"The {credential} is not valid.")
         if refused == Unavailable.code:
-            raise Unavailable("Whose the call is can't be found out now.")
+            raise Unavailable("The tenant can't be determined right now. Try again.")
         if refused is not None:
             raise Unauthenticated(f"The call carries no {credential}.")
 
@@ -156,26 +148,18 @@ def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`wired` holds the use cases of the function that serves the call: `use` in the function
-    `sessions`, `memory` in `memories`. `request` is its event as `guarded` leaves it, `shows` says
-    whether the answer may hold what is stored; `begun` is its time.monotonic(), `places` are those
-    that it has taken: to wait, or to query.
+    """`request` is the event as `guarded` leaves it, `shows` says whether the answer may hold what
+    is stored. `calls` stores keyed calls and places. `begun` is its time.monotonic(), `places` are
+    the places that it has taken, to wait or to query.
     """
 
     caller: Caller
-    wired: Wired
     request: Mapping[str, Any]
+    calls: KeyedCalls
+    clock: Clock
     shows: bool = True
     begun: float = field(default_factory=time.monotonic)
     places: list[KeyedCall] = field(default_factory=list)
-
-    @property
-    def use(self) -> SessionsApp:
-        return cast("SessionsApp", self.wired)
-
-    @property
-    def memory(self) -> MemoriesApp:
-        return cast("MemoriesApp", self.wired)
 
     def user(self, user_id: str) -> UserScope:
         return self.caller.tenant.user(user_id)
@@ -195,8 +179,8 @@ class Call:
 
     @property
     def once(self) -> Once | None:
-        """What makes a call with an idempotency key happen once; None without a key. Method, path
-        and key name it.
+        """The record that makes a call with an idempotency key happen once; None without a key. Its
+        name is made of method, path and key.
         """
         if self.key is None:
             return None
@@ -204,19 +188,19 @@ class Call:
             self.request["requestContext"]["http"]["method"],
             json.loads(self.request["body"] or "{}"),
         )
-        now = seconds(self.wired.clock.now())
+        now = seconds(self.clock.now())
         call = KeyedCall(
             tenant=self.caller.tenant.tenant,
             name=_hash([method, self.request["rawPath"], self.key]),
             request=_hash(body),
             expires_at=now + KEY_SECONDS,
         )
-        return Once(self.wired.stores.calls, call, self.wired.clock)
+        return Once(self.calls, call, self.clock)
 
     def made(self, make: Callable[[str | None], Made]) -> Made:
-        """What `make` returns, or returned for the first call with this idempotency key. What it
-        makes must follow from the name that it gets (None without a key), or be safe to repeat; its
-        result must be JSON.
+        """The result of `make`, or its result for the first call with this idempotency key. The
+        result is JSON. `make` gets a name (None without a key): the things it makes must follow
+        from that name, or be safe to make again.
         """
         once = self.once
         return make(None) if once is None else once(lambda: make(once.call.name))
@@ -227,9 +211,7 @@ class Call:
         """
         wait = max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
         if wait and not self.places:
-            place = place_to_wait(
-                self.wired.stores.calls, self.caller.tenant, wait=wait, clock=self.wired.clock
-            )
+            place = place_to_wait(self.calls, self.caller.tenant, wait=wait, clock=self.clock)
             self.places.extend([] if place is None else [place])
         return wait if self.places else 0.0
 
@@ -237,23 +219,13 @@ class Call:
         """Take a place to run a query, which is given back when the call is over. Raises as
         `place_to_query`.
         """
-        self.places.append(
-            place_to_query(self.wired.stores.calls, self.caller.tenant, clock=self.wired.clock)
-        )
+        self.places.append(place_to_query(self.calls, self.caller.tenant, clock=self.clock))
 
     def over(self) -> None:
         """Give back what the call has taken."""
         for place in self.places:
-            give_back(self.wired.stores.calls, place)
+            give_back(self.calls, place)
 
 
 def _hash(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
-
-
-CURRENT: ContextVar[Call] = ContextVar("CURRENT")
-
-
-def call() -> Call:
-    """The call that the current operation answers."""
-    return CURRENT.get()

@@ -22,7 +22,7 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from palimpsest.api.call import call
+from palimpsest.api.call import Call
 from palimpsest.api.encoding import dumps
 from palimpsest.clock import EPOCH, milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
@@ -205,11 +205,11 @@ def rfc3339_or_null(seconds: int | None) -> Moment | None:
     return None if seconds is None else rfc3339(seconds * 1000)
 
 
-def as_sent(name: str) -> list[str]:
+def as_sent(call: Call, name: str) -> list[str]:
     """The values of a query parameter that may come several times. Powertools would divide each at
     its commas.
     """
-    return parse_qs(call().request["rawQueryString"], keep_blank_values=True).get(name, [])
+    return parse_qs(call.request["rawQueryString"], keep_blank_values=True).get(name, [])
 
 
 def check_ids(**given: str | None) -> None:

@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from inspect import Parameter, signature
 from typing import Any, Literal, TypeVar
 
 Function = Literal["sessions", "memories", "site"]
@@ -15,6 +16,9 @@ Function = Literal["sessions", "memories", "site"]
 Scope = Literal["read", "write", "admin"]
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+GIVEN = ("service", "call")
+"""The parameters of an operation that no caller sends."""
 
 RESOURCES: Mapping[Function, tuple[str, ...]] = {
     "sessions": (
@@ -80,6 +84,17 @@ class Operation:
         return self.path.replace("{", "<").replace("}", ">")
 
     @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The parameters of the code except the service and the call: a caller sends these. Only
+        the operation that is called needs them.
+        """
+        return {
+            name: parameter
+            for name, parameter in signature(self.handler).parameters.items()
+            if name not in GIVEN
+        }
+
+    @property
     def takes_owner(self) -> bool:
         """Whether it reads a session, of which the caller may assert whose it is."""
         return self.path.startswith("/v1/sessions/{session_id}") and self.scopes == ("read",)
@@ -98,8 +113,9 @@ _KNOWN: list[Operation] = []
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Makes code that it decorates an operation on a resource, which `function` serves. The
-    operation's parameters are those of the code, its name is the code's name.
+    """Makes code that it decorates an operation on a resource, which `function` serves. The code
+    takes the service and the call, and then the operation's parameters; its name is the
+    operation's.
     """
 
     tag: str
@@ -119,8 +135,8 @@ class Operations:
         for a GET and `write` for the rest, a POST `makes` something unless it needs `read` alone,
         and `function` is the resource's.
 
-        What makes something takes `call().once` along into its transaction, or does it within
-        `call().made`.
+        Code that makes something takes `call.once` along into its transaction, or works within
+        `call.made`.
         """
         method, _, path = place.partition(" ")
         needed = scopes or (("read",) if method == "GET" else ("write",))

@@ -232,7 +232,8 @@ def _console_file(name: str) -> str:
 
 
 def _hash_of(name: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(_console_file(name).encode()).digest()).decode()}'"
+    digest = hashlib.sha256(_console_file(name).encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _packed(

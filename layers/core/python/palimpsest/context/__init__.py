@@ -1,3 +1,3 @@
-"""The context: what a model sees next, the window and what is remembered beside it, within one
+"""The context: the messages that a model sees next. It joins the window and memories within one
 budget.
 """

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain
 
 from palimpsest.conversations.history import no_message
+from palimpsest.conversations.lifecycle import with_summary
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, Head
@@ -27,13 +28,11 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
     if not head.base < seq <= head.seq or head.is_withdrawn(seq):
         raise no_message("at")
     earlier = _compactions(sessions, scope, head, last=seq)
-    last = next((each for each in earlier if max(each.newest, each.last) <= seq), None)
+    last = next((found for found in earlier if max(found.newest, found.last) <= seq), None)
     return replace(
-        head,
+        with_summary(head, last),
         seq=seq,
-        window_start=last.last + 1 if last else head.base + 1,
-        summary=last.summary_number if last else 0,
-        summary_tokens=last.summary_tokens if last else 0,
+        window_start=(last.last if last else head.base) + 1,
         pins=(),
         job=None,
         compaction="none",
@@ -43,8 +42,8 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
 def _compactions(
     sessions: Sessions, scope: SessionScope, head: Head, *, last: int
 ) -> Iterator[Compaction]:
-    """The compactions through `last` that still hold, the newest first; a withdrawal undoes those
-    it reaches into.
+    """The compactions through `last` that are still valid, the newest first. A withdrawal undoes
+    each compaction whose messages it withdraws.
     """
     while last > head.base:
         page = sessions.compactions(
@@ -61,8 +60,8 @@ def _compactions(
 
 
 def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole: bool) -> Head:
-    """Return the head with the count and tokens of the messages that were read of its window. If
-    the window has more messages than were read, the head counts one more than those.
+    """Return the head with the count and tokens of the read messages of its window. If the window
+    has more messages, the head counts one more than were read.
     """
     shown = [message for message in read if message.role not in UNSHOWN_ROLES]
     return replace(
@@ -75,7 +74,7 @@ def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole
 
 def read_back(stored: Iterator[Message], *, budget: int) -> tuple[tuple[Message, ...], int]:
     """Return the newest messages within the budget, as `newest` does, and the sequence number of
-    the user's last one (0 if there is none).
+    the user's last message (0 if there is none).
     """
     before: list[Message] = []
     for message in stored:

@@ -1,11 +1,11 @@
-"""Explain a context: why each part is in it, and what was left out."""
+"""Explain a context: why each part is in it, and why other parts were left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from palimpsest.context.read import Context
+from palimpsest.context.read import SessionContext
 from palimpsest.conversations.blocks import PRIORITY, BlockType
 
 Json = dict[str, Any]
@@ -17,9 +17,9 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 }
 
 
-def trace(context: Context) -> Json:
-    """Return the trace as JSON: the parts in their order with their tokens, what was cut within
-    messages, and what was left out, each with its reason.
+def trace(context: SessionContext) -> Json:
+    """Return the trace as JSON: the parts in their order with their tokens, the cuts within
+    messages, and the parts that were left out, each with its reason.
     """
     return {
         "strategy": context.config.strategy,
@@ -33,7 +33,7 @@ def trace(context: Context) -> Json:
     }
 
 
-def _spoken_parts(context: Context) -> Iterator[Json]:
+def _spoken_parts(context: SessionContext) -> Iterator[Json]:
     fitted, summary = context.fitted, context.summary
     if fitted.system_tokens:
         yield {"part": "system", "tokens": fitted.system_tokens, "why": "always kept"}
@@ -64,7 +64,7 @@ def _range(part: str, seqs: Sequence[int], why: str) -> Iterator[Json]:
         yield {"part": part, "from": seqs[0], "to": seqs[-1], "messages": len(seqs), "why": why}
 
 
-def _memory_parts(context: Context) -> Iterator[Json]:
+def _memory_parts(context: SessionContext) -> Iterator[Json]:
     for block in PRIORITY:
         items = context.memory.of(block)
         if items:
@@ -78,8 +78,8 @@ def _memory_parts(context: Context) -> Iterator[Json]:
             }
 
 
-def _left_out_messages(context: Context) -> Iterator[Json]:
-    """What is in the window and not in the context."""
+def _left_out_messages(context: SessionContext) -> Iterator[Json]:
+    """The messages of the window that are not in the context."""
     if context.summary is not None and not context.fitted.summary_tokens:
         yield {"part": "summary", "compaction": context.summary.last, "why": "no_room"}
     first, shown = context.head.window_start, context.fitted.seqs
@@ -89,7 +89,7 @@ def _left_out_messages(context: Context) -> Iterator[Json]:
         yield {"part": "messages", "from": first, "to": last, "why": why}
 
 
-def _left_out_items(context: Context) -> Iterator[Json]:
+def _left_out_items(context: SessionContext) -> Iterator[Json]:
     for item in context.memory.left_out:
         name = context.config.names[item.block]
         yield {"part": f"{item.block}_memory", "name": name, "id": item.id, "why": item.why}

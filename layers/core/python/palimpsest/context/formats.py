@@ -19,26 +19,26 @@ ContextFormat = Literal["openai", "anthropic", "converse", "responses"]
 Block = dict[str, Any]
 
 BEFORE = "[The conversation began earlier.]"
-"""The user message that stands first where an API wants one there and the window begins with the
-assistant.
+"""The user message that is put first if the window begins with the assistant, because these APIs
+require a user message there.
 """
 EMPTY = "[empty]"
-"""The text of a message or result without any, which these APIs refuse."""
+"""The text of a message or result that has none, because these APIs refuse an empty one."""
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
 IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-"""Images that Anthropic's models take, by what Converse calls them."""
+"""The media types of images that Anthropic's models take, and Converse's names of them."""
 PDF = "application/pdf"
 _FILE = ("file_id", "file_data", "filename")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """Messages for an API, and what it takes as its parameter `system` (None: its messages hold
+class FormattedMessages:
+    """Messages for an API, and the value of its parameter `system` (None: its messages hold
     everything).
 
-    `origins` has for each message the number of the first chat message in it; None for one that
-    stands for none.
+    `origins` has, for each message, the number of the first chat message in it; None for messages
+    without a chat message (a summary, a block).
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -46,21 +46,21 @@ class Written:
     system: str | Sequence[Block] | None = None
 
 
-def written(chats: Sequence[Chat], form: ContextFormat) -> Written:
-    """Write chat messages for an API. What it can't hold is named in brackets; no text is
-    changed.
+def written(chats: Sequence[Chat], form: ContextFormat) -> FormattedMessages:
+    """Write chat messages for an API. Parts that the API can't hold are named in brackets; no text
+    is changed.
     """
     if form == "openai":
-        return Written(chats, range(len(chats)))
+        return FormattedMessages(chats, range(len(chats)))
     if form == "responses":
         items = [(item, number) for number, chat in enumerate(chats) for item in _items(chat)]
-        return Written([item for item, _ in items], [number for _, number in items])
+        return FormattedMessages([item for item, _ in items], [number for _, number in items])
     blocks = _ANTHROPIC if form == "anthropic" else _CONVERSE
     texts = [
         text for chat in chats if chat["role"] in SYSTEM_ROLES and (text := text_of(chat)).strip()
     ]
     turns = _alternating(chats, blocks)
-    return Written(
+    return FormattedMessages(
         messages=[{"role": role, "content": content} for role, content, _ in turns],
         origins=[origin for *_, origin in turns],
         system="\n\n".join(texts) if form == "anthropic" else [{"text": text} for text in texts],
@@ -107,8 +107,8 @@ class _Blocks:
 def _alternating(
     chats: Sequence[Chat], blocks: _Blocks
 ) -> list[tuple[str, list[Block], int | None]]:
-    """Role, blocks and origin of each message: user and assistant take turns, and the user, who
-    gives results too, begins.
+    """Role, blocks and origin of each message. The user begins, and user and assistant alternate;
+    results of tools are the user's.
     """
     turns: list[tuple[str, list[Block], int | None]] = []
     for number, chat in enumerate(chats):
@@ -129,8 +129,8 @@ def _call_id(call_id: str) -> str:
 
 
 def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a call as an object; other arguments, such as the text of a custom tool,
-    stand under `input`.
+    """The arguments of a call as an object. Arguments that are not an object, such as the text of a
+    custom tool, come under `input`.
     """
     _, text = called(call)
     try:
@@ -141,9 +141,7 @@ def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _media(part: Mapping[str, Any]) -> tuple[str, str]:
-    """Media type and base64 of an image or file that comes as a data URL; ("", "") for any
-    other.
-    """
+    """Media type and base64 of an image or file in a data URL; ("", "") for any other address."""
     held = part.get(part["type"]) or {}
     found = _DATA_URL.fullmatch(str(held.get("url") or held.get("file_data") or ""))
     return (found["media"], found["data"]) if found else ("", "")
@@ -196,7 +194,7 @@ _CONVERSE = _Blocks(
 
 
 def _items(chat: Chat) -> list[Block]:
-    """The items of the Responses API that a chat message is."""
+    """The chat message as items of the Responses API."""
     role, content = chat["role"], chat.get("content")
     if role == "tool":
         return [

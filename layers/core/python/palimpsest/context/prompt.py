@@ -24,17 +24,18 @@ from palimpsest.conversations.window.render import called_for, shown
 from palimpsest.text.cutting import Count, escaped, harmless, shortened
 
 MAX_LINE = 2_000  # characters of one item
-COVERED = 0.75  # of a message's letters that shown records have to quote to stand for it
+COVERED = 0.75  # the part of a message's letters that shown records must quote to replace it
 MIN_ROOM = 8  # tokens; no useful line is shorter
-NESTED = 4  # tokens that a line takes more once others of its speaker and day stand below it
+NESTED = 4  # extra tokens of a line once others of its speaker and day are grouped below it
 DATED = frozenset({"event", "message"})
-"""Kinds that are shown with their day. So is what quotes its user: "we moved last weekend" and "I
-sold it" mean little without the day, and of two statements the later one holds.
+"""The kinds of items that are shown with their day. Quotes of the user are too, because "we moved
+last weekend" means little without the day, and because the later of two statements is the valid
+one.
 """
 
 
 Tags = Mapping[BlockType, str]
-"""The tag around the text of each block; `<type>_memory` for a block that is not in it."""
+"""The tag around the text of each block. Other blocks have `<type>_memory`."""
 NO_TAGS: Tags = MappingProxyType({})
 
 Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
@@ -42,9 +43,9 @@ Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An item that is not in the prompt: the window shows the messages it came from, or the summary
-    its text (`in_window`); a block of higher priority shows it, or nearly all that it says
-    (`shown_before`); there was no room; or its block may show no more items (`over_limit`).
+    """An item that is not in the prompt, with the reason. `in_window`: the window shows its
+    messages, or the summary its text. `shown_before`: a block of higher priority shows it or nearly
+    all of its text. `over_limit`: its block may show no more items. Otherwise there was no room.
     """
 
     block: BlockType
@@ -109,9 +110,7 @@ def shared_out(
 
 
 def _is_shown(item: Item, before: Sequence[Item]) -> bool:
-    """Whether the item stands among those `before`, or is a message of which these quote nearly
-    all.
-    """
+    """Whether the item is among those `before`, or is a message that they quote nearly whole."""
     if item.kind != "message":
         return any(each.id == item.id for each in before)
     quotes = {
@@ -124,7 +123,7 @@ def _is_shown(item: Item, before: Sequence[Item]) -> bool:
 
 
 class _Share:
-    """The part of the room that the items of one block take."""
+    """The room of one block's items."""
 
     def __init__(self, found: BlockContent, room: int, count: Count) -> None:
         self.taken: list[Item] = []
@@ -151,8 +150,8 @@ class _Share:
         return None
 
     def _weight(self, item: Item) -> int:
-        """The tokens that the item adds to those taken: without its heading where another has the
-        same.
+        """The tokens that the item adds. Its heading does not count if another item has the same
+        one.
         """
         there = self._headings[_heading(item) or ""]
         if not there:
@@ -178,8 +177,8 @@ def _text(taken: Mapping[BlockType, Sequence[Item]], tags: Tags) -> str:
 
 
 def _lines(items: Sequence[Item]) -> Iterator[str]:
-    """The items, one a line. What one speaker said on one day stands together, below the first of
-    it, under one heading.
+    """The items, one a line. Statements of one speaker and day are grouped under one heading, in
+    the place of the first of them.
     """
     together: dict[str, list[Item]] = {}
     for item in items:
@@ -212,7 +211,7 @@ def _said(item: Item) -> str:
 
 
 def _heading(item: Item) -> str | None:
-    """Who said it on which day; None for what quotes nobody, or has no day."""
+    """The speaker and day of the item; None if it quotes nobody, or has no day."""
     day = _day(item)
     return f"{item.who}, {day}" if item.who is not None and day is not None else None
 
@@ -224,7 +223,7 @@ def _day(item: Item) -> str | None:
 
 
 def memory_messages(text: str, memory_as: MemoryAs) -> tuple[Chat, ...]:
-    """The messages that carry the memory behind the system message; none where it stands
+    """The messages after the system message that carry the memory; none if the memory is
     elsewhere.
     """
     if memory_as == "user":
@@ -255,8 +254,8 @@ def fit_with_memory(
     memory_as: MemoryAs,
     tags: Tags = NO_TAGS,
 ) -> tuple[Fitted, MemoryPrompt]:
-    """Return a context, and its memory; with `none` the memory stands beside it, and both together
-    keep within the budget. `tags` are those of the blocks that have names.
+    """Return a context, and its memory. With `none` the memory is not in the messages, but both
+    together keep within the budget. `tags` are the tags of named blocks.
 
     The memory repeats nothing that the context shows of the session, in its messages or word for
     word in its summary. Raises `BudgetTooSmall`.
@@ -278,8 +277,8 @@ def fit_with_memory(
 
 
 def _held(session: str, fitted: Fitted, said: str) -> Callable[[Item], bool]:
-    """A test whether the context shows the messages that an item came from, or its text stands in
-    what is `said`, which holds the summary.
+    """A test whether the context shows the messages that an item came from, or whether its text is
+    in `said`, which includes the summary.
     """
     seqs = frozenset(fitted.seqs)
     return lambda item: (
@@ -299,7 +298,7 @@ def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
 
 
 def _placed(material: Material, memory: MemoryPrompt, memory_as: MemoryAs) -> Fitted:
-    """The context with the memory where the configuration puts it; or without it, with as much room
+    """The context with the memory in its configured place; or without the memory, with as much room
     left free.
     """
     if not memory.text:

@@ -1,5 +1,5 @@
-"""Read the context of a session: what its model sees next, within the budget, without waiting for a
-model.
+"""Read the context of a session: the messages for its model's next call, within the budget, without
+waiting for a model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
-from palimpsest.context.formats import ContextFormat, Written, written
+from palimpsest.context.formats import ContextFormat, FormattedMessages, written
 from palimpsest.context.prompt import MemoryPrompt, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.contents import Contents, loaded
@@ -33,22 +33,22 @@ from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
 SNAPSHOT_TRIES = 3
-# bytes of large contents that are read; of other large messages the item's part is shown
+# bytes of large contents that are read; other large messages are shown as in their items
 MOST_LOADED = 8_000_000
-# bytes of images and files: with all that stands beside them, an answer of 5 MB carries them
+# bytes of images and files, so that they and the rest fit an answer of 5 MB
 MOST_PARTS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class SessionContext:
     """Chat messages ready to send, with their tokens. `compaction` says whether an overflow is
     pending or has failed.
 
-    `memory` is what the session's blocks brought, and `tools` (of `tools_tokens`) are definitions
-    of tools for the model: together with the messages they keep within the `budget` (tokens).
-    `degraded` names what could not be asked, `failures` says why (a code, or an error's name).
-    `summary` is the compaction whose text comes before the window; `has_given` is true if a message
-    about to be sent was counted.
+    `memory` is the memory from the session's blocks. `tools` are definitions of tools for the
+    model, of `tools_tokens` tokens. Messages, memory and tools together keep within the `budget`
+    (tokens). `degraded` names the parts that failed, and `failures` has their errors (a code, or an
+    error's name). `summary` is the compaction whose text comes before the window. `has_given` is
+    true if a message about to be sent was counted.
     """
 
     fitted: Fitted
@@ -67,10 +67,10 @@ class Context:
 
     @property
     def messages(self) -> Sequence[Chat]:
-        """Ready to send."""
+        """The messages, ready to send."""
         return self.fitted.messages
 
-    def written(self, form: ContextFormat) -> Written:
+    def written(self, form: ContextFormat) -> FormattedMessages:
         """The messages as an API takes them."""
         return written(self.messages, form)
 
@@ -78,10 +78,11 @@ class Context:
         """The tools as an API takes them."""
         return _tools(form) if self.tools else ()
 
-    def refs(self, written: Written) -> Sequence[tuple[int, str] | None]:
-        """For each of the written messages the sequence number and the id of the stored message
-        that it shows, the first of several; None for what was made for the context: system message,
-        memory, summary, the message about to be sent, a result that is missing.
+    def refs(self, written: FormattedMessages) -> Sequence[tuple[int, str] | None]:
+        """For each written message, the sequence number and the id of the stored message that it
+        shows (the first if it shows several). None for messages made for the context: system
+        message, memory, summary, the message about to be sent, the result in place of a missing
+        one.
         """
         places = [
             None if number is None else self.fitted.places[number] for number in written.origins
@@ -90,8 +91,8 @@ class Context:
 
     @property
     def omitted(self) -> tuple[int, int] | None:
-        """The first and the last stored message that this context lacks and that no summary in it
-        stands for; None if it lacks none.
+        """The first and the last stored message that neither this context nor its summary covers;
+        None if it covers all.
         """
         shown, head = self.fitted.seqs, self.head
         has_summary = self.summary is not None and self.fitted.summary_tokens > 0
@@ -110,8 +111,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a context is read for: `settings` and `head` are the session's, now or as they were at
-    message `at`.
+    """The parameters of reading a context. `settings` and `head` are the session's, now or as they
+    were at message `at`.
     """
 
     scope: SessionScope
@@ -151,15 +152,15 @@ class ReadContext:
         max_tokens: int | None = None,
         model: str | None = None,
         at: int | None = None,
-    ) -> Context:
-        """Return the context within `max_tokens` (or the window of `model`, or the session's own
-        budget).
+    ) -> SessionContext:
+        """Return the context within `max_tokens`, or else the window of `model`, or else the
+        session's own budget.
 
-        `given` is the message about to be sent: its tokens are counted, it is not stored, and
-        similar messages are searched. `newest` is a message that was just stored, for which similar
-        messages are searched as well. Takes two round trips; the session's blocks are read during
-        the second one. `at` returns the window alone, as it was after the message with that
-        sequence number.
+        `given` is the message about to be sent: it is not stored, but its tokens are counted, and
+        similar messages are searched. `newest` is a message that was just stored; similar messages
+        are searched for it too. This takes two round trips; the session's blocks are read during
+        the second one. With `at`, the result is the window alone, as it was after the message with
+        that sequence number.
 
         Raises `NotFound`, `BudgetTooSmall`, `Unprocessable` (`unknown_model`), `Unavailable`.
         """
@@ -198,8 +199,8 @@ class ReadContext:
             at=at,
         )
 
-    def _read(self, plan: _Plan) -> Context | None:
-        """None if the summary that the head names was taken back between the two round trips."""
+    def _read(self, plan: _Plan) -> SessionContext | None:
+        """None if the head's summary was taken back between the two round trips."""
         head, config = plan.head, plan.config
         reading = None
         if config.blocks and plan.at is None:
@@ -222,7 +223,7 @@ class ReadContext:
         tools = _tools() if self._offers_search(plan) else ()
         material = self._material(plan, stored, summary=summary, tools=tools)
         made = _Fitted(fit(material)) if reading is None else _with_memory(material, reading, plan)
-        return Context(
+        return SessionContext(
             fitted=made.fitted,
             head=head,
             config=config,
@@ -239,8 +240,8 @@ class ReadContext:
         )
 
     def _offers_search(self, plan: _Plan) -> bool:
-        """Where there is no long-term memory, there is nothing to search, and no configuration may
-        ask for it.
+        """Without long-term memory there is nothing to search, and no configuration may ask
+        for it.
         """
         has_memory = (
             self.blocks.extractive is not None or "auto_recall" in plan.config.model_fields_set
@@ -248,8 +249,8 @@ class ReadContext:
         return has_memory and plan.config.offers_search(plan.budget)
 
     def _was_redacted(self, plan: _Plan) -> bool:
-        """Whether a message of the session was redacted since the head was read, and its summary
-        taken back.
+        """Whether a message of the session was redacted since the head was read, so that its
+        summary may have been taken back.
         """
         head = self.sessions.open(plan.scope).head
         return head is None or head.redactions != plan.head.redactions
@@ -263,11 +264,12 @@ class ReadContext:
         tools: Sequence[Mapping[str, Any]],
     ) -> Material:
         count = partial(self.tokens.count, encoding=plan.encoding)
+        summary_as = plan.config.summary_as if isinstance(plan.config, Summarize) else "user"
         return Material(
             system=plan.settings.system,
             system_tokens=plan.system_tokens,
             summary=summary.summary if summary else None,
-            summary_as=plan.config.summary_as if isinstance(plan.config, Summarize) else "user",
+            summary_as=summary_as,
             messages=[
                 weighed_in(message, encoding=plan.encoding, count=count) for message in stored
             ],
@@ -278,8 +280,8 @@ class ReadContext:
         )
 
     def _window(self, plan: _Plan) -> tuple[Head, tuple[Message, ...]]:
-        """The messages a context may hold, oldest first: no more than can fit, and the user's
-        newest message.
+        """The messages for a context, oldest first: as many as can fit, and the user's newest
+        message.
         """
         head, keeps = plan.head, plan.config.keeps_window
         first = (
@@ -318,7 +320,7 @@ def _tools(form: ContextFormat = "openai") -> tuple[Mapping[str, Any], ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """The window, and what the blocks brought beside it."""
+    """The window, and the contents of the blocks."""
 
     fitted: Fitted
     memory: MemoryPrompt = field(default_factory=MemoryPrompt)
@@ -327,7 +329,7 @@ class _Fitted:
 
 
 def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitted:
-    """The context with what the blocks bring for the user's newest message."""
+    """The context with the blocks' contents for the user's newest message."""
     questions = (
         text_of(message.chat) for message in reversed(material.messages) if message.role == "user"
     )

@@ -1,5 +1,5 @@
-"""What a configuration may ask for: long-term memory where there is some, models that are allowed,
-and room.
+"""Checks of a configuration: whether the service has long-term memory, whether the models are
+allowed, and whether it fits one stored item.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
 
 
 def asked_of_memories(config: Strategy) -> str | None:
-    """The first field that was given and needs long-term memory; None if none does."""
+    """The first given field that needs long-term memory; None if no field needs it."""
     asked = {
         "strategy": isinstance(config, Flush) and bool(config.parts),
         "blocks": config.names_blocks and bool(config.blocks),
@@ -26,15 +26,16 @@ def asked_of_memories(config: Strategy) -> str | None:
 
 
 def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str] | None]) -> None:
-    """Raise `Unprocessable` (`model_not_allowed`) if a list lacks the model: the operator pays for
-    its calls, and lists what callers may name; a tenant may list fewer. A list that is None holds
-    every model; no model (None) is always allowed. The error names the `field` and the models that
-    all lists hold.
+    """Raise `Unprocessable` (`model_not_allowed`) if a list lacks the model. The operator pays for
+    calls, so the operator lists the models that callers may name; a tenant may list fewer. None as
+    a list allows every model, and None as a model is always allowed. The error names the `field`
+    and the models that are in all lists.
     """
-    given = [each for each in lists if each is not None]
-    if name is None or all(name in each for each in given):
+    restricting = [models for models in lists if models is not None]
+    if name is None or all(name in models for models in restricting):
         return
-    allowed = [model for model in given[0] if all(model in each for each in given)]
+    in_all = frozenset(restricting[0]).intersection(*restricting)
+    allowed = [model for model in restricting[0] if model in in_all]
     message = f"must be one of: {', '.join(allowed)}" if allowed else "no model may be named here"
     error = FieldError(field, message)
     raise Unprocessable(

@@ -1,5 +1,5 @@
-"""Append messages to a session: each is stored once, however often the call is retried. A full
-window is shrunk.
+"""Append messages to a session. Each message is stored once, however often the call is retried. If
+the window is full, its oldest messages leave it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from palimpsest.conversations.lifecycle import (
 )
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
-from palimpsest.conversations.overflow.eviction import Armed, Overflow, decide
+from palimpsest.conversations.overflow.eviction import Armed, OverflowResult, decide
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
@@ -40,22 +40,22 @@ from palimpsest.tenants.settings import TenantSettings
 
 Extract = Literal["auto", "now", "never"]
 Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
-"""The configuration of a session that begins with these memory fields over the tenant's
-defaults.
+"""The configuration of a new session: the tenant's defaults, with these memory fields in place of
+theirs.
 """
 RESEND_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
-    """What an append did. With `replayed`, the same append was done before, and this is its first
-    result. `extraction` is the id of the extraction job that it created.
+class AppendResult:
+    """The result of an append. If `replayed` is true, the same append was done before, and this is
+    its first result. `extraction` is the id of the extraction job that it created.
     """
 
     messages: tuple[Message, ...]
     head: Head
     created: bool = False
-    overflow: Overflow | None = None
+    overflow: OverflowResult | None = None
     replayed: bool = False
     extraction: str | None = None
 
@@ -98,7 +98,7 @@ class Append:
     clock: Clock
     limit: SessionLimit
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
-    contents: Contents | None = None  # None: what an item can't hold is refused
+    contents: Contents | None = None  # None: a message that is too large for an item is refused
     setup: Setup | None = None  # None: every session begins with the tenant's defaults
     turns: Turns = field(default_factory=Turns)
 
@@ -115,17 +115,17 @@ class Append:
         if_last: int | None = None,
         extract: Extract = "auto",
         memory: Mapping[str, Any] | None = None,
-    ) -> Appended:
+    ) -> AppendResult:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
         A call that repeats an earlier one with the same `key` (or with the same id on every
-        message) returns the result of the earlier one. With `after` the messages are stored only if
-        that is the id of the newest message ("" means that the session has none), with `if_last`
-        only if that is its sequence number (0: there is none). `extract` decides whether a job
-        extracts memories from the messages that no job covers yet: by the session's own rule
-        ("auto"), in any case ("now"), or not ("never"). An unknown session is created for `user`,
-        with the fields of `memory` over the tenant's defaults; a session that exists keeps its own
-        configuration.
+        message) returns the result of the earlier one. With `after`, the messages are stored only
+        if the newest message has this id ("": the session has none). With `if_last`, they are
+        stored only if the newest message has this sequence number (0: the session has none).
+        `extract` decides whether a job extracts memories from the messages that no job covers yet:
+        by the session's own rule ("auto"), always ("now"), or not ("never"). An unknown session is
+        created for `user`, with the fields of `memory` over the tenant's defaults; a session that
+        exists keeps its own configuration.
 
         Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session
         when no user is named, `Conflict` (`owner_mismatch`, `idempotency_key_reused`,
@@ -148,7 +148,7 @@ class Append:
         with self.turns.at(scope):
             return until_committed(lambda: self._attempt(request), clock=self.clock)
 
-    def _attempt(self, request: _Request) -> Appended:
+    def _attempt(self, request: _Request) -> AppendResult:
         now = self.clock.now()
         speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.batch.drafts)
         opened = self.sessions.open(
@@ -163,8 +163,8 @@ class Append:
 
     def _decide(
         self, request: _Request, opened: Opened, now: datetime, *, speaks_system: bool
-    ) -> Appended:
-        """Decide from what was read, and commit. Raises `CommitLost` if another writer was
+    ) -> AppendResult:
+        """Decide from the session as read, and commit. Raises `CommitLost` if another writer was
         faster.
         """
         if opened.head is None or opened.head.is_gone(seconds(now)):
@@ -182,7 +182,7 @@ class Append:
 
     def _resent(
         self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime
-    ) -> Appended | None:
+    ) -> AppendResult | None:
         """The result of the first call, if this append is a repetition; else None."""
         if key is not None and key.expires_at > seconds(now) and key.first > head.base:
             if key.request != request.batch.hash:
@@ -203,18 +203,20 @@ class Append:
             return self._replayed(request, head, first=head.batch_first, last=head.seq)
         return None
 
-    def _replayed(self, request: _Request, head: Head, *, first: int, last: int) -> Appended:
+    def _replayed(self, request: _Request, head: Head, *, first: int, last: int) -> AppendResult:
         messages = tuple(self.sessions.messages(request.scope, first=first, last=last))
-        return Appended(messages=messages, head=head, replayed=True)
+        return AppendResult(messages=messages, head=head, replayed=True)
 
     def _check_place(self, request: _Request, head: Head | None) -> None:
-        """`head` is that of the session as it is, None if there is none yet. Raises `Conflict`."""
+        """`head` is the session's present head; None if there is no session yet. Raises
+        `Conflict`.
+        """
         if request.after not in (None, head.last_id if head else ""):
             raise moved_on()
         if request.if_last is not None:
             check_last(self.sessions, request.scope, head, request.if_last)
 
-    def _begin(self, request: _Request, opened: Opened, now: datetime) -> Appended:
+    def _begin(self, request: _Request, opened: Opened, now: datetime) -> AppendResult:
         """Create the session together with its first messages."""
         if request.user is None:
             raise NotFound(
@@ -266,27 +268,31 @@ class Append:
             memory, self.tokens.encoding_for(memory.model), defaults.retention_days
         )
 
-    def _commit(self, request: _Request, found: _Found, now: datetime) -> Appended:
+    def _commit(self, request: _Request, found: _Found, now: datetime) -> AppendResult:
         begins_with = found.head
         messages, found = self._grown(request, found, now)
         armed = self._room(request.scope, found, messages, now)
         head, extraction = self._extraction(request, armed.head, now, before=begins_with)
         first, last = messages[0].seq, messages[-1].seq
-        key, expires_at = request.batch.key, seconds(now) + KEY_SECONDS
+        idempotency_key = None
+        if key := request.batch.key:
+            expires_at = seconds(now) + KEY_SECONDS
+            idempotency_key = IdempotencyKey(key, request.batch.hash, first, last, expires_at)
         held, uploaded = self._held(request, messages)
+        has_new_settings = found.created or found.speaks_system
         commit = Commit(
             before=found.before,
             after=head,
             begins=found.created,
             messages=held,
             finished=uploaded,
-            key=IdempotencyKey(key, request.batch.hash, first, last, expires_at) if key else None,
-            settings=found.settings if found.created or found.speaks_system else None,
+            key=idempotency_key,
+            settings=found.settings if has_new_settings else None,
             jobs=found.jobs + armed.jobs + extraction,
             compaction=armed.compaction,
         )
         self.sessions.commit(request.scope, commit)
-        return Appended(
+        return AppendResult(
             messages=messages,
             head=head,
             created=found.created,
@@ -297,8 +303,8 @@ class Append:
     def _held(
         self, request: _Request, messages: tuple[Message, ...]
     ) -> tuple[tuple[Message, ...], Job | None]:
-        """The messages as their items hold them, and the job of an upload: together no larger than
-        one, each fits.
+        """The messages as their items store them, and the job of an upload. If one item can hold
+        them all, nothing is uploaded.
         """
         if self.contents is None or request.batch.size <= MAX_MESSAGE_BYTES:
             return messages, None
@@ -341,8 +347,8 @@ class Append:
     def _room(
         self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime
     ) -> Armed:
-        """Decide what leaves the window if it passes its trigger. That reads the whole window, but
-        happens rarely.
+        """If the window passes its trigger, decide which messages leave it. This reads the whole
+        window, but happens rarely.
         """
         if not found.head.overflows(seconds(now)):
             return Armed(found.head)
@@ -367,9 +373,9 @@ class Append:
     def _extraction(
         self, request: _Request, head: Head, now: datetime, *, before: Head
     ) -> tuple[Head, tuple[Job, ...]]:
-        """Create the next extraction job if one is due; that reads the last one, once every few
-        turns. While an earlier extraction runs, none is created here: that one creates the next
-        when it ends.
+        """Create the next extraction job if one is due. Once every few turns this reads the last
+        job. While an earlier extraction runs, no job is created here, because that extraction
+        creates the next one when it ends.
         """
         is_asked = request.extract == "now"
         if (

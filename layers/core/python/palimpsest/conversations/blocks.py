@@ -1,6 +1,4 @@
-"""The blocks of memory that a session's contexts hold: their types, names, and what each is
-configured with.
-"""
+"""The blocks of memory in a session's contexts: their types, names and configurations."""
 
 from __future__ import annotations
 
@@ -11,10 +9,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 BlockType = Literal["static", "extractive", "vector"]
 PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
-"""The order in which blocks get room, and in which they stand in a context."""
+"""The order in which blocks get room, and in which a context shows them."""
 STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
-"""The blocks that a flush stores messages into. Static facts are not among them: only the tenant
-changes those.
+"""The blocks into which a flush stores messages. Only the tenant changes static facts, so their
+block is not here.
 """
 
 MAX_PROMPT_BYTES = 6_000  # three of them fit what a session may store of its configuration
@@ -67,11 +65,11 @@ class StaticBlock(_Block):
 
 
 class ExtractiveBlock(_Block):
-    """What was extracted from the user's conversations: the most telling facts, ranked without a
+    """The most telling facts that were extracted from the user's conversations, ranked without a
     model.
 
-    `extraction_prompt` tells the extraction what to look for. With a `retrieval_prompt` a model
-    picks the facts, where a message is given.
+    `extraction_prompt` tells the extraction what to look for. With a `retrieval_prompt`, a model
+    picks the facts for a given message.
     """
 
     type: Literal["extractive"]
@@ -101,7 +99,7 @@ ALL_BLOCKS: tuple[Block, ...] = (
 
 
 def tag_of(block: Block) -> str:
-    """The tag around the block's text: the name that was given to it, or else `<type>_memory`."""
+    """The tag around the block's text: its configured name, or else `<type>_memory`."""
     return f"{block.type}_memory" if block.name == block.type else block.name
 
 

@@ -1,5 +1,5 @@
-"""A session's memory configuration: the budget, what a full window does, and the blocks that
-contexts hold.
+"""A session's memory configuration: the budget, the strategy for a full window, and the memory
+blocks of its contexts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ MemoryAs = Literal["user", "system", "tool_call", "none"]
 
 TOOL_TOKENS = 120  # the definition of the tool that searches the user's memory, in any encoding
 TOOL_SHARE = 10
-"""A tool that nobody asked for takes at most one part of this many of a budget."""
+"""A tool that the configuration does not ask for may take at most the budget divided by
+this number.
+"""
 MIN_SYSTEM_ROOM = 100
 DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
@@ -38,17 +40,18 @@ KEEP_TURNS, KEEP_MESSAGES = "keep_recent_turns", "summary_message_count"
 
 class _Strategy(BaseModel):
     """Fields of every strategy. `max_tokens` is the budget of a context; `model` derives it from
-    that model's window. `blocks` are what a context holds of long-term memory, at most one of each
-    type. `memory_as` is where it stands: behind the system message as a message of the user or as a
-    tool's answer, in the system message (`insert_into_system_prompt` is another name for that), or,
-    with none, only in `memory_prompt`. With `extract` auto a session is extracted after each
-    `max_buffer_turns` turns and when it ends, with manual only when it is asked for. `retention` is
-    how long this session and what is extracted from it are kept, by kind, whatever the tenant says.
+    that model's window. `blocks` are the parts of long-term memory that a context shows, at most
+    one of each type. `memory_as` says where a context shows them: after the system message, as a
+    message of the user or as a tool's answer; in the system message (`insert_into_system_prompt` is
+    another name for that); or only in `memory_prompt` (none). With `extract` auto, memories are
+    extracted after each `max_buffer_turns` turns and when the session ends; with manual, only on
+    request. `retention` says, by kind, how long this session and its memories are kept. It
+    overrides the tenant's settings.
 
-    With `auto_recall` contexts bring the tool that searches the user's memory, where there is such
-    a memory (`offers_search`). `max_records` limits what that tool returns, and each block of
-    memories. `extraction_seconds` is how long a model may take to extract from one part of the
-    conversation, a repair included; None: each call of the model has its usual time.
+    With `auto_recall`, contexts include the tool that searches the user's memory, if the service
+    has such a memory (`offers_search`). `max_records` limits what that tool returns, and each block
+    of memories. `extraction_seconds` limits the time of a model to extract from one part of the
+    conversation, including a repair; None: each call has its usual limit.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -90,7 +93,7 @@ class _Strategy(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _one_place_under_two_names(cls, data: Any) -> Any:
-        """Both names say the same afterwards. Raises if they contradict each other."""
+        """Give both names of the field the same value. Raise if they contradict each other."""
         if not isinstance(data, dict) or not data.keys() & {MEMORY_AS, INSERTS}:
             return data
         place, inserts = data.get(MEMORY_AS), data.get(INSERTS)
@@ -111,10 +114,9 @@ class _Strategy(BaseModel):
         if len(set(types)) < len(types):
             message = "at most one block of each type"
             raise ValueError(message)
-        if any(
-            len({part(block) for block in self.blocks}) < len(types)
-            for part in (tag_of, lambda one: one.name)
-        ):
+        tags = {tag_of(block) for block in self.blocks}
+        names = {block.name for block in self.blocks}
+        if len(tags) < len(types) or len(names) < len(types):
             message = "two blocks have the same name"
             raise ValueError(message)
         return self
@@ -135,15 +137,15 @@ class _Strategy(BaseModel):
 
     @property
     def names_blocks(self) -> bool:
-        """Whether the blocks were given: those of the default are left out where the service can't
-        read them.
+        """Whether the caller gave the blocks. Default blocks are left out if the service can't read
+        them.
         """
         return "blocks" in self.model_fields_set
 
     def offers_search(self, budget: int) -> bool:
-        """Whether a context of this budget brings the tool that searches the user's memory. Where
-        the configuration does not ask for it by itself, it does so if there is a block of memories
-        and the tool takes a tenth of the budget at most.
+        """Whether a context of this budget includes the tool that searches the user's memory. If
+        the configuration does not decide, it does so if there is a block of memories and the tool
+        takes at most a tenth of the budget.
         """
         if "auto_recall" in self.model_fields_set:
             return self.auto_recall
@@ -164,9 +166,7 @@ class _Strategy(BaseModel):
 
     @property
     def trigger(self) -> int:
-        """The window's weight, in tokens, at which it overflows: none that leaves the tool no
-        room.
-        """
+        """The window's weight, in tokens, at which it overflows. It leaves room for the tool."""
         return max(1, self.messages_room + 1)
 
     @property
@@ -177,9 +177,8 @@ class _Strategy(BaseModel):
 class Summarize(_Strategy):
     """Old turns are folded into a rolling summary; the recent turns stay as they are.
     `keep_recent_turns` says how many turns stay. `summary_message_count` says how many of the
-    newest messages stay, in whole turns; where it is given, it counts in place of
-    `keep_recent_turns`. Nothing is folded before `fold_at_least` messages can be, unless the window
-    exceeds `max_tokens`.
+    newest messages stay, in whole turns; it replaces `keep_recent_turns`. Until `fold_at_least`
+    messages can be folded, nothing is folded, unless the window exceeds `max_tokens`.
     """
 
     strategy: Literal["summarize"] = "summarize"
@@ -213,8 +212,8 @@ class Trim(_Strategy):
 
 
 class Delete(_Strategy):
-    """Once the window exceeds `max_tokens`, the oldest `count` messages go, in whole turns, again
-    until it fits.
+    """Once the window exceeds `max_tokens`, the oldest `count` messages leave it, in whole turns.
+    This repeats until it fits.
     """
 
     strategy: Literal["delete"]
@@ -222,9 +221,8 @@ class Delete(_Strategy):
 
 
 class Flush(_Strategy):
-    """Old turns leave the window once those of the session's blocks that store messages have stored
-    them; the recent turns stay. Without such a block the old turns leave at once, and stay in the
-    history alone.
+    """Old turns leave the window once each storing block of the session has stored them; the recent
+    turns stay. Without such a block the old turns leave at once and remain only in the history.
     """
 
     strategy: Literal["flush"]
@@ -272,10 +270,10 @@ def parsed(config: dict[str, Any]) -> Strategy:
 
 
 def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
-    """`base` with the fields of `patch` in place of its own. If the strategy changes, fields of the
-    old strategy are dropped. If model or reserve change, a budget that was derived from a model's
-    window is derived again. Recent turns that the patch counts replace recent messages that the
-    base counts.
+    """Return `base` with the fields of `patch` in place of its own. If the strategy changes, fields
+    of the old strategy are dropped. If model or reserve change, a budget that was derived from a
+    model's window is derived again. Recent turns that the patch counts replace recent messages that
+    the base counts.
     """
     if patch.get("strategy", base.get("strategy", "summarize")) != base.get(
         "strategy", "summarize"
@@ -292,7 +290,7 @@ def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
 
 
 def _is_derived(config: dict[str, Any]) -> bool:
-    """Whether the budget is what the model's window leaves."""
+    """Whether the budget is derived from the model's window."""
     window = window_of(config["model"]) if config.get("model") else None
     reserve = config.get("reserve_tokens", DEFAULT_RESERVE)
     return window is not None and config.get("max_tokens") == window - reserve
@@ -312,7 +310,7 @@ def stored(config: Strategy) -> dict[str, Any]:
 
 def own_retention(memory: Mapping[str, Any]) -> dict[str, int]:
     """The days for which a session with this stored configuration keeps what is extracted from it,
-    by type; 0 = for ever. A type that is not in it is kept as the tenant says.
+    by type; 0 = for ever. For a missing type, the tenant's retention applies.
     """
     return {kind: days or 0 for kind, days in parsed(dict(memory)).retention.by_type.items()}
 

@@ -1,4 +1,4 @@
-"""Stores, reads and removes what the items of large messages can't hold."""
+"""Stores, reads and removes contents that are too large for a message's item."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.scope import Scope, SessionScope
 
 ABANDONED_SECONDS = 600
-"""After this long no append that uploaded can still be under way."""
+"""After this time, the append of an upload can't be running any longer."""
 
 AGAIN_SECONDS = 60
 
 HELD, PASSING = "contents", "passing"
-"""What keys begin with: of contents that belong to a message, and of those that wait for their
-extraction alone.
+"""The prefixes of keys: for contents of messages, and for contents that are only to be
+extracted.
 """
 
 
@@ -36,9 +36,9 @@ class Contents:
     """Large contents of conversations, over any store of blobs.
 
     Their keys begin with tenant, session and sequence number, so that a range is removed as its
-    messages are. An upload begins with a job: the commit that names the contents ends it, and only
-    one of both can be. What the job still waits for after ten minutes belongs to no message, and is
-    removed.
+    messages are. An upload begins with a job that would remove the contents. The commit of the
+    message ends that job. So either the message is stored or the contents are removed, never both.
+    If no commit has ended the job after ten minutes, it removes the contents.
     """
 
     blobs: Blobs
@@ -48,17 +48,17 @@ class Contents:
     def set_aside(
         self, scope: SessionScope, messages: Sequence[Message]
     ) -> tuple[tuple[Message, ...], Job | None]:
-        """Upload what the messages' items can't hold. Returns the messages as their items hold
-        them, and the job to finish in the same commit (None: nothing was uploaded). Raises
-        `Unavailable`.
+        """Upload the contents that are too large for the messages' items. Return the messages as
+        their items store them, and the job to finish in the same commit (None: nothing was
+        uploaded). Raises `Unavailable`.
         """
         return self._uploaded(scope, messages, too_large(messages), folder=HELD, rest=left)
 
     def hand_over(
         self, scope: SessionScope, messages: Sequence[Message]
     ) -> tuple[tuple[Message, ...], Job | None]:
-        """As `set_aside`, for messages that are only to be extracted: all that was sent is
-        uploaded, and their items name them. What is uploaded stays until `forget_passed`.
+        """As `set_aside`, for messages that are only to be extracted: their whole contents are
+        uploaded, and their items only name them. The contents stay until `forget_passed`.
         """
         return self._uploaded(
             scope, messages, {each.seq for each in messages}, folder=PASSING, rest=named_only
@@ -97,18 +97,18 @@ class Contents:
         return message if message.is_outside else self.passed(message)
 
     def passed(self, message: Message) -> Message:
-        """The message as it was sent, for an extraction: also one that its caller keeps."""
+        """The message as it was sent, for an extraction, even if its caller keeps the history."""
         if message.large is None:
             return message
         data = self.blobs.get(message.large.key)
         if data is None or hashlib.sha256(data).hexdigest() != message.large.digest:
             raise Unavailable(
-                "A large content can't be read; try again.", code="content_unreadable"
+                "A large content can't be read. Try again.", code="content_unreadable"
             )
         return replace(message, **json.loads(data))
 
     def all_whole(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Each of the messages with all that was sent."""
+        """The messages, each with its whole content."""
         return (
             tuple(parallel.each(self.whole, messages))
             if any(each.large for each in messages)
@@ -123,22 +123,22 @@ class Contents:
             self._remove(scope, first, last, folder)
 
     def forget_passed(self, scope: SessionScope, *, first: int, last: int) -> None:
-        """Remove what was handed over of messages `first` through `last`, which are extracted. Safe
-        to repeat.
+        """Remove the contents of messages `first` through `last` that were uploaded only for
+        extraction, after it is done. Safe to repeat.
         """
         self._remove(scope, first, last, PASSING)
 
     def settle(self, notice: JobNotice) -> None:
-        """Remove what an upload left that no commit has named; does nothing while its append may be
-        under way.
+        """Remove uploaded contents that no commit has named. Do nothing while their append may
+        still be running.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is not None:
             self.abandon(job)
 
     def abandon(self, job: Job) -> None:
-        """As `settle`. From here on no commit can name the contents: it would have to end a job
-        that has ended.
+        """As `settle`. From now on no commit can name the contents, because it would have to end a
+        job that has ended already.
         """
         now = seconds(self.clock.now())
         if (job.state == "done" and job.due_at is None) or now < job.created_at + ABANDONED_SECONDS:
@@ -157,7 +157,7 @@ class Contents:
         self.jobs.settle(job, due_at=None)
 
     def give_up(self, notice: JobNotice, *, error: str) -> None:
-        """The sweep comes back to the job by itself."""
+        """Nothing to do here, because the sweep visits the job again."""
 
     def _remove(
         self, scope: SessionScope, first: int, last: int, folder: str, *, ending: str = ""
@@ -189,9 +189,9 @@ def _data(message: Message) -> bytes:
 def loaded(
     contents: Contents | None, messages: Sequence[Message], *, most: int
 ) -> tuple[tuple[Message, ...], bool]:
-    """The messages, oldest first, the newest large ones whole: as many as have `most` bytes
-    together. The others stay as their items hold them. The second result is false if one could not
-    be read now.
+    """The messages, oldest first, with the newest large messages whole, up to `most` bytes
+    together. The others stay as in their items. The second result is false if a content could not
+    be read.
     """
     wanted: set[int] = set()
     for message in reversed(messages):

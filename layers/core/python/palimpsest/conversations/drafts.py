@@ -32,7 +32,8 @@ MAX_MESSAGES_PER_APPEND = 50
 MAX_TOOL_CALLS = 128
 MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
 _SHORTENED = re.compile(r"call_([0-9a-f]{8})[0-9a-f]{24}")  # as `digested_call_id` writes it
-# what a request holds: more than an item or a transaction is stored outside the table
+# The most bytes of a request. Contents too large for an item or a transaction are stored outside
+# the table.
 MAX_CALL_BYTES = 5_000_000
 
 
@@ -52,9 +53,9 @@ Sized = TypeVar("Sized", Draft, Message)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The messages of one append: of `size` bytes, with the `hash` of all that was given, and the
-    idempotency `key` (None: there is none). `weights` are the tokens of each in an encoding,
-    counted once however often that is asked.
+    """The messages of one append: of `size` bytes, with the `hash` of the whole input, and the
+    idempotency `key` (None: there is none). `weights` are the tokens of each message in an
+    encoding; they are counted once.
     """
 
     drafts: Sequence[Draft]
@@ -89,17 +90,15 @@ def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
 
 
 def batch_hash(drafts: Sequence[Draft]) -> str:
-    """A hash of everything that the caller gave for each message; equal batches have equal
-    hashes.
-    """
+    """A hash of the caller's whole input for each message. Equal batches have equal hashes."""
     said = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
 
 
 def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:
-    """The batch with calls that other APIs send one by one in one message: an assistant's message
-    that holds calls alone joins the one before it if that has calls too. Items between them stay
-    where they are.
+    """The batch with calls joined that other APIs send one by one: an assistant's message of calls
+    alone joins the assistant's message before it, if that has calls too. Items between them stay in
+    place.
     """
     joined: list[Draft] = []
     for draft in drafts:
@@ -115,7 +114,9 @@ def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def _joined(first: Draft, second: Draft) -> Draft | None:
-    """One draft with the calls of both; None if the chat API would not take them in one message."""
+    """One draft with the calls of both; None if the chat API does not accept them in one
+    message.
+    """
     calls = [*first.chat.get("tool_calls", ()), *second.chat.get("tool_calls", ())]
     are_calls = bool(call_ids(first.chat) and call_ids(second.chat)) and not text_of(second.chat)
     if (
@@ -137,8 +138,8 @@ def _joined(first: Draft, second: Draft) -> Draft | None:
 
 
 def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
-    """Bytes of each message; raise `TooLarge` for one that can't be stored: a system message that
-    no item can hold, or any, where there is no place for large contents.
+    """The bytes of each message. Raises `TooLarge` for a message that is too large for an item, if
+    it is a system message or if there is no store for large contents.
     """
     sizes = [size_of(d.chat, d.extra, d.metadata) for d in drafts]
     for number, (draft, size) in enumerate(zip(drafts, sizes, strict=True)):
@@ -156,8 +157,8 @@ def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
 def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
     """The bytes of all messages. Raises `TooLarge` if a message or the whole batch can't be stored.
 
-    `has_contents`: there is a place for large contents, so that neither an item nor a transaction
-    has to hold them.
+    `has_contents` is true if there is a store for large contents; then neither an item nor a
+    transaction must hold them.
     """
     size = sum(message_sizes(drafts, has_contents=has_contents))
     most = MAX_CALL_BYTES if has_contents else MAX_BATCH_BYTES
@@ -167,8 +168,8 @@ def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
 
 
 def first_batch(messages: Sequence[Sized], *, most: int = MAX_BATCH_BYTES) -> Sequence[Sized]:
-    """The first of the messages, as many as one append takes: 50 of `most` bytes together, or one
-    that is larger.
+    """The first messages that fit one append: at most 50, of at most `most` bytes together, or a
+    single larger message.
     """
     size = 0
     for number, message in enumerate(messages[:MAX_MESSAGES_PER_APPEND]):
@@ -220,8 +221,8 @@ def open_calls_after(drafts: Iterable[Draft], open_calls: bytes) -> bytes:
     result without its call.
 
     `open_calls` holds four bytes of each waiting call's digest: enough to distinguish 128 calls,
-    small enough for the head. After a user's or assistant's message no earlier call waits any
-    longer: a later result of one is refused.
+    small enough for the head. A user's or assistant's message ends the wait of all earlier calls;
+    later results of them are refused.
     """
     for number, draft in enumerate(drafts):
         if draft.chat["role"] == "tool" and not _answered(draft.chat["tool_call_id"]).intersection(

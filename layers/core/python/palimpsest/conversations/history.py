@@ -23,7 +23,7 @@ LINK_SECONDS = 900
 MOST_LARGE = 5_000_000  # bytes of large contents on one page; one message may have more
 MOVED_ON = "history_moved_on"
 MOST_OVERTAKINGS = (
-    50  # a withdrawal that appends overtake commits again at once, without reading anew
+    50  # if appends come first, a withdrawal commits again at once, without reading anew
 )
 
 
@@ -72,8 +72,8 @@ def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message
 
 
 def _fitting(page: Sequence[Message]) -> int:
-    """How many of the messages one page returns: as many as have `MOST_LARGE` bytes of large
-    contents, at least one.
+    """The number of messages on one page: as many as have `MOST_LARGE` bytes of large contents
+    together, but at least one.
     """
     size = 0
     for number, message in enumerate(page):
@@ -84,14 +84,14 @@ def _fitting(page: Sequence[Message]) -> int:
 
 
 def _place(head: Head) -> tuple[object, ...]:
-    """What a withdrawal read depends on, besides the newest messages."""
+    """The data that a withdrawal has read, except the newest messages."""
     place = (head.base, head.window_start, head.summary, head.withdrawn, head.redactions)
     return (head.status, head.user, head.epoch, *place)
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Reads messages whole, wherever their contents are."""
+    """Reads whole messages, including contents that are stored outside the table."""
 
     sessions: Sessions
     clock: Clock
@@ -135,8 +135,8 @@ class History:
         return self._whole(found)[0]
 
     def address(self, message: Message) -> str:
-        """Where anybody can read the whole content of a large message for a while, as JSON. Raises
-        `Unavailable`.
+        """A temporary address at which anybody can read the whole content of a large message, as
+        JSON. Raises `Unavailable`.
         """
         if self.contents is None or message.large is None:
             raise no_message("seq")
@@ -256,10 +256,10 @@ class History:
         """Withdraw every message from sequence number `first` on; return the new head, and the id
         of the job that deletes them (None: the session has no messages).
 
-        A summary that covers one of them is dropped too, and the older messages that it covered
-        return to the window, but none that was cleared from it. With `if_last`, nothing happens
-        unless that is the newest message's number. Raises `NotFound` (`message_not_found`),
-        `Conflict` (`history_moved_on`).
+        A summary that covers one of them is dropped too. The older messages under it return to the
+        window, except those that a clear removed. With `if_last`, nothing happens unless the newest
+        message has that number. Raises `NotFound` (`message_not_found`), `Conflict`
+        (`history_moved_on`).
         """
         return until_committed(lambda: self._withdraw(scope, first, if_last), clock=self.clock)
 
@@ -296,7 +296,8 @@ class History:
             except HeadMoved as moved:
                 if if_last is not None or _place(moved.head) != _place(before):
                     raise
-                before = moved.head  # appends came first: what was read stands
+                # appends came first; the messages that were read are still valid
+                before = moved.head
         raise CommitLost("Other writers were first.")
 
     def _withdraw_from(

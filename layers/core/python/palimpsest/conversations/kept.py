@@ -1,4 +1,4 @@
-"""How long data of each kind is kept, as a tenant or a session says it."""
+"""The retention of each kind of data, as a tenant or a session sets it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS = {
     "instruction": "instructions",
     "preference": "preferences",
 }
-"""Types of records, and the name under which each is kept."""
+"""The types of records, and the field that holds the retention of each."""
 DAYS_A_YEAR = 365
 Kept = Annotated[
     str | None,
@@ -39,7 +39,7 @@ class Retention(BaseModel):
 
     @property
     def by_type(self) -> dict[str, int | None]:
-        """The days of each type of record for which they are given; None = for ever."""
+        """The days of each type of record that has a retention; None = for ever."""
         return {
             kind: days_of(kept)
             for kind, name in KINDS.items()
@@ -48,7 +48,8 @@ class Retention(BaseModel):
 
 
 def days_of(kept: str) -> int | None:
-    """How many days that is; None = for ever."""
-    return (
-        None if kept == "permanent" else int(kept[:-1]) * (DAYS_A_YEAR if kept.endswith("y") else 1)
-    )
+    """The number of days in a retention such as `30d` or `2y`; None = for ever."""
+    if kept == "permanent":
+        return None
+    days = DAYS_A_YEAR if kept.endswith("y") else 1
+    return int(kept[:-1]) * days

@@ -46,9 +46,7 @@ class Configuration:
 
 
 def check_owner(head: Head, *, user: str | None, agent: str | None) -> None:
-    """Raise `Conflict` (`owner_mismatch`) if the session belongs to another user or agent than the
-    one named.
-    """
+    """Raise `Conflict` (`owner_mismatch`) if the session belongs to another user or agent."""
     if (user is not None and user != head.user) or (agent is not None and agent != head.agent):
         raise Conflict(ANOTHERS, code="owner_mismatch")
 
@@ -74,8 +72,8 @@ def begun(
     now: datetime,
     epoch: int = 0,
 ) -> Beginning:
-    """A new session. If a deleted or expired one has the same id (`before`), its sequence numbers
-    are not used again: the new session counts on from the last of them.
+    """A new session. If a deleted or expired session has the same id (`before`), the new session
+    continues after its last sequence number, so no number is used twice.
     """
     at = seconds(now)
     is_expired = before is not None and before.status != "deleted"
@@ -103,9 +101,8 @@ def begun(
 
 
 def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[Head, Settings]:
-    """The session under another configuration. A pending overflow is dropped, as the old
-    configuration planned it. Days of the session's own count over those that its memory
-    configuration names.
+    """The session under another configuration. A pending overflow is dropped because the old
+    configuration planned it. The session's own days override those of its memory configuration.
     """
     memory, own = setup.memory, setup.own_days
     if own is None and memory.retention.conversations is not None:
@@ -157,8 +154,8 @@ def ended(head: Head) -> Head:
 
 
 def deleted(head: Head, *, now: datetime) -> Head:
-    """The tombstone. It uses up one sequence number, so that a later session of the same id has a
-    `base` of its own.
+    """The head of a deleted session. It takes one sequence number, so that a later session with the
+    same id gets a `base` of its own.
     """
     head = replace(without_overflow(head), updated_at=milliseconds(now))
     return replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1)
@@ -166,8 +163,8 @@ def deleted(head: Head, *, now: datetime) -> Head:
 
 def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:
     """The job that removes a deleted session's data; `head` is its tombstone. With `forgets` it
-    also removes memories that have no other source. An import brings a session back with its
-    sequence numbers, to be deleted once more: the version tells the two apart.
+    also removes memories that have no other source. An import can restore a session with its
+    sequence numbers, and it can then be deleted again. The version distinguishes the two deletions.
     """
     payload = RemovalPayload(forgets=forgets, at=head.updated_at)
     return job_on(head, scope, kind="delete", first=0, last=head.seq, payload=payload, now=now)
@@ -182,6 +179,8 @@ def with_messages(
     shown = [message for message in messages if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in messages if message.role == "user"]
     newest = messages[-1]
+    if system_tokens is None:
+        system_tokens = head.system_tokens
     return replace(
         with_usage(head, messages),
         status="active",
@@ -192,14 +191,14 @@ def with_messages(
         last_user_seq=users[-1] if users else head.last_user_seq,
         window_tokens=head.window_tokens + sum(message.tokens for message in shown),
         window_messages=head.window_messages + len(shown),
-        system_tokens=head.system_tokens if system_tokens is None else system_tokens,
+        system_tokens=system_tokens,
         total_messages=head.total_messages + len(messages),
         total_tokens=head.total_tokens + sum(message.tokens for message in messages),
     )
 
 
 def with_usage(head: Head, messages: Sequence[Message]) -> Head:
-    """The head, touched at the time of these messages, with what the session took in on that
+    """The head after a write at the time of these messages, with the counts of the messages of that
     day.
     """
     day = day_of(head.updated_at)
@@ -216,8 +215,8 @@ def with_usage(head: Head, messages: Sequence[Message]) -> Head:
 
 def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
     """The head after its oldest messages left the window: through sequence number `through`, so
-    many `messages` of so many `tokens`. A pending overflow is dropped, and so is what a pruning
-    kept before the window.
+    many `messages` of so many `tokens`. A pending overflow is dropped, and so are older turns that
+    a pruning kept before the window.
     """
     return replace(
         without_overflow(head),
@@ -256,35 +255,46 @@ def withdrawn(
     newest: Message | None,
 ) -> Head:
     """The head after all messages from `first` on were withdrawn: `summary` and `rest` are then its
-    window. `newest` is the newest message that is left, in the window or before it; None if none
-    is.
+    window. `newest` is the newest remaining message, in the window or before it; None if there is
+    none.
 
     Sequence numbers of withdrawn messages are not used again. Raises `Conflict` while 8 withdrawals
-    are under way.
+    are running.
     """
     if len(head.withdrawn) >= MAX_WITHDRAWALS_UNDER_WAY:
         raise Conflict(
-            "Earlier withdrawals are still under way: try again.", code="withdrawals_under_way"
+            "Earlier withdrawals are still running. Try again.", code="withdrawals_under_way"
         )
     shown = [message for message in rest if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in shown if message.role == "user"]
-    start = max(summary.last if summary else head.base, min(head.cleared, first - 1)) + 1
+    cleared = min(head.cleared, first - 1)
+    start = max(summary.last if summary else head.base, cleared) + 1
+    turn = newest.turn if newest else 0
+    head = with_summary(without_overflow(head), summary)
+    if any(seq >= start for seq, _ in head.pins):
+        head = replace(head, pins=())
     return replace(
-        without_overflow(head),
-        pins=head.pins if all(seq < start for seq, _ in head.pins) else (),
+        head,
         last_id=newest.id if newest else "",
-        turn=newest.turn if newest else 0,
-        extract_turn=min(head.extract_turn, newest.turn if newest else 0),
-        last_user_seq=users[-1] if users else 0,
+        turn=turn,
+        extract_turn=min(head.extract_turn, turn),
+        last_user_seq=max(users, default=0),
         open_calls=open_calls_through(message.chat for message in rest),
-        cleared=min(head.cleared, first - 1),
+        cleared=cleared,
         window_start=start,
         window_tokens=sum(message.tokens for message in shown),
         window_messages=len(shown),
-        summary=summary.summary_number if summary else 0,
-        summary_tokens=summary.summary_tokens if summary else 0,
         batch="",
         withdrawn=(*head.withdrawn, (first, head.seq)),
+    )
+
+
+def with_summary(head: Head, compaction: Compaction | None) -> Head:
+    """The head with this compaction's summary before its window (None: without a summary)."""
+    if compaction is None:
+        return replace(head, summary=0, summary_tokens=0)
+    return replace(
+        head, summary=compaction.summary_number, summary_tokens=compaction.summary_tokens
     )
 
 

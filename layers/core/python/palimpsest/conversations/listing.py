@@ -30,9 +30,9 @@ Row = TypeVar("Row")
 def filled(
     page: Callable[..., tuple[Sequence[Row], str | None]], *, limit: int, after: str | None
 ) -> tuple[tuple[Row, ...], str | None]:
-    """Read page after page, five at most, until there are `limit` rows; return them, and the cursor
-    of the next page (None: nothing follows). `page` takes `limit` and `after`, and returns what
-    passes its filters, and the cursor.
+    """Read at most five pages, until there are `limit` rows. Return the rows, and the cursor of the
+    next page (None: nothing follows). `page` takes `limit` and `after`, and returns the rows that
+    pass its filters, and the cursor.
     """
     found: list[Row] = []
     for _ in range(PAGES_PER_LIST):
@@ -45,8 +45,8 @@ def filled(
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """A user's sessions in numbers. `last` is the last write to one in epoch milliseconds, None
-    without sessions.
+    """Numbers about a user's sessions. `last` is the time of the last write to any of them, in
+    epoch milliseconds; None without sessions.
     """
 
     active: int
@@ -134,9 +134,7 @@ class ListSessions:
 
 @dataclass(frozen=True, slots=True)
 class ListJobs:
-    """`shown` gives the job as callers see it: work that failed may have been done by another job
-    since.
-    """
+    """`shown` returns the job as callers see it: another job may have done failed work since."""
 
     sessions: Sessions
     jobs: Jobs
@@ -187,15 +185,15 @@ class ListJobs:
 KNOWN_SECONDS = 60
 MOST_KNOWN = 1_000  # tenants whose sessions a process has counted
 NEAR = 0.9
-"""From this share of the limit on, sessions are counted for each one that begins; below it once a
-minute.
+"""Above this share of the limit, each new session counts the sessions; below it, they are counted
+once a minute.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLimit:
-    """Sessions that begin at the same moment may pass the limit by their number: the list follows
-    the table.
+    """Sessions that begin at the same moment may exceed the limit, because the list follows the
+    table a moment later.
     """
 
     sessions: Sessions
@@ -203,8 +201,8 @@ class SessionLimit:
     _known: LRUCache[Scope, tuple[int, int]] = field(default_factory=lambda: LRUCache(MOST_KNOWN))
 
     def check(self, scope: Scope, *, most: int | None) -> None:
-        """Raise `LimitReached` (`session_limit`) if no session may begin. A deleted one counts
-        until it is removed.
+        """Raise `LimitReached` (`session_limit`) if no session may begin. A deleted session counts
+        until its data is removed.
         """
         if most is None:
             return

@@ -48,10 +48,10 @@ from palimpsest.tenants.settings import TenantSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a caller asks of a session: a system message, memory configuration (fields that replace
-    the tenant's defaults), metadata, and the days that it is kept after its last activity (0 = for
-    ever).
+class SessionRequest:
+    """A caller's configuration of a session: a system message, memory fields that replace the
+    tenant's defaults, metadata, and the days that the session is kept after its last activity (0 =
+    for ever).
     """
 
     system: Chat | None = None
@@ -62,8 +62,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class ManageSessions:
-    """`models` are those that callers may name; None: they may name any, as in the library they pay
-    for it.
+    """`models` are the models that callers may name. None allows any model: users of the library
+    pay for their models themselves.
     """
 
     sessions: Sessions
@@ -80,12 +80,12 @@ class ManageSessions:
         *,
         user: str,
         agent: str | None,
-        wanted: Wanted,
+        wanted: SessionRequest,
         once: Once | None = None,
     ) -> tuple[Session, bool]:
         """Create a session; return it and True. If the same session exists and has no messages yet,
-        return that one and False. The same call `once` again returns what the first one created, as
-        it is now.
+        return that session and False. If the same call is repeated (`once`), return the session of
+        the first call in its present state.
 
         Raises `Conflict` (`session_exists`, `owner_mismatch`), `LimitReached` (`session_limit`).
         """
@@ -94,7 +94,12 @@ class ManageSessions:
         )
 
     def _create(
-        self, scope: SessionScope, user: str, agent: str | None, wanted: Wanted, once: Once | None
+        self,
+        scope: SessionScope,
+        user: str,
+        agent: str | None,
+        wanted: SessionRequest,
+        once: Once | None,
     ) -> tuple[Session, bool]:
         call = once.stored() if once else None
         if call is not None and call.made:
@@ -116,7 +121,7 @@ class ManageSessions:
         *,
         user: str,
         agent: str | None,
-        wanted: Wanted,
+        wanted: SessionRequest,
         now: datetime,
         call: KeyedCall | None = None,
     ) -> Session:
@@ -161,11 +166,10 @@ class ManageSessions:
         *,
         user: str | None = None,
         agent: str | None = None,
-        wanted: Wanted,
+        wanted: SessionRequest,
     ) -> tuple[Session, bool]:
-        """Replace the session's configuration; return the session, and whether it is new. Fields
-        that are not given go back to the tenant's defaults. An unknown session is created for
-        `user`.
+        """Replace the session's configuration; return the session, and whether it is new. Missing
+        fields return to the tenant's defaults. An unknown session is created for `user`.
 
         Raises `NotFound` if the session is unknown and no user is named, `Conflict`
         (`owner_mismatch`).
@@ -198,7 +202,7 @@ class ManageSessions:
         *,
         user: str | None = None,
         agent: str | None = None,
-        wanted: Wanted,
+        wanted: SessionRequest,
         clear_system: bool = False,
     ) -> Session:
         """Change the given fields only. `memory` is merged field by field, metadata key by key; a
@@ -216,7 +220,7 @@ class ManageSessions:
             kept = settings.retention if is_kept else wanted.retention
             tenant = self.tenants.settings(scope.owner)
             return self._setup(
-                Wanted(system, wanted.memory, present, kept), tenant, base=settings.memory
+                SessionRequest(system, wanted.memory, present, kept), tenant, base=settings.memory
             )
 
         def attempt() -> Session:
@@ -249,8 +253,8 @@ class ManageSessions:
     def _retaining(
         self, scope: SessionScope, head: Head, before: Settings, after: Settings, *, now: datetime
     ) -> tuple[Job, ...]:
-        """The job that gives what was extracted from the session the days that it now has, if they
-        are other ones.
+        """If the session's retention changed, the job that applies it to the memories extracted
+        from the session.
         """
         if self.schedule is None or own_retention(before.memory) == own_retention(after.memory):
             return ()
@@ -268,11 +272,15 @@ class ManageSessions:
         )
 
     def _setup(
-        self, wanted: Wanted, tenant: TenantSettings, *, base: Mapping[str, Any] | None = None
+        self,
+        wanted: SessionRequest,
+        tenant: TenantSettings,
+        *,
+        base: Mapping[str, Any] | None = None,
     ) -> Configuration:
-        """The configuration with the wanted fields over those of `base`, or else over the tenant's
-        defaults. A model is checked where it is named: a session whose model is not allowed any
-        more can still be changed.
+        """The configuration of `base`, or else the tenant's defaults, with the wanted fields in
+        place of theirs. Only a named model is checked, so a session whose model is no longer
+        allowed can still be changed.
         """
         given = {**(wanted.memory or {})}
         memory = merged({**(tenant.memory if base is None else base)}, given)
@@ -299,7 +307,7 @@ class ManageSessions:
         """The configuration of a session that begins with these memory fields over the tenant's
         defaults. Raises pydantic's `ValidationError`, `Unprocessable`, `TooLarge`.
         """
-        return self._setup(Wanted(memory=memory), tenant)
+        return self._setup(SessionRequest(memory=memory), tenant)
 
     def check_model(self, memory: Mapping[str, Any], tenant: TenantSettings) -> None:
         """Raise `Unprocessable` (`model_not_allowed`) if these fields name a model that the
@@ -329,8 +337,8 @@ class ManageSessions:
         """Mark the session as ended; the next append makes it active again. Returns the session,
         and the id of the job that extracts its last messages, if there ever was one.
 
-        If the session extracts automatically, a job extracts what is left. Raises `NotFound`,
-        `Unavailable`.
+        If the session extracts automatically, a job extracts the remaining messages. Raises
+        `NotFound`, `Unavailable`.
         """
 
         def attempt() -> tuple[Session, str | None]:

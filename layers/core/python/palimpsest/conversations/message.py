@@ -16,12 +16,12 @@ nulls.
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
 ITEM = "item"
-"""The role of what the chat API has no message for, such as a model's reasoning. The history keeps
-it.
+"""The role of an item for which the chat API has no message, such as a model's reasoning. The
+history keeps it.
 """
 
 UNSHOWN_ROLES = SYSTEM_ROLES | {ITEM}
-"""Roles of messages that are no part of a window."""
+"""Roles of messages that are never in a window."""
 
 SPOKEN_ROLES = ("user", "assistant")
 
@@ -44,8 +44,8 @@ MAX_CALL_ID = 40  # characters of a call's id that every chat API takes: OpenAI 
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """Where the whole of a large message is: the key of its blob, the blob's SHA-256, and how many
-    bytes it has.
+    """The place of a large message's whole content: the key of its blob, the blob's SHA-256, and
+    its size in bytes.
     """
 
     key: str
@@ -59,11 +59,11 @@ class Message:
     messages so far.
 
     `tokens` is its whole weight in a context (format overhead included), counted once with
-    `encoding`. With `large` its item can't hold it: then `chat` has beginning and end of its texts,
-    and names its images and files (`contents.Contents.whole` reads all of it). If its content was
-    replaced since, `redacted_at` says when, and `id` is still that of the first content. With
-    `is_outside` its caller keeps the history: the item names it (`named_only`), and `id` is the
-    digest of this message alone.
+    `encoding`. If `large` is set, the message is too large for its item: `chat` then has the
+    beginning and end of its texts, and names its images and files (`contents.Contents.whole` reads
+    the whole message). If its content was replaced, `redacted_at` says when, and `id` is still that
+    of the first content. With `is_outside`, the caller keeps the history: the item only names the
+    message (`named_only`), and `id` is the digest of this message alone.
     """
 
     seq: int
@@ -113,8 +113,8 @@ def digested_call_id(call_id: str) -> str:
 
 
 def answered_call(call_id: str, waiting: Sequence[str]) -> str | None:
-    """The call among those `waiting` that a result with this id answers; None if it answers none. A
-    caller may give the id of the call itself, or the id that a context shows.
+    """The call among those `waiting` that a result with this id answers; None if there is none.
+    Callers may send the call's own id, or the id that a context shows.
     """
     if call_id in waiting:
         return call_id
@@ -134,8 +134,8 @@ def text_of(chat: Chat) -> str:
 
 
 def digest(chat: Chat, *, session: str, before: str) -> str:
-    """The running digest that is a message's id: equal histories have equal ids, and nothing else
-    has.
+    """The running digest that is a message's id: two messages have the same id only if their
+    histories are equal.
     """
     said = {name: chat[name] for name in DIGESTED if name in chat}
     text = json.dumps([session, before, said], sort_keys=True, separators=(",", ":"))

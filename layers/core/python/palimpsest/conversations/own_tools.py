@@ -1,5 +1,5 @@
-"""Our own memory tools: their names, and which calls and results are theirs. Neither is
-remembered.
+"""Our own memory tools: their names, and checks of which calls and results belong to them. These
+are not remembered.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OWN_TOOL = re.compile(
     rf"|{FORGET_TOOL}))",
     re.DOTALL,
 )
-"""Our own tools: what they are asked and what they answer is not remembered."""
+"""The names of our own tools, whose calls and results are not remembered."""
 
 
 def called(call: Mapping[str, Any]) -> tuple[str, str]:
@@ -36,9 +36,7 @@ def calls_own_tool(call: Mapping[str, Any]) -> bool:
 
 
 def answers_own_tool(message: Message, earlier: Sequence[Message]) -> bool:
-    """Whether a tool's message answers a call of our own tools, which stands in one of the messages
-    before it.
-    """
+    """Whether a tool's message answers a call of our own tools in one of the messages before it."""
     if message.role != "tool":
         return False
     calls = (call for each in reversed(earlier) for call in each.chat.get("tool_calls") or ())

@@ -1,5 +1,5 @@
-"""The stores of conversations: heads, settings, messages, compactions and keys of one session with
-the jobs beside it, and large things outside the tables, each under a key.
+"""The stores of conversations. One store holds a session's head, settings, messages, compactions,
+keys and jobs; another one holds large contents outside the tables, by key.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ class Sessions(Protocol):
         key: str | None = None,
         user: str | None = None,
     ) -> Opened:
-        """Read the head, and with it the settings, the idempotency `key` and the epoch of `user` if
-        asked for.
+        """Read the head, and, if requested, the settings, the idempotency `key` and the epoch of
+        `user`.
 
         It is one round trip, but not one snapshot.
         """
 
     def epoch(self, scope: UserScope) -> int:
-        """How often the user was erased; 0 where there is no long-term memory."""
+        """How often the user was erased; 0 if there is no long-term memory."""
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         """Write all of it, once, or nothing. Raises `CommitLost` if a guard fails or another
@@ -131,8 +131,8 @@ class Sessions(Protocol):
         """
 
     def count(self, scope: Scope, *, most: int) -> int:
-        """How many sessions `listed` would list of the tenant; `most`, if there are as many or
-        more. Eventually consistent.
+        """How many sessions `listed` would list for the tenant, but at most `most`. Eventually
+        consistent.
         """
 
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
@@ -144,9 +144,9 @@ class Sessions(Protocol):
         """
 
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
-        """Set when the sweep next looks at the session with these settings (epoch seconds, None:
-        never), and list it anew: it may be of a version that knew fewer lists. Does nothing if they
-        are gone, or of another base.
+        """Set when the sweep next visits the session with these settings (epoch seconds, None:
+        never). Also write the session's list entries again, because an earlier release may have
+        written fewer of them. Does nothing if the settings are gone or have another base.
         """
 
 
@@ -173,10 +173,8 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The summary that is wanted: of at most `max_tokens` tokens, by a prompt and a model if they
-    are named.
-    """
+class SummaryRequest:
+    """A request for a summary of at most `max_tokens` tokens. It may name a prompt and a model."""
 
     max_tokens: int
     prompt: str | None = None
@@ -184,11 +182,11 @@ class Wanted:
 
 
 class Summarizer(Protocol):
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         """How many tokens of conversation (old summary and messages together) one step can read."""
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         """Write one summary of `previous` and the messages together.
 
@@ -198,7 +196,7 @@ class Summarizer(Protocol):
 
 
 class Blobs(Protocol):
-    """A store of bytes by key. Each key is given once: what it names never changes until it is
+    """A store of bytes by key. Each key is written once: its bytes never change until they are
     removed.
 
     Every read is strongly consistent. Every call raises `Unavailable` if the store can't answer
@@ -215,9 +213,7 @@ class Blobs(Protocol):
         """The keys that begin with `prefix`, in order, from `prefix + first` on (itself not)."""
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove what is stored under these keys. Safe to repeat: a key without anything is passed
-        over.
-        """
+        """Remove the bytes under these keys. Safe to repeat: missing keys are skipped."""
 
     def link(self, key: str, *, seconds: int) -> str:
         """An address under which anybody can read the bytes for so many seconds, and nothing
@@ -226,8 +222,8 @@ class Blobs(Protocol):
 
 
 Compare = Callable[[Sequence[Message]], Mapping[int, float] | None]
-"""The similarity (-1..1) of messages to a text, by sequence number, without those that have no
-vector yet; None if no message can be compared.
+"""The similarity (-1..1) of messages to a text, by sequence number. Messages without a vector are
+missing. None if no message can be compared.
 """
 
 
@@ -237,6 +233,6 @@ class Near(Protocol):
     def __call__(
         self, scope: UserScope, session: SessionScope, text: str, *, stored: int
     ) -> Compare | None:
-        """What compares them with the text, for which it is embedded once; None if it can't be.
-        `stored` is how many messages the session has at most.
+        """A function that compares messages with the text, which is embedded once; None if it can't
+        be embedded. `stored` is the most messages that the session can have.
         """

@@ -1,5 +1,5 @@
-"""Redact a message in place: its text is replaced, and whatever was derived from it is taken
-back.
+"""Redact a message in place: its text is replaced, and summaries and memories derived from it are
+taken back.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.history import live, no_message
-from palimpsest.conversations.lifecycle import job_on, touched, without_overflow
+from palimpsest.conversations.lifecycle import job_on, touched, with_summary, without_overflow
 from palimpsest.conversations.message import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
@@ -22,7 +22,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.text.cutting import Count
 
-_UNSAID = ("role", "name", "tool_call_id")  # fields of a message that do not hold what it said
+_UNSAID = ("role", "name", "tool_call_id")  # fields of a message that hold none of its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,14 @@ class Redact:
     ) -> tuple[Head, str]:
         """Replace the content of message `seq`, and its metadata if any is given; its place, role
         and id stay. Returns the new head, and the id of the job that takes back summaries and
-        memories that were made of the old text.
+        memories made from the old text.
 
         From now on no read shows the old text, except a summary of it in the list of compactions
-        until the job has ended. A summary that covers the message leaves the window at once: the
-        messages behind the one before it are in the window again, and are folded anew. A pending
-        overflow is dropped, so that what has read the old text can't be stored. Raises `NotFound`
-        (`session_not_found`, `message_not_found`), `TooLarge`, `Unavailable`.
+        until the job has ended. If the window's summary covers the message, the summary before it
+        takes its place at once. The messages after that earlier summary return to the window, and
+        are folded again later. A pending overflow is dropped, so that no result made from the old
+        text can be stored. Raises `NotFound` (`session_not_found`, `message_not_found`),
+        `TooLarge`, `Unavailable`.
         """
         return until_committed(
             lambda: self._attempt(scope, seq, content, metadata), clock=self.clock
@@ -80,8 +81,8 @@ class Redact:
         return after, job.id
 
     def _reopened(self, scope: SessionScope, head: Head, seq: int) -> Head:
-        """The head without a summary that covers the message: the window then begins behind the
-        newest compaction before it. That reads the window which comes of it.
+        """The head without a summary that covers the message: the window begins after the newest
+        compaction before the message. This reads the new window.
         """
         if not head.cleared < seq <= head.summary:
             return head
@@ -96,13 +97,11 @@ class Redact:
             if not head.is_withdrawn(message.seq) and message.role not in UNSHOWN_ROLES
         ]
         return replace(
-            head,
+            with_summary(head, summary),
             pins=(),
             window_start=start,
             window_tokens=sum(shown),
             window_messages=len(shown),
-            summary=summary.summary_number if summary else 0,
-            summary_tokens=summary.summary_tokens if summary else 0,
         )
 
 
@@ -110,24 +109,27 @@ def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[H
     """Head and settings with the weight of the new message in place of the old one's."""
     more = new.tokens - old.tokens
     is_in_window = old.seq >= head.window_start and old.role not in UNSHOWN_ROLES
-    is_system = old.role in SYSTEM_ROLES and settings.system_seq == old.seq
+    pins = dict(head.pins)
+    if old.seq in pins:
+        pins[old.seq] = new.tokens
     head = replace(
         head,
-        pins=tuple((seq, new.tokens if seq == old.seq else tokens) for seq, tokens in head.pins),
+        pins=tuple(pins.items()),
         window_tokens=head.window_tokens + (more if is_in_window else 0),
-        system_tokens=new.tokens if is_system else head.system_tokens,
         total_tokens=head.total_tokens + more,
         redactions=head.redactions + 1,
     )
-    return head, replace(settings, system=new.chat) if is_system else settings
+    if old.role in SYSTEM_ROLES and settings.system_seq == old.seq:
+        head = replace(head, system_tokens=new.tokens)
+        settings = replace(settings, system=new.chat)
+    return head, settings
 
 
 def redacted(
     message: Message, *, content: str, metadata: Mapping[str, Any] | None, now: str, count: Count
 ) -> Message:
-    """The message with another text. Nothing else that it said is left: no refusal, no unknown
-    field, no argument of a call, and of an item its type alone. Without `metadata` the old ones
-    stay.
+    """The message with another text. Its refusal, unknown fields and arguments of calls are
+    removed; of an item, only the type remains. Without `metadata`, the old metadata stay.
     """
     chat: dict[str, Any] = {name: message.chat[name] for name in _UNSAID if name in message.chat}
     if message.role == ITEM:

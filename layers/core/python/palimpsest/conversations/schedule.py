@@ -12,7 +12,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import SessionScope
 
 OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
-"""Errors that the next extraction would meet as well; any other error may be caused by the messages
+"""Errors that would also fail the next extraction. Any other error may be caused by the messages
 themselves.
 """
 
@@ -26,9 +26,9 @@ class ExtractionSchedule:
     def armed(
         self, head: Head, scope: SessionScope, *, now: int, always: bool = False
     ) -> tuple[Head, tuple[Job, ...]]:
-        """The next extraction job, and the head that records it, for the caller to commit together.
-        If none is due by the session's own rule, or nothing is left to extract: the unchanged head
-        and no job.
+        """The next extraction job, and the head that records it; the caller commits both together.
+        If no job is due by the session's own rule, or if nothing is left to extract, the result is
+        the unchanged head and no job.
 
         With `always` the job is created whether or not it is due. `now` is epoch seconds. Raises
         `Unavailable`.

@@ -42,18 +42,18 @@ class Head:
 
     window_start: int = 1  # the first sequence number the window may hold
     cleared: int = (
-        0  # the window was emptied through this sequence number: nothing up to it comes back
+        0  # the window was emptied through this sequence number; no message up to it returns
     )
     window_tokens: int = 0  # of the window's messages, without system message and summary
     window_messages: int = 0
     system_tokens: int = 0
-    summary: int = 0  # the compaction whose summary stands before the window, 0 = none
+    summary: int = 0  # the compaction whose summary comes before the window, 0 = none
     summary_tokens: int = 0
     pins: tuple[
         tuple[int, int], ...
-    ] = ()  # older messages that stand before the window: number and tokens of each
+    ] = ()  # older messages that a pruning kept before the window: number and tokens of each
 
-    encoding: str = "o200k_base"  # what new messages are counted with
+    encoding: str = "o200k_base"  # the encoding in which new messages are counted
     max_tokens: int = 0
     trigger: int = 0  # 0 = the window never overflows
     raised: int = 0  # added to the trigger while nothing can be evicted
@@ -70,16 +70,16 @@ class Head:
     retention: int | None = None  # seconds from the last activity to `expires_at`, None = for ever
     expires_at: int | None = None
     withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) whose deletion is under way
-    outside: int = 0  # the newest message whose history is its caller's, 0 = none
+    outside: int = 0  # the newest message whose history the caller keeps, 0 = none
 
     epoch: int = 0  # of the user, when the session began
     armed_seq: int = 0  # the last message that an extraction job covers
     extract_job: str | None = None  # id of the newest extraction job
     extract_turn: int = 0  # the turn at which it was created
     redactions: int = (
-        0  # how often a message was redacted: who has read one before must read it again
+        0  # how many messages were redacted; a reader who sees another number must read again
     )
-    day: str = ""  # the day (UTC) of the newest message; of that day alone the next three count
+    day: str = ""  # the day (UTC) of the newest message; the next three fields count only that day
     day_messages: int = 0
     day_tokens: int = 0
     day_bytes: int = 0
@@ -123,8 +123,8 @@ class Head:
         return any(first <= seq <= last for first, last in self.withdrawn)
 
     def tally(self, scope: SessionScope) -> Tally | None:
-        """What the session has taken in on the day of its newest message; None if it has none since
-        it was begun.
+        """The counts of messages on the day of the newest one; None if the session has no messages
+        yet.
         """
         if not self.day:
             return None
@@ -157,12 +157,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Who a session belongs to, its system message, and its memory configuration as
-    `configuration.stored` returns it.
+    """A session's owner, system message, and memory configuration as `configuration.stored` returns
+    it.
 
-    `retention` is how many days it is kept after its last activity if it says so itself, 0 = for
-    ever; None = as the tenant keeps its sessions. `due_at` is when the sweep next looks at it
-    (epoch seconds), None = never.
+    `retention` is the session's own number of days after its last activity, 0 = for ever; None =
+    the tenant's. `due_at` is when the sweep next visits the session (epoch seconds), None = never.
     """
 
     user: str

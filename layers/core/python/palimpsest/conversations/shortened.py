@@ -1,5 +1,5 @@
-"""What the item of a large message keeps: the beginning and end of its texts, and the names of its
-images and files.
+"""Shortens a large message for its item: to the beginning and end of its texts, and the names of
+its images and files.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ KINDS_OF_PARTS = {"image_url": "image", "input_audio": "audio", "file": "file"}
 
 
 def too_large(messages: Sequence[Message]) -> frozenset[int]:
-    """The sequence numbers of the messages to store outside the table: those too large for an item,
-    and the largest of the others until the rest fits one transaction.
+    """The sequence numbers of the messages to store outside the table: all that are too large for
+    an item, and the largest others until the rest fits one transaction.
     """
     sizes = {each.seq: size_of(each.chat, each.extra, each.metadata) for each in messages}
     total, large = sum(sizes.values()), set()
@@ -101,8 +101,8 @@ def _call(call: Mapping[str, Any], seq: int, height: int) -> Mapping[str, Any]:
 
 
 def with_parts_named(chat: Chat, seq: int) -> Chat:
-    """The message with a text in place of each image, audio and file, which says what it is and
-    where it stands.
+    """The message with a text in place of each image, audio and file. The text names the part and
+    the message that has it.
     """
     if not any(map(is_no_text, _parts(chat))):
         return chat
@@ -127,30 +127,28 @@ def named(part: Mapping[str, Any], seq: int) -> dict[str, Any]:
     kind, given = KINDS_OF_PARTS[part["type"]], part[part["type"]]
     data = str(given.get("url") or given.get("data") or given.get("file_data") or "")
     address, comma, encoded = data.partition(",")
-    form = (
-        given.get("filename")
-        or given.get("format")
-        or (address[5:].partition(";")[0] if comma else "")
-    )
-    size = (
-        f"{len(encoded if comma else data) * 3 // 4} bytes" if comma or "url" not in given else ""
-    )
-    said = ", ".join(filter(None, (f"{kind} {form}".strip(), size)))
-    return {"type": "text", "text": f"[{said}: in message {seq}]"}
+    # A data URL: "data:image/png;base64,iVBO...". Any other address has no size here.
+    media_type = address.removeprefix("data:").partition(";")[0] if comma else ""
+    form = given.get("filename") or given.get("format") or media_type
+    size = ""
+    if comma:
+        size = f"{len(encoded) * 3 // 4} bytes"
+    elif "url" not in given:
+        size = f"{len(data) * 3 // 4} bytes"
+    description = ", ".join(filter(None, (f"{kind} {form}".strip(), size)))
+    return {"type": "text", "text": f"[{description}: in message {seq}]"}
 
 
 def within(messages: Sequence[Message], *, most: int) -> tuple[Message, ...]:
-    """The messages, oldest first, with images, audio and files of at most `most` bytes: those of
-    the newest messages.
-    Elsewhere they are named.
+    """The messages, oldest first, with images, audio and files of at most `most` bytes: the newest
+    ones keep theirs, and the older ones only name them.
     """
     held: list[Message] = []
     for message in reversed(messages):
         size = size_of(*filter(is_no_text, _parts(message.chat)))
-        held.append(
-            message
-            if size <= most
-            else replace(message, chat=with_parts_named(message.chat, message.seq))
-        )
-        most -= size if size <= most else 0
+        if size <= most:
+            most -= size
+            held.append(message)
+        else:
+            held.append(replace(message, chat=with_parts_named(message.chat, message.seq)))
     return tuple(reversed(held))

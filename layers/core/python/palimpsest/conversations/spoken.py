@@ -1,5 +1,5 @@
-"""What somebody really said in a message: its text without recalled memories, and when it was
-said.
+"""The words that a person or model really said in a message, without recalled memories, and the
+time at which they were said.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from palimpsest.conversations.message import SYSTEM_ROLES, Message, text_of
 from palimpsest.conversations.own_tools import called, calls_own_tool
 
-MAX_TOOL_TEXT = 2_000  # characters of a tool's output: its beginning says what it is about
+MAX_TOOL_TEXT = 2_000  # characters of a tool's output; its beginning shows what it is about
 
 MAX_CALL_TEXT = 200  # characters of each call
 
 SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
 
 QUOTED = "[quoted] "
-"""What stands before a user's own text that would look like a summary of ours."""
+"""The prefix of a user's own text that would look like one of our summaries."""
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
 
@@ -27,7 +27,7 @@ _LIKE_A_SUMMARY = re.compile(rf"\s*{SUMMARY_PREFIX.strip()}", re.IGNORECASE)
 
 _NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
 
-# What was recalled and is fed back: our own renderings, wherever they stand in a text.
+# Our own renderings of memories, anywhere in a text: callers may send recalled text back.
 _RECALLED = re.compile(
     r"<memory>.*?(?:</memory>|\Z)"
     r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"
@@ -48,16 +48,16 @@ def unlike_a_summary(content: Any) -> Any:
 
 
 def name_of(role: str, *, user: str) -> str:
-    """How a reader names who spoke: the user by an id that is a name (`sarah`: Sarah), everybody
-    else by the role.
+    """The name of a speaker for a reader. If the user's id is a name, it is that name (`sarah`:
+    Sarah). Everybody else is named by the role.
     """
     name = user if role == "user" and _NAME.fullmatch(user) else role
     return re.sub("[._-]", " ", name).title()
 
 
 def line_of(text: str, *, who: str | None, day: str | None) -> str:
-    """One line of what is remembered: who said it in their own words, None for the third person,
-    and on which day.
+    """One line for a memory: its speaker if it is in the speaker's own words (None: it is in the
+    third person), and its day.
     """
     if who is None:
         return f"{text} ({day})" if day else text
@@ -75,8 +75,8 @@ def spoken(message: Message) -> Message:
 
 
 def spoken_text(message: Message) -> str:
-    """The text of a message without memories that were recalled into it: the beginning of a tool's
-    output, nothing of a system message or of a call of our own tools.
+    """The text of a message without memories that were recalled into it. Of a tool's output, only
+    the beginning; system messages and calls of our own tools have no text here.
     """
     if message.role in SYSTEM_ROLES:
         return ""
@@ -89,7 +89,7 @@ def spoken_text(message: Message) -> str:
 
 
 def without_recalled(text: str) -> str:
-    """The text without our own renderings of memories, and nothing of a summary."""
+    """The text without our own renderings of memories; empty for a summary."""
     return "" if text.removeprefix(QUOTED).startswith(SUMMARY_PREFIX) else _RECALLED.sub("\n", text)
 
 

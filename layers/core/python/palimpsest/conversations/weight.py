@@ -15,17 +15,17 @@ MESSAGE_OVERHEAD = (
 
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
 
-# a 1024 x 1024 image at high detail (OpenAI's vision guide): parts that are not text weigh this
+# The tokens of a 1024 x 1024 image at high detail (OpenAI's vision guide); every part that is not
+# text weighs this.
 IMAGE_TOKENS = 765
 
 
 def weigh(chat: Chat, count: Count) -> int:
-    """Tokens that a message takes in a context: content, name, tool calls with arguments, the chat
-    format's overhead.
-    An id of a call weighs what a context shows of it (`short_call_id`).
+    """The tokens of a message in a context: content, name, tool calls with arguments, and the
+    overhead of the chat format. The id of a call counts as a context shows it (`short_call_id`).
 
-    The overhead follows OpenAI's cookbook for text; a part that is no text weighs `IMAGE_TOKENS`.
-    An item, which no context shows, weighs nothing.
+    The overhead of text follows OpenAI's cookbook; any other part weighs `IMAGE_TOKENS`. An item,
+    which no context shows, weighs nothing.
     """
     if chat["role"] == ITEM:
         return 0
@@ -58,8 +58,8 @@ def _weigh_call(call: Mapping[str, Any], count: Count) -> int:
 
 
 def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:
-    """The message with its tokens in `encoding`; they are counted again only if they were counted
-    in another.
+    """The message with its tokens in `encoding`. They are counted again only if they were counted
+    in another encoding.
     """
     if message.encoding == encoding:
         return message

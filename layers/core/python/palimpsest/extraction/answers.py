@@ -142,7 +142,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _share(value: Any, default: float) -> float:
-    """A number limited to 0..1; the default for what is no number."""
+    """A number limited to 0..1; the default if the value isn't a number."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

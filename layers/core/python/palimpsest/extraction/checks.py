@@ -19,6 +19,8 @@ from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.spoken import said_at
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.testimony.objections import not_testimony
+from palimpsest.extraction.testimony.speakers import attributed
 from palimpsest.graph.things import Relation
 from palimpsest.memory.record import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
@@ -85,8 +87,11 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
     dropped: Counter[str] = Counter()
     for finding in findings:
         cited = tuple(sorted({seq for seq in finding.seqs if seq in given}))
-        tidy = _tidy(replace(finding, seqs=cited))
+        about = attributed(replace(finding, seqs=cited), chunk.messages, user=owner.user)
+        tidy = _tidy(about)
         reason = _objection(finding, tidy, given, context, owner)
+        if reason in (None, "unquoted"):
+            reason = not_testimony(finding, chunk) or reason
         key = (tidy.type, normalized(tidy.content))
         if reason is None and key in passed:
             reason = "repeated"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.message import SYSTEM_ROLES, Message, text_of
 from palimpsest.conversations.spoken import spoken, without_recalled
+from palimpsest.extraction.testimony.reading import Reader, Withheld
 
 CONTEXT_MESSAGES = 2
 """How many messages before a chunk are read to understand it."""
@@ -27,7 +28,7 @@ class Chunk:
 
     `messages` are those to be read, without recalled memories (`spoken`); `skipped` gives the
     reason for each other one by its sequence number. The messages `before` the chunk are read only
-    to understand it.
+    to understand it. Of users' messages only their own words are read; `withheld` has the others.
     """
 
     first: int
@@ -35,6 +36,7 @@ class Chunk:
     messages: tuple[Message, ...]
     skipped: Mapping[int, str] = field(default_factory=dict)
     before: tuple[Message, ...] = ()
+    withheld: Mapping[int, Withheld] = field(default_factory=dict)
 
     def until(self, last: int) -> Chunk:
         """The part of the chunk that ends with message `last`."""
@@ -65,17 +67,20 @@ def chunk_of(
     last: int,
     room: int | None,
     before: Sequence[Message] = (),
+    reader: Reader | None = None,
 ) -> Chunk:
     """The first messages of a range that a step can read within `room` tokens (None: all); at least
     one to be read.
 
-    It reaches through `last` if no more messages come: the rest of the range is empty.
+    It reaches through `last` if no more messages come: the rest of the range is empty. `reader`
+    tells testimony from material, and knows what was said before the range.
     """
+    reader = reader or Reader()
     read: list[Message] = []
     skipped: dict[int, str] = {}
     weight, end = 0, first - 1
     for message in messages:
-        reason = skip_reason(message)
+        reason = skip_reason(message) or reader.reads(spoken(message))
         weight += message.tokens + MARKUP_TOKENS if reason is None else 0
         is_full = (
             reason is None
@@ -83,13 +88,27 @@ def chunk_of(
             and (len(read) == MOST_MESSAGES or weight > (room or weight))
         )
         if room is not None and (is_full or len(read) + len(skipped) == MOST_READ):
-            return Chunk(first, end, tuple(read), skipped, tuple(before))
+            chunk = Chunk(first, end, tuple(read), skipped, tuple(before))
+            return _without_taken_back(chunk, reader)
         if reason is None:
-            read.append(spoken(message))
+            read.append(reader.own(spoken(message)))
         else:
             skipped[message.seq] = reason
         end = message.seq
-    return Chunk(first, last, tuple(read), skipped, tuple(before))
+    chunk = Chunk(first, last, tuple(read), skipped, tuple(before))
+    return _without_taken_back(chunk, reader)
+
+
+def _without_taken_back(chunk: Chunk, reader: Reader) -> Chunk:
+    """The chunk without the messages that a later message took back, and with what was withheld."""
+    taken = {m.seq: reader.taken_back[m.seq] for m in chunk.messages if m.seq in reader.taken_back}
+    return replace(
+        chunk,
+        messages=tuple(message for message in chunk.messages if message.seq not in taken),
+        skipped={**chunk.skipped, **taken},
+        before=tuple(filter(None, map(reader.heard, chunk.before))),
+        withheld=dict(reader.withheld),
+    )
 
 
 def context_of(newest_first: Iterable[Message]) -> tuple[Message, ...]:

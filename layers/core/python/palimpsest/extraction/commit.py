@@ -1,5 +1,5 @@
-"""What all steps of extraction do: find out whether it is their turn, and write a chunk and the
-next step at once.
+"""The work of every extraction step: find out whether it is the step's turn, and write a chunk and
+the next step at once.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from palimpsest.extraction.jobs import (
     parked_within,
     turn_of,
 )
+from palimpsest.extraction.testimony.reading import Reader, reader_after
 from palimpsest.jobs.attempts import next_step
 from palimpsest.jobs.job import ERASED, Job
 from palimpsest.jobs.ports import Jobs
@@ -85,13 +86,25 @@ class Steps:
         earlier = self.sessions.messages(
             scope, first=least, last=turn.first - 1, newest_first=True, page=5
         )
+        asked = list(earlier)
         return chunk_of(
             self._passed(message for message in found if not head.is_withdrawn(message.seq)),
             first=turn.first,
             last=turn.last,
             room=None if turn.is_parked else room,
-            before=context_of(message for message in earlier if not head.is_withdrawn(message.seq)),
+            before=context_of(message for message in asked if not head.is_withdrawn(message.seq)),
+            reader=self._reader(scope, job, asked, least=least, base=head.base),
         )
+
+    def _reader(
+        self, scope: SessionScope, job: Job, earlier: Sequence[Message], *, least: int, base: int
+    ) -> Reader:
+        """A reader that knows whether the session plays a game of roles: by its first messages and
+        by those right before the step.
+        """
+        last = min(least - 1, base + LOOK_BACK)
+        begun = self.sessions.messages(scope, first=base + 1, last=last) if last > base else ()
+        return reader_after([*begun, *reversed(earlier)], user=job.user)
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
         """The messages; where a caller keeps the history, as the caller handed them over."""
@@ -186,7 +199,7 @@ class Steps:
 
     def _woken(self, progress: Progress, job: Job) -> tuple[Job | None, tuple[str, ...]]:
         """Return the first step of the waiting job whose turn it is now (None: there is none), and
-        the ids of the jobs that go on waiting.
+        the ids of the jobs that still wait.
         """
         found = [self.jobs.get(Scope(job.tenant), name) for name in progress.waiting]
         waiting = sorted(
@@ -209,7 +222,7 @@ class Steps:
             self.finish(_stepped(job, error))
 
     def passed(self, job: Job, at: Looked, line: ChunkLine) -> None:
-        """Write only the chunk's line and the progress: the same job goes on after the chunk."""
+        """Write only the chunk's line and the progress. The same job continues after the chunk."""
         self.memories.commit(
             user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line))
         )

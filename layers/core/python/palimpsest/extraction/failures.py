@@ -23,7 +23,7 @@ from palimpsest.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class GiveUpExtraction:
-    """Parks the messages of a step that failed at its last try, and lets the job go on with the
+    """Parks the messages of a step that failed at its last try, and lets the job continue with the
     messages after them.
     """
 

@@ -1,4 +1,4 @@
-"""What an extractor found in messages, before it is checked."""
+"""Findings of an extractor, before they are checked."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.append import Append, Appended
+from palimpsest.conversations.append import Append, AppendResult
 from palimpsest.conversations.drafts import (
     Draft,
     first_batch,
@@ -173,8 +173,8 @@ class Ingest:
         return _Stored(len(transcript.drafts), head.seq, last=last.seq)
 
     def _last(self, transcript: _Transcript, head: Head) -> Message | None:
-        """The message that stands in the history where the transcript's last one belongs; None if
-        it is shorter.
+        """The message of the history at the place of the transcript's last message; None if the
+        history is shorter.
         """
         first, is_newest = max(head.base, transcript.after) + 1, head.last_id == transcript.ids[-1]
         found = self.sessions.messages(
@@ -187,7 +187,7 @@ class Ingest:
         shown = (message for message in found if not head.is_withdrawn(message.seq))
         return next(islice(shown, 0 if is_newest else len(transcript.ids) - 1, None), None)
 
-    def _append(self, transcript: _Transcript, stored: _Stored) -> Appended | None:
+    def _append(self, transcript: _Transcript, stored: _Stored) -> AppendResult | None:
         """Append the next batch; None if other messages came first."""
         start = stored.messages
         batch = transcript.batch(start)

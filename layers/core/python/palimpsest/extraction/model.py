@@ -37,7 +37,7 @@ READ_SHARE = 0.8  # of the room: escapes and the messages before the chunk need 
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 
 
-# What a model is asked for. An answer is read with more patience (extraction/answers.py).
+# The form of an answer. Answers are read with more patience (extraction/answers.py).
 class _Relationship(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -170,7 +170,7 @@ def _covered(answer: ExtractionAnswer, chunk: Chunk) -> tuple[int, Sequence[Find
     """The last message that an answer that was cut off covers, and the findings up to that message.
 
     A model goes through the messages in order. So of the last message that it cites some findings
-    may be missing, and of those behind it all. Raises `ModelOutputInvalid` if it cites none.
+    may be missing, and of those after it all. Raises `ModelOutputInvalid` if it cites none.
     """
     given = {message.seq for message in chunk.messages}
     ends = sorted({max(finding.seqs) for finding in answer.findings} & given)
@@ -203,7 +203,8 @@ def _element(message: Message) -> str:
     said_by = f' name="{escape(str(name))}"' if name else ""
     time = said_at(message).strftime("%a %Y-%m-%d %H:%M %z").removesuffix(" +0000")
     text = escape(text_of(message.chat), quote=False)
-    return f'<message number="{message.seq}" speaker="{message.role}"{said_by} time="{time}">{text}</message>'
+    number = f'number="{message.seq}" speaker="{message.role}"'
+    return f'<message {number}{said_by} time="{time}">{text}</message>'
 
 
 class Extractors:

@@ -64,7 +64,7 @@ class CountedHistory(ChatHistoryProvider, Protocol):
 
 def outside_id(draft: Draft | Message, *, session: str) -> str:
     """The id of a message whose history is its caller's: a digest of the caller's id for it and of
-    what it says.
+    its content.
     """
     return digest(draft.chat, session=session, before=f"outside {draft.client_id or ''}")
 
@@ -97,9 +97,9 @@ class IngestOutside:
         agent: str | None = None,
     ) -> Ingested:
         """Have memories extracted from those of 1 to 1000 messages that the session has not met, in
-        their order; each has an id of the caller's. What was met before is known by a digest of id
-        and content. The text of a message waits for its extraction outside the tables, and is
-        removed after it.
+        their order; each has an id of the caller's. A message that came before is recognised by a
+        digest of its id and content. The text of a message waits for its extraction outside the
+        tables, and is removed after it.
 
         Nothing is written unless every message is valid. Raises `Conflict` (`owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.

@@ -1,4 +1,4 @@
-"""What an extractor takes and returns."""
+"""The port of an extractor, and its result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from palimpsest.models.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found in a chunk's messages up to message `through`; later ones have not
-    been extracted.
+    """The findings of an extractor in a chunk's messages up to message `through`; later ones have
+    not been extracted.
 
     `skipped` gives the reason for each message in which it found nothing to remember, by sequence
     number, where it can say so; `dropped` counts, by reason, the findings in an answer that could

@@ -35,8 +35,8 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What model calls used and cost (US dollars, at the prices of the day); None if a model's
-    price is not known.
+    """Tokens and cost of model calls, in US dollars at the prices of the day. The cost is None if a
+    model's price isn't known.
     """
 
     model_calls: int
@@ -114,7 +114,7 @@ def _ledger(lines: Sequence[ChunkLine]) -> Ledger:
 
 
 def spent_of(usages: Iterable[Mapping[str, int]]) -> Spent:
-    """The sum of what model calls used. It has no cost if the price of one of them is not known."""
+    """The sum of the usage of model calls. It has no cost if a price is not known."""
     total: Counter[str] = Counter()
     is_priced = True
     for usage in usages:

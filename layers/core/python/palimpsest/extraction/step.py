@@ -52,9 +52,8 @@ ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 
 @dataclass(frozen=True, slots=True)
 class _StepFindings:
-    """What a step found: in which messages, by which extraction, the checked findings, and counts
-    of dropped ones.
-    `redactions` counts those of the session when the messages were read.
+    """The result of a step: its messages, its extraction, the checked findings, and counts of the
+    dropped ones. `redactions` counts those of the session when the messages were read.
     """
 
     turn: Turn
@@ -258,8 +257,8 @@ def _statements(job: Job, at: Looked, found: _StepFindings) -> list[Statement]:
 def _drawing(
     statements: Sequence[Statement], drawn: Drawn, numbers: Sequence[int]
 ) -> Sequence[Statement]:
-    """The statements with what was drawn from each. `numbers` says from which, for each of the
-    topics.
+    """The statements, each with the entities and relations drawn from it. `numbers` says from
+    which, for each of the topics.
     """
     topics: dict[int, list[str]] = defaultdict(list)
     for number, topic in zip(numbers, drawn.topics, strict=True):

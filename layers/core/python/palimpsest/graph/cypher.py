@@ -92,7 +92,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class CypherQuery:
     """A query that only reads, with the types that it names, its properties in order, and its
     parameters.
     """
@@ -133,7 +133,7 @@ class _Token:
         return self.text.strip("`") if self.kind in ("word", "quoted") else None
 
 
-def read_query(text: str) -> Query:
+def read_query(text: str) -> CypherQuery:
     """Raises `Unprocessable` for anything but one query that reads: `invalid_query`, `query_writes`
     for a clause that does more, and `query_too_large` for one that is too long, too deep or too
     wide to be handed to the engine.
@@ -162,7 +162,7 @@ def read_query(text: str) -> Query:
     if len({name.text for name in types}) + len(properties) > MOST_NAMES:
         raise _refused("invalid_query", f"it names more than {MOST_NAMES} types and properties")
     parameters = frozenset(token.text[1:] for token in tokens if token.kind == "parameter")
-    return Query(text, types, properties, parameters)
+    return CypherQuery(text, types, properties, parameters)
 
 
 def _tokens(text: str) -> Iterator[_Token]:

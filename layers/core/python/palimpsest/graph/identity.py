@@ -27,11 +27,11 @@ def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
         groups[entity.type, normalized(entity.name)].append(entity)
     entities = [_merged(group) for group in groups.values()]
     ids = {key: entity.id for key, entity in zip(groups, entities, strict=True)}
-    also = {
-        entity.id: tuple(sorted({each.id for each in group} - {entity.id}))
-        for group, entity in zip(groups.values(), entities, strict=True)
-        if len(group) > 1
-    }
+    also = {}
+    for group, entity in zip(groups.values(), entities, strict=True):
+        if len(group) > 1:
+            others = {member.id for member in group} - {entity.id}
+            also[entity.id] = tuple(sorted(others))
     return entities, Names(ids, also, _listed(also))
 
 

@@ -13,7 +13,7 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
 from palimpsest.graph.identity import between, with_stored_ids
 from palimpsest.graph.names import entity_id
-from palimpsest.graph.neighbourhood import Around, Part, Which, around
+from palimpsest.graph.neighbourhood import Around, GraphPart, Which, around
 from palimpsest.graph.read import ReadGraph
 from palimpsest.graph.things import (
     MOST_THINGS,
@@ -288,7 +288,7 @@ class ManageGraph:
         for commit in transactions(removals, epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
 
-    def neighbors(self, scope: UserScope, part: Part, *, most: int) -> Around:
+    def neighbors(self, scope: UserScope, part: GraphPart, *, most: int) -> Around:
         """What is around an entity, the user, or a preference: at most so many nodes. Raises
         `NotFound` (`entity_not_found`).
         """

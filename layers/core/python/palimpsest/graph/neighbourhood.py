@@ -37,7 +37,7 @@ ANY = Which()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GraphPart:
     """What is within `depth` steps of a node, by its id; `types` are the only relationships to
     follow, if there are any.
     """
@@ -80,7 +80,7 @@ class Around:
     is_whole: bool
 
 
-def around(graph: Graph, part: Part, *, most: int) -> Around:
+def around(graph: Graph, part: GraphPart, *, most: int) -> Around:
     """The nodes of the part, whose start is among `graph.nodes`, at most `most` besides the
     start.
     """
@@ -106,7 +106,7 @@ def around(graph: Graph, part: Part, *, most: int) -> Around:
 
 
 def _ways(
-    edges: Iterable[Relationship], part: Part
+    edges: Iterable[Relationship], part: GraphPart
 ) -> Mapping[str, list[tuple[Relationship, str]]]:
     ways: dict[str, list[tuple[Relationship, str]]] = defaultdict(list)
     for edge in edges:

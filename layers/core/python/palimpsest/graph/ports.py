@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from palimpsest.graph.cypher import Query
+from palimpsest.graph.cypher import CypherQuery
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.scope import UserScope
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GraphLimits:
     """What a query may take. `memory` is in bytes, beyond what the graph itself needs; `answer` is
     bytes of JSON.
     """
@@ -47,10 +47,10 @@ class GraphEngine(Protocol):
         self,
         scope: UserScope,
         graph: Graph,
-        asked: Query,
+        asked: CypherQuery,
         parameters: Mapping[str, Any],
         *,
-        limits: Limits,
+        limits: GraphLimits,
     ) -> Rows:
         """What the query returns over the nodes and edges of the graph, which is the user's. A node
         is `{_label, id, name, …}`, an edge `{_label, id, …}`; what a node lacks is null. A type or

@@ -18,8 +18,8 @@ from palimpsest.clock import Clock, milliseconds
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
 from palimpsest.graph.cypher import read_query
 from palimpsest.graph.identity import between, unified
-from palimpsest.graph.neighbourhood import ANY, Graph, Part, Which, around
-from palimpsest.graph.ports import GraphEngine, Limits, Rows
+from palimpsest.graph.neighbourhood import ANY, Graph, GraphPart, Which, around
+from palimpsest.graph.ports import GraphEngine, GraphLimits, Rows
 from palimpsest.graph.things import (
     MOST_THINGS,
     PREFERENCE_TYPE,
@@ -44,7 +44,7 @@ PREFIXES = (topic_of("entity", ""), topic_of("relationship", ""), TOPICS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Cached:
+class _CachedGraph:
     user: UserState
     records: Mapping[str, Record]
     graph: Graph
@@ -60,7 +60,7 @@ class ReadGraph:
     def __init__(self, memories: Memories, clock: Clock) -> None:
         self._memories = memories
         self._clock = clock
-        self._cache: LRUCache[UserScope, _Cached] = LRUCache(
+        self._cache: LRUCache[UserScope, _CachedGraph] = LRUCache(
             MAX_CACHED, getsizeof=lambda cached: 1 + len(cached.records)
         )
         self._lock = threading.Lock()
@@ -81,7 +81,7 @@ class ReadGraph:
             graph = _graph(records.values(), user=scope.user, now=now)
         with self._lock:
             if len(records) < MAX_CACHED:
-                self._cache[scope] = _Cached(user, records, graph)
+                self._cache[scope] = _CachedGraph(user, records, graph)
         return graph
 
     def entities(
@@ -229,8 +229,8 @@ class QueryGraph:
         text: str,
         parameters: Mapping[str, Any] | None = None,
         *,
-        part: Part | None = None,
-        limits: Limits | None = None,
+        part: GraphPart | None = None,
+        limits: GraphLimits | None = None,
     ) -> Rows:
         """Run a query that only reads, with `parameters` for the names behind `$`; `$userId` is the
         user's id, unless it is given. With `part` the rest of the graph is not there for it.
@@ -254,15 +254,16 @@ class QueryGraph:
             else self._part(scope, part)
         )
         used = {name: value for name, value in given.items() if name in asked.parameters}
-        return self.engine.query(scope, graph, asked, used, limits=limits or Limits())
+        return self.engine.query(scope, graph, asked, used, limits=limits or GraphLimits())
 
-    def _part(self, scope: UserScope, part: Part) -> Graph:
+    def _part(self, scope: UserScope, part: GraphPart) -> Graph:
         most = self.engine.most
         graph = self.read(scope)
         part = replace(part, start=graph.names.id_of(part.start))
         if part.start not in graph.nodes:
             raise NotFound("There is no such entity.", code="entity_not_found")
         found = around(graph, part, most=most)
-        nodes = {one.id: one for one in (graph.nodes[part.start], *(one for one, _ in found.nodes))}
+        nodes = {part.start: graph.nodes[part.start]}
+        nodes |= {entity.id: entity for entity, _ in found.nodes}
         check_sizes(len(nodes) if found.is_whole else most + 1, len(found.edges), most=most)
         return Graph(nodes=nodes, edges=found.edges)

@@ -1,5 +1,5 @@
-"""Conditions on metadata, turned into tests of terms: the tables and every search engine decide
-them alike.
+"""Conditions on metadata, turned into tests of terms, so that the tables and every search engine
+decide them alike.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ Operator = Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "exists"]
 OPERATORS: frozenset[str] = frozenset(get_args(Operator))
 RANGES = frozenset({"gt", "gte", "lt", "lte"})
 MAX_TERM = 512  # characters of one term
-# A sign tells other values from texts: "true" and true, "3" and 3 are different values.
+# A prefix distinguishes other values from texts, because "true" and true, or "3" and 3, are
+# different values.
 _OTHER, _NUMBER, _TIME = "\x01", "\x01n", "\x01t"
 
 
 @dataclass(frozen=True, slots=True)
 class TermTest:
-    """Passes if one of the terms is among `any_of`, or within one of `ranges`: from its first text
-    up to before its second, in the order of code points. With `negated` it passes if none is.
+    """Passes if one of the terms is in `any_of` or in one of the `ranges`. A range begins with its
+    first text and ends before its second, in the order of code points. With `negated`, it passes if
+    no term is.
     """
 
     any_of: frozenset[str] = frozenset()
@@ -34,17 +36,17 @@ class TermTest:
     negated: bool = False
 
     def passes(self, terms: Iterable[str]) -> bool:
-        return self.negated != any(
-            term in self.any_of or any(low <= term < high for low, high in self.ranges)
-            for term in terms
-        )
+        return self.negated != any(map(self._has, terms))
+
+    def _has(self, term: str) -> bool:
+        return term in self.any_of or any(low <= term < high for low, high in self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One condition on the values under a path: the names of nested objects, joined by dots.
 
-    A list stands for each of its values. `ne` also holds where there is no value. Ranges compare
+    For a list, one matching value is enough. `ne` also holds if there is no value. Ranges compare
     numbers with numbers, and times (texts in ISO 8601; without a zone in UTC) with times. `value`
     is a list for `in`, a truth value for `exists`.
     """
@@ -69,10 +71,10 @@ class Condition:
 
     @property
     def range(self) -> tuple[str, str]:
-        """The terms that a range takes: from one up to before the other."""
+        """The terms of a range: from the first up to before the second."""
         comparable = place(self.value)
         if comparable is None:
-            raise ValueError("a range is of numbers or times")
+            raise ValueError("a range takes a number or a time")
         here, kind = f"{self.path}={comparable}", comparable[: len(_NUMBER)]
         after = f"{here}\x00"
         bounds = {"gt": (after, ""), "gte": (here, ""), "lt": ("", here), "lte": ("", after)}
@@ -116,7 +118,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def term(path: str, value: Any) -> str:
-    """The term that equals a value: a text as it stands, cut to its limit."""
+    """The term of a value. A text is taken as it is, cut to its limit."""
     if isinstance(value, str):
         return f"{path}={value}"[:MAX_TERM]
     number = place(value)
@@ -124,8 +126,8 @@ def term(path: str, value: Any) -> str:
 
 
 def place(value: Any) -> str | None:
-    """The place of a number among numbers, or of a time among times: texts that sort as they do;
-    None for others.
+    """The place of a number among numbers, or of a time among times, as a text that sorts like
+    them; None for other values.
     """
     if isinstance(value, bool):
         return None

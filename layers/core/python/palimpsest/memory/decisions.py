@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import takewhile
 from operator import eq
 from typing import Literal
@@ -24,6 +25,7 @@ from palimpsest.memory.statements import (
 )
 from palimpsest.text.analyser import accented_words, stems
 from palimpsest.text.folding import normalized
+from palimpsest.text.word_files import entries
 
 Outcome = Literal["created", "updated", "unchanged"]
 Lifetime = Callable[[str], int | None]
@@ -31,26 +33,12 @@ Lifetime = Callable[[str], int | None]
 ever.
 """
 
-# Words that may come or go without a change of meaning. Negations, past forms, directions and
-# quantities are not here.
-_EMPTY_WORDS = """
-    a an the is are am be been being i my me we our us this that these those s m re ve user users person has have
-    does do currently now really very also still already as in at and on of who which
-    ich mein meine meinen bin ist sind der die das den dem ein eine einen und im am in jetzt derzeit auch sehr
-    yo mi soy es el la los las un una y en ahora muy je mon ma mes suis est le les une et dans
-"""
-_EMPTY = frozenset(_EMPTY_WORDS.split())
-# Endings of two forms of a word that mean the same: "lives, living", "city, cities". Past forms are
-# not here.
-_ENDINGS = frozenset(map(frozenset, (
-    ("", "s"), ("", "es"), ("", "ing"), ("s", "ing"), ("es", "ing"), ("e", "ing"), ("y", "ies"),
-)))  # fmt: skip
 LEAST_STEM = 3  # letters that two forms of a word share
 _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5", "A-" is not "A"
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class KnownTopic:
     """What is known of a topic when a statement arrives.
 
     `said` holds its statements, oldest first; only the newest is needed if every new statement is
@@ -81,20 +69,20 @@ class Topic:
         after = [entry for entry in self.said if entry[0] > order]
         return [*same, *before[-1:], *after[:1]]
 
-    def having(self, order: Order, record: Record) -> Topic:
+    def having(self, order: Order, record: Record) -> KnownTopic:
         """The topic with this record added at this place."""
         said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
             return replace(self, said=said)
-        return Topic(record, order, said)
+        return KnownTopic(record, order, said)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """The outcome of one statement: the record that now holds it, and the record that it displaced.
 
-    `created`: a new record, or a new version of its topic. `updated`: it was stored already, and
-    fields of it changed.
+    `created` means a new record, or a new version of its topic. `updated` means that the record was
+    stored already and fields of it changed.
     """
 
     record: Record
@@ -107,12 +95,12 @@ class MemoryState:
     """The part of a user's memory that statements concern: records by id, topics by key. Each
     decision adds to it.
 
-    `new` holds the records to create, `said` the known records that were said again, with the new
+    `new` are the records to create. `said` are the known records that were said again, with the new
     time and source.
     """
 
     records: dict[str, Record]
-    topics: dict[str, Topic]
+    topics: dict[str, KnownTopic]
     new: list[Record] = field(default_factory=list)
     said: list[Record] = field(default_factory=list)
 
@@ -135,8 +123,8 @@ def taken_in(
 
     A statement with a topic is unchanged only if the statement just before or just after it says
     the same (`near`); a return to an earlier value is a new version. A statement older than the
-    current record is placed before it. So the versions are the same in whatever order statements
-    arrive.
+    current record is placed before it. So the versions do not depend on the order in which
+    statements arrive.
     """
     made = []
     for record in records:
@@ -155,8 +143,8 @@ def is_of_one_message(one: Record, other: Record) -> bool:
 
 
 def _stored(record: Record, known: MemoryState) -> Record:
-    """Add the record to `known`, or note that the one with its id was said again; return the stored
-    one.
+    """Add the record to `known`. If there is one with its id, note instead that it was said again.
+    Return the stored record.
     """
     there = known.records.get(record.id)
     if there is not None:
@@ -168,7 +156,7 @@ def _stored(record: Record, known: MemoryState) -> Record:
 
 
 def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Remembered:
-    topic = known.topics.get(key, Topic())
+    topic = known.topics.get(key, KnownTopic())
     for order, other in topic.neighbours(record.order):
         if near(record, other):
             if order[:3] != record.order[:3]:
@@ -186,8 +174,8 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
 
 
 def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
-    """The topic that an edit gave to the stored record: a later statement without a topic may
-    repeat its words.
+    """The topic that an edit gave to the stored record. A later statement without a topic may
+    repeat the record's words, and then joins this topic.
     """
     if there is None or record.topic_key is not None:
         return None
@@ -197,8 +185,8 @@ def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> s
 def with_updates(
     made: Sequence[Remembered], statements: Sequence[Statement], known: MemoryState
 ) -> tuple[Remembered, ...]:
-    """The outcomes, where a statement that is stored already may set fields of its record, if that
-    is current.
+    """The outcomes after updates: a statement that is stored already may set fields of its record,
+    if that record is current.
     """
     results = []
     for one, statement in zip(made, statements, strict=True):
@@ -219,13 +207,13 @@ def changed_records(
     made: Sequence[Remembered],
     drafts: Sequence[Record],
     there: Mapping[str, Record],
-    topics: Mapping[str, Topic],
+    topics: Mapping[str, KnownTopic],
     *,
     now: int,
     lifetime: Lifetime,
 ) -> tuple[Record, ...]:
-    """The stored records that change: one that is said again expires later, and one that becomes
-    current or stops being current is indexed again.
+    """The stored records that change. A record that is said again expires later. A record that
+    becomes current, or stops being current, is indexed again.
     """
     changed: dict[str, Record] = {}
     for one, draft in zip(made, drafts, strict=True):
@@ -244,10 +232,10 @@ def changed_records(
     return tuple(changed.values())
 
 
-def _is_current(record: Record, topics: Mapping[str, Topic]) -> bool:
+def _is_current(record: Record, topics: Mapping[str, KnownTopic]) -> bool:
     if record.topic_key is None:
         return True
-    current = topics.get(record.topic_key, Topic()).current
+    current = topics.get(record.topic_key, KnownTopic()).current
     return current is not None and current.id == record.id
 
 
@@ -269,14 +257,32 @@ def says_the_same(one: str, other: str) -> bool:
     ours, theirs = accented_words(one), accented_words(other)
     if ours == theirs:
         return True
-    ours, theirs = ([word for word in every if word not in _EMPTY] for every in (ours, theirs))
+    empty = _empty_words()
+    ours = [word for word in ours if word not in empty]
+    theirs = [word for word in theirs if word not in empty]
     if not ours or len(ours) != len(theirs):
         return False
     return all(map(_is_same_word, ours, theirs, stems(ours), stems(theirs)))
 
 
+@cache
+def _empty_words() -> frozenset[str]:
+    """Words that may come or go without a change of meaning. Negations, past forms, directions and
+    quantities are not among them.
+    """
+    return frozenset(entries("palimpsest.text", "empty_words"))
+
+
+@cache
+def _inflections() -> frozenset[frozenset[str]]:
+    """Endings of two forms of a word that mean the same: "lives, living", "city, cities". Past
+    forms are not among them.
+    """
+    return frozenset(map(frozenset, entries("palimpsest.text", "inflections")))
+
+
 def _signs(text: str) -> list[str]:
-    """What means something and is in no word: symbols such as "+" or a currency's, and hyphens at
+    """The characters with a meaning that are in no word: symbols such as "+" or "€", and hyphens at
     one end of a word.
     """
     plain = unicodedata.normalize("NFKC", text)
@@ -287,5 +293,7 @@ def _is_same_word(one: str, other: str, stem: str, other_stem: str) -> bool:
     if one == other:
         return True
     shared = sum(takewhile(bool, map(eq, one, other)))
-    is_inflected = shared >= LEAST_STEM and frozenset((one[shared:], other[shared:])) in _ENDINGS
+    is_inflected = (
+        shared >= LEAST_STEM and frozenset((one[shared:], other[shared:])) in _inflections()
+    )
     return is_inflected and stem == other_stem

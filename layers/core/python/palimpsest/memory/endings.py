@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.memory.decisions import Remembered, Topic
+from palimpsest.memory.decisions import KnownTopic, Remembered
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.record import MAX_CONTENT, Record
 from palimpsest.memory.removal.transactions import Room
@@ -16,7 +16,7 @@ from palimpsest.scope import UserScope
 from palimpsest.text.analyser import accented_words
 
 RELATIONSHIP, ENTITY = "relationship:", "entity:"
-"""What the topics of both begin with."""
+"""The prefixes of the topics of relationships and entities."""
 AT_ONCE = 100
 _DENIED = re.compile(
     r"\b(?:not|\w+n['\u2019]t|cannot|never|no|former|formerly|ex|previous|previously"
@@ -25,7 +25,7 @@ _DENIED = re.compile(
     r"|nunca|ya|antes|fue|era|ne|plus|pas|jamais|ancien\w*|était)\b",
     re.IGNORECASE,
 )
-"""Words with which a text may name somebody and say that something holds no more."""
+"""Words with which a text can name somebody and say that something is no longer true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,11 @@ class Superseded:
     by: str = ""
 
 
-def superseded_by(made: Sequence[Remembered], topics: Mapping[str, Topic]) -> Iterator[Superseded]:
-    """The records that statements displaced, and those that a later statement of their topic had
-    displaced already.
+def superseded_by(
+    made: Sequence[Remembered], topics: Mapping[str, KnownTopic]
+) -> Iterator[Superseded]:
+    """The records that statements displaced, and new records that a later statement of their topic
+    had displaced already.
     """
     for one in made:
         if one.displaced is not None:
@@ -51,9 +53,9 @@ def superseded_by(made: Sequence[Remembered], topics: Mapping[str, Topic]) -> It
             yield Superseded(one.record, later.valid_from, later.content)
 
 
-def _later(record: Record, topics: Mapping[str, Topic]) -> Record | None:
+def _later(record: Record, topics: Mapping[str, KnownTopic]) -> Record | None:
     """The statement that follows this one in its topic, where another record is current."""
-    topic = topics.get(record.topic_key or "", Topic())
+    topic = topics.get(record.topic_key or "", KnownTopic())
     if topic.current is None or topic.current.id == record.id:
         return None
     return next(
@@ -64,8 +66,8 @@ def _later(record: Record, topics: Mapping[str, Topic]) -> Record | None:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """A relationship as it is stored, or as statements of the same commit store it; `said_at` is
-    when last.
+    """A relationship as it is stored, or as statements of the same commit store it. `said_at` is
+    when it was last said.
     """
 
     statement: Statement
@@ -85,7 +87,7 @@ class _Edge:
         return isinstance(end, int) and end <= moment
 
     def ended(self, moment: int) -> Statement:
-        """The statement that says that it ended at this moment, and when it had begun."""
+        """The statement that the relationship ended at this moment, with its beginning."""
         end = max(moment, self.begun)
         return replace(
             self.statement,
@@ -227,7 +229,7 @@ def _spoken(text: str) -> str:
 
 
 def joined(commit: MemoryCommit, more: MemoryCommit) -> MemoryCommit:
-    """The commit with what another one stores beside it."""
+    """One commit that does the work of both."""
     return replace(
         commit,
         new=(*commit.new, *more.new),
@@ -240,8 +242,8 @@ def joined(commit: MemoryCommit, more: MemoryCommit) -> MemoryCommit:
 def together(
     commits: Iterator[MemoryCommit], endings: MemoryCommit, room: Room
 ) -> Iterator[MemoryCommit]:
-    """The commits of a removal, the first with the endings. If both are too large for one, the
-    endings come before: so an interrupted removal can be repeated.
+    """The commits of a removal; the first includes the endings. If both are too large for one
+    commit, the endings come first, so that an interrupted removal can be repeated.
     """
     if not endings.pointers:
         yield from commits

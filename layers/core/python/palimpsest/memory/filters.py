@@ -24,14 +24,14 @@ from palimpsest.scope import UserScope
 MemoryType = Literal[RecordType, "message"]
 LISTED = frozenset(get_args(ListedType))
 _APART = "\x02"
-"""What the paths of a record's own fields begin with among the terms of its document."""
+"""The prefix of a record's own fields among the terms of its document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A record or message must meet every condition; an empty field is no condition. Values match
-    exactly, but a subject in upper or lower case. Limits are inclusive, times are epoch
-    milliseconds. `metadata` names by path a value, or operators (`conditions.Condition`).
+    """A record or message must meet every condition; an empty field sets no condition. Values match
+    exactly, except that upper and lower case of a subject are the same. Limits are inclusive, times
+    are epoch milliseconds. `metadata` names by path a value, or operators (`conditions.Condition`).
 
     The time of a message is the time at which it was spoken. A message has no subject, topic,
     importance or confidence, so a filter with one of these matches no message.
@@ -80,9 +80,9 @@ class Filter:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What documents that match may hold as their subject; empty: anything. Documents of an
-        earlier release hold it as it was said, so they are found as it is asked for, and in any
-        case once they were indexed anew.
+        """The subjects of matching documents; empty: any subject. Documents of an earlier release
+        hold the subject in its original case. Until they are indexed again, they are found only if
+        the filter has the same case.
         """
         return (
             ()
@@ -92,7 +92,7 @@ class Filter:
 
     @property
     def tests(self) -> tuple[TermTest, ...]:
-        """What the terms of a document must pass, in any search index."""
+        """The tests that a document's terms must pass, in every search index."""
         named = conditions(self.metadata) if self.metadata else ()
         return tuple(condition.test for condition in (*named, *self._of_fields()))
 
@@ -173,10 +173,10 @@ class StoredFilter:
     """A filter for records of one user in the form that a job stores: ids, numbers and digests,
     never text.
 
-    `plain` holds the conditions on numbers, times and ids. Of the others the job stores digests: of
-    `subject`, `topic`, the entries that `metadata` must have, and in `conditions` those with
-    another operator, as `operator:digests`. They are compared with digests of the record's own
-    values.
+    `plain` has the conditions on numbers, times and ids. The others are stored as digests, which
+    are compared with digests of the record's values: `subject`, `topic`, the entries that
+    `metadata` must have, and in `conditions` the conditions with another operator, as
+    `operator:digests`.
     """
 
     owner: UserScope
@@ -189,18 +189,23 @@ class StoredFilter:
     @classmethod
     def of(cls, owner: UserScope, where: Filter) -> Self:
         """Make the stored form of a filter: digests replace its texts."""
-        wanted = list(conditions(where.metadata))
+        subject = topic = None
+        if where.subject is not None:
+            subject = _digest(owner, "subject", folded(where.subject))
+        if where.topic is not None:
+            topic = _digest(owner, "topic", where.topic)
+        every = list(conditions(where.metadata))
+        equal = [condition for condition in every if condition.operator == "eq"]
+        others = [condition for condition in every if condition.operator != "eq"]
         return cls(
             owner,
             replace(where, subject=None, topic=None, metadata={}),
-            subject=None
-            if where.subject is None
-            else _digest(owner, "subject", folded(where.subject)),
-            topic=None if where.topic is None else _digest(owner, "topic", where.topic),
+            subject=subject,
+            topic=topic,
             metadata=frozenset(
-                _digest(owner, each.path, each.value) for each in wanted if each.operator == "eq"
+                _digest(owner, condition.path, condition.value) for condition in equal
             ),
-            conditions=frozenset(_stored(owner, each) for each in wanted if each.operator != "eq"),
+            conditions=frozenset(_stored(owner, condition) for condition in others),
         )
 
     @classmethod
@@ -249,8 +254,8 @@ class StoredFilter:
 
 @dataclass(frozen=True, slots=True)
 class _Digests:
-    """Digests of a record's metadata: of its entries, of the paths that exist, and each place with
-    its path's.
+    """Digests of a record's metadata: of its entries and of its paths. `places` has the digest of a
+    path with the place of its value.
     """
 
     entries: frozenset[str]
@@ -259,16 +264,11 @@ class _Digests:
 
     @classmethod
     def of(cls, owner: UserScope, metadata: Mapping[str, Any]) -> Self:
-        found = list(leaves(metadata))
-        paths = {
-            ".".join(names[:end])
-            for path, _ in found
-            for names in [path.split(".")]
-            for end in _ends(names)
-        }
-        placed = ((path, here) for path, value in found if (here := place(value)) is not None)
+        values = list(leaves(metadata))
+        paths = {above for path, _ in values for above in _paths_to(path)}
+        placed = ((path, here) for path, value in values if (here := place(value)) is not None)
         return cls(
-            frozenset(_digest(owner, path, value) for path, value in found),
+            frozenset(_digest(owner, path, value) for path, value in values),
             frozenset(_digest(owner, "exists", path) for path in paths),
             frozenset(
                 (_digest(owner, f"range {here[:2]}", path), here[2:]) for path, here in placed
@@ -287,12 +287,15 @@ class _Digests:
         return having.isdisjoint(digests) == (operator in ("ne", "absent"))
 
 
-def _ends(names: list[str]) -> range:
-    return range(1, len(names) + 1)
+def _paths_to(path: str) -> Iterator[str]:
+    """The path and all paths above it: `a`, `a.b` and `a.b.c` of `a.b.c`."""
+    names = path.split(".")
+    for end in range(1, len(names) + 1):
+        yield ".".join(names[:end])
 
 
 def _compares(here: str, operator: str, there: str) -> bool:
-    """Whether a place stands to another as the operator says."""
+    """Whether the comparison of the two places holds."""
     return (here > there and "g" in operator) or (here < there and "l" in operator) or (
         here == there and operator.endswith("e")
     )  # fmt: skip

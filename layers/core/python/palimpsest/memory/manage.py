@@ -26,11 +26,11 @@ from palimpsest.tenants.ports import Tenants
 
 PAGE = 100
 KEPT: Any = object()
-"""The `data` of a change that leaves it as it is; None takes it away."""
+"""The `data` of a change that does not touch it; None removes the data."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecordChange:
     """Fields of a record to set; None leaves a field as it is."""
 
     content: str | None = None
@@ -137,7 +137,7 @@ class ManageMemories:
         return self._of_status(scope, matching, superseded=superseded), page.after
 
     def _current_of(self, scope: UserScope, topic: str, where: Filter) -> tuple[Record, ...]:
-        """The current record of a topic, if it matches: the pointer names it, so that no other is
+        """The current record of a topic, if it matches. The pointer names it, so no other record is
         read.
         """
         pointer = self.memories.pointers(scope, [topic]).get(topic)
@@ -174,17 +174,17 @@ class ManageMemories:
             if after is None:
                 return
 
-    def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+    def patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         """Change a current record, and return the result. New content creates a new version, with
-        another id. The same change again returns that version, as long as it is current and holds
-        all that the change says.
+        another id. Repeating the change returns that version, as long as it is current and has all
+        fields of the change.
 
-        Raises `NotFound`, `Conflict` (`not_current`; `is_preference`, `is_in_graph`: those change
-        by other routes).
+        Raises `NotFound`, `Conflict` (`not_current`; `is_preference` and `is_in_graph`, because
+        these change by other routes).
         """
         return until_committed(lambda: self._patch(scope, record_id, change), clock=self.clock)
 
-    def _patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+    def _patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
         fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
@@ -209,8 +209,8 @@ class ManageMemories:
         return replace(record, version=record.version + 1)
 
     def revert(self, scope: UserScope, record_id: str, *, once: Once | None = None) -> Record:
-        """Make the content of this version current again, as a new version, which is returned. The
-        same call `once` again returns the version that the first one made.
+        """Make the content of this version current again, as a new version, which is returned. If
+        the same call is repeated (`once`), return the version of the first call.
 
         Raises `NotFound`, `Conflict` (`is_current`, `too_many_preferences`), `LimitReached`
         (`memory_limit`).
@@ -264,15 +264,15 @@ class ManageMemories:
             epoch=epoch,
             new=(newer,),
             changed=tuple(changed.values()),
-            said=(older,) if found.pointer is None else (),
             pointers=(moved,),
             call=call and replace(call, made=newer.id),
-            joined=1 if found.pointer is None else 0,
         )
+        if found.pointer is None:  # the record had no topic: it joins its new one
+            commit = replace(commit, said=(older,), joined=1)
         most = self.tenants.settings(scope.owner).limits.memories
         if commit.gained > 0:
             Room.of(self.memories, scope, most=most).check(commit.gained)
-        gone = displaced if found.pointer is not None else (found.record,)
+        gone = (found.record,) if found.pointer is None else displaced
         ends = self._ending(
             scope, [Superseded(record, newer.valid_from, newer.content) for record in gone]
         )
@@ -294,10 +294,10 @@ class ManageMemories:
 
     def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
         """Remove a record for good, and every export that may hold it. If it is current, its topic
-        then has no current record: no older version becomes current again. With `whole` all
-        versions of its topic go with it. Relationships that were drawn from it end.
+        then has no current record: no older version becomes current again. With `whole`, all
+        versions of its topic are removed. Relationships that were drawn from the record end.
 
-        Raises `NotFound`, and `Unavailable`: the same call again then removes the exports.
+        Raises `NotFound`, and `Unavailable`; repeating the call then removes the exports.
         """
         try:
             until_committed(lambda: self._delete(scope, record_id, whole=whole), clock=self.clock)

@@ -27,9 +27,9 @@ class UserState:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Which record of a topic is current (None: that one was deleted), and the order of the topic's
-    last statement.
-    `was` is the current one as read, `version` the version as read; 0: there is none yet.
+    """The current record of a topic (None: it was deleted), and the order of the topic's last
+    statement. `was` is the current record as read, and `version` the pointer's version as read; 0:
+    there is no pointer yet.
     """
 
     topic_key: str
@@ -90,8 +90,8 @@ class MemoryCommit:
     """One transaction on a user's memory, no larger than `Memories.room` allows. It raises the
     user's version by one.
 
-    It is lost if the user's epoch is not `epoch`, if a new record's id exists, if a changed or
-    removed record, a pointer or the progress was changed since it was read, if `job` exists, or if
+    It is lost if the user's epoch is not `epoch`; if a new record's id exists; if a changed or
+    removed record, a pointer or the progress was written since it was read; if `job` exists; or if
     `finished` has ended. Changed records, pointers and progress hold their new values and the
     version at which they were read; the store raises that version by one.
 
@@ -120,7 +120,9 @@ class MemoryCommit:
 
     @property
     def gained(self) -> int:
-        """How many current memories the user has more after it: a topic has one, or none."""
+        """How many current memories the user gains by it. A topic has one current memory,
+        or none.
+        """
         new = sum(record.topic_key is None for record in self.new)
         removed = len({record.id for record in self.removed if record.topic_key is None})
         topics = sum(
@@ -156,7 +158,7 @@ class Memories(Protocol):
         """The user's epoch and version; both are 0 for an unknown user."""
 
     def current(self, scope: UserScope) -> int:
-        """How many current memories the user has: the sum of what commits `gained`."""
+        """How many current memories the user has: the sum of `gained` of all commits."""
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
         """Raise the user's epoch from `epoch` by one and store the job, in one transaction. From
@@ -218,7 +220,7 @@ class Memories(Protocol):
         """
 
     def progress(self, scope: UserScope, session: str) -> Progress:
-        """Where the extraction of a session stands."""
+        """How far a session has been extracted."""
 
     def lines(
         self, scope: UserScope, session: str, *, first: int, last: int
@@ -248,14 +250,15 @@ class Memories(Protocol):
         """Delete all data of epochs below `below_epoch`, page by page; return how many items were
         deleted. The user's epoch itself stays.
 
-        With a `limit` it stops soon after that many items; once it returns 0, nothing is left.
+        With a `limit`, it stops soon after that many items. Once it returns 0, all older data is
+        deleted.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """When the sweep looks at a record that the index has not confirmed, and since when it does
-    (epoch seconds; None: it has not looked yet).
+    """When the sweep next visits a record that the index has not confirmed, and when it first did
+    (epoch seconds; None: it has not yet).
     """
 
     due_at: int = 0
@@ -280,8 +283,8 @@ class Expiries(Protocol):
     def remind(
         self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None
     ) -> None:
-        """Replace a record's reminder; None: no look any more. Raises `CommitLost` unless it is as
-        it was `before`.
+        """Replace a record's reminder; None removes it. Raises `CommitLost` unless it is as it was
+        `before`.
         """
 
     def walk(self, scope: UserScope) -> Walk | None:

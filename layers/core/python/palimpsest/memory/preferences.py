@@ -1,6 +1,6 @@
-"""Preferences of a user: values under keys, each stored as a record whose topic is the key, and
-kept for ever unless the tenant's settings say otherwise. And the exact limit on topics of one kind,
-which entities share.
+"""Preferences of a user: values by key. Each is a record whose topic is the key, and is kept for
+ever unless the tenant's settings say otherwise. Also the exact limit on topics of one kind, which
+entities use too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AtMost:
     what: str
 
     def new(self, scope: UserScope, topics: Sequence[str]) -> frozenset[str]:
-        """Those of the topics (up to 100) that are of this kind and not there. Raises `Conflict`
+        """The topics (of up to 100) that are of this kind and do not exist yet. Raises `Conflict`
         (`too_many_` and what) if there would be too many with them, and `Unavailable`.
         """
         mine = sorted({topic for topic in topics if topic.startswith(self.prefix)})
@@ -54,8 +54,8 @@ class AtMost:
         return new
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-        """The commit with a pointer of no topic, which every writer of a new topic moves: one at a
-        time counts. Raises as `new`.
+        """The commit with one more pointer, which belongs to no topic. Every writer of a new topic
+        moves it, so two writers can't both count before they write. Raises as `new`.
         """
         topics = [pointer.topic_key for pointer in commit.pointers if pointer.record is not None]
         if not any(topic.startswith(self.prefix) for topic in topics):
@@ -69,7 +69,7 @@ class AtMost:
 
 MOST_PREFERENCES = 500
 TOPICS = "preference:"
-"""What the topic keys of preferences begin with. No other topic key has a colon."""
+"""The prefix of the topic keys of preferences."""
 IMPORTANCE = 0.9  # as extraction rates core preferences
 PAGE = 100
 
@@ -85,7 +85,7 @@ class ManagePreferences:
         """Store 1 to 30 values (JSON) by key; return the outcome of each, in order. Other
         preferences stay.
 
-        Raises `BadRequest` (`invalid_id`) for a key that is no id, `Conflict`
+        Raises `BadRequest` (`invalid_id`) for a key that isn't a valid id, `Conflict`
         (`too_many_preferences`), `Unavailable`.
         """
         statements = [_statement(key, value) for key, value in values.items()]
@@ -126,8 +126,8 @@ class ManagePreferences:
 
     def delete(self, scope: UserScope, key: str) -> None:
         """Remove a preference with all its versions, and every export that may hold them. Raises
-        `BadRequest` (`invalid_id`), `NotFound` (`preference_not_found`), and `Unavailable`: the
-        same call again then removes the exports.
+        `BadRequest` (`invalid_id`), `NotFound` (`preference_not_found`), and `Unavailable`;
+        repeating the call then removes the exports.
         """
         topic = _topic(key)
         try:
@@ -154,7 +154,7 @@ class ManagePreferences:
 
 
 def limited(memories: Memories, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-    """The commit, which is lost if it would pass the limit. Raises `Conflict`
+    """The commit, guarded so that it is lost if the limit would be exceeded. Raises `Conflict`
     (`too_many_preferences`).
     """
     return _limit(memories).guarded(scope, commit)
@@ -183,8 +183,8 @@ def _topic(key: str) -> str:
 
 
 def _statement(key: str, value: Any) -> Statement:
-    """A line of its own in contexts: `Preference language: German`. A text stands as it is, any
-    other value as JSON.
+    """The statement of a preference. A context shows it as `Preference language: German`: a text as
+    it is, any other value as JSON.
     """
     said = (
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -12,10 +12,10 @@ from palimpsest.conversations.spoken import name_of
 from palimpsest.text.folding import normalized
 
 SaidType = Literal["fact", "event", "instruction", "task"]
-"""What conversations bring, and callers save as memories."""
+"""The types of memories that conversations contain and callers save."""
 
 ListedType = Literal[SaidType, "preference"]
-"""What lists of memories, recall and contexts show."""
+"""The types that lists of memories, recall and contexts show."""
 
 GraphType = Literal["entity", "relationship"]
 
@@ -24,18 +24,16 @@ RecordType = Literal[ListedType, GraphType]
 GRAPH: frozenset[RecordType] = frozenset(get_args(GraphType))
 
 KEYED: frozenset[RecordType] = GRAPH | {"preference"}
-"""Types whose topic is a key of their own, exactly as it stands, and whose value is their
-`data`.
-"""
+"""Types whose topic is an exact key, and whose value is their `data`."""
 
 IndexState = Literal["pending", "done"]
 
 Method = Literal["model", "pattern", "given"]
 
 Order = tuple[int, str, int, int, str]
-"""What orders the statements of a topic: the time at which the user made one (epoch milliseconds),
+"""The order of a statement in its topic: the time at which the user made it (epoch milliseconds),
 its session, its message, its place among the statements of that message, and the record's id. So no
-two statements are equal.
+two statements have the same order.
 """
 
 MAX_CONTENT = 4_000  # characters of one record
@@ -53,8 +51,8 @@ _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The messages that a record was made from, by id and sequence number, and the words of theirs
-    that support it. A caller who stores a record may say in a `text` where it comes from.
+    """The messages that a record was made from, by id and sequence number, and a `quote` of them
+    that supports it. A caller who stores a record may describe its source in `text`.
     """
 
     session: str | None = None
@@ -65,7 +63,7 @@ class Source:
 
     @property
     def without_words(self) -> Source:
-        """The places alone, as what outlives the record keeps them."""
+        """The source without its texts, as it is kept after the record is removed."""
         return replace(self, quote=None, text=None)
 
 
@@ -73,9 +71,9 @@ class Source:
 class Record:
     """One thing that the service remembers about a user. Times are epoch milliseconds.
 
-    The statement holds from `valid_from` on: the time at which it was made, or an earlier one that
-    it names, never later than the server's time. A record with a `topic_key` is one version of that
-    topic.
+    The statement holds from `valid_from` on. That is the time at which it was made, or an earlier
+    time that it names, but never later than the server's time. A record with a `topic_key` is one
+    version of that topic.
     """
 
     id: str

@@ -13,11 +13,11 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import FieldError, LimitReached, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.decisions import (
+    KnownTopic,
     MemoryState,
     Near,
     Outcome,
     Remembered,
-    Topic,
     changed_records,
     is_of_one_message,
     is_same,
@@ -39,14 +39,14 @@ MAX_STATEMENTS = 30
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many current memories a user has, of at most how many (None: any number)."""
+    """The number of a user's current memories, and the most that are allowed (None: any number)."""
 
     taken: int = 0
     most: int | None = None
 
     @classmethod
     def of(cls, memories: Memories, scope: UserScope, *, most: int | None) -> Self:
-        """Where there is no limit, memories are not counted. Raises `Unavailable`."""
+        """Without a limit, memories are not counted. Raises `Unavailable`."""
         return cls(0 if most is None else memories.current(scope), most)
 
     def check(self, more: int) -> None:
@@ -79,11 +79,13 @@ class Prepared:
 class _Decided:
     made: tuple[Remembered, ...]
     commit: MemoryCommit
-    topics: Mapping[str, Topic]
+    topics: Mapping[str, KnownTopic]
 
 
 Guard = Callable[[MemoryCommit], MemoryCommit]
-"""Adds to a commit what makes it lost if a limit could be passed; raises `Conflict` if it is."""
+"""Changes a commit so that it is lost if a limit would be exceeded. Raises `Conflict` if the limit
+is exceeded already.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,10 @@ class Remember:
         """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`,
         `LimitReached` (`memory_limit`), and `Unprocessable` for an expiry that has passed.
 
-        Statements that do not fit one transaction are stored in several, one after the other. The
-        same call `once` again goes on where the first one stopped, and returns what both
-        remembered, without what was removed since. Each commit is what `guard` makes of it.
+        Statements that do not fit one transaction are stored in several, one after the other. If
+        the same call is repeated (`once`), it continues where the first call stopped, and returns
+        the outcomes of both, without records that were removed since. `guard` may change each
+        commit.
         """
         self._check_expiries(statements)
         if once is not None:
@@ -128,13 +131,13 @@ class Remember:
         ]
         if passed:
             error = FieldError(f"memories.{passed[0]}.expires_at", "must be later than now")
-            raise Unprocessable("A memory expires after it is saved.", errors=(error,))
+            raise Unprocessable("A memory must expire later than now.", errors=(error,))
 
     def _once(
         self, scope: UserScope, statements: Sequence[Statement], once: Once, guard: Guard | None
     ) -> tuple[Remembered, ...]:
         def attempt() -> list[tuple[str, Outcome]]:
-            """The ids and outcomes of what is remembered by now."""
+            """The ids and outcomes of the statements that are remembered by now."""
             call = once.stored()
             made = [*(call.made or ())]
             if len(made) < len(statements):
@@ -147,10 +150,8 @@ class Remember:
         made: list[tuple[str, Outcome]] = []
         while len(made) < len(statements):
             made = until_committed(attempt, clock=self.clock)
-        records = {
-            record.id: record
-            for record in self.memories.records(scope, [record_id for record_id, _ in made])
-        }
+        ids = [record_id for record_id, _ in made]
+        records = {record.id: record for record in self.memories.records(scope, ids)}
         return tuple(
             Remembered(records[name], outcome) for name, outcome in made if name in records
         )
@@ -182,8 +183,8 @@ class Remember:
         """Read the records that the statements concern and decide; nothing is written. Raises
         `Unavailable`.
 
-        What was drawn from records that the statements displace ends with them. The returned commit
-        is lost if any of these records changes in between.
+        If the statements displace a record, the relationships that were drawn from it end. The
+        returned commit is lost if any of these records changes in between.
         """
         decided = self._decided(scope, statements)
         gone = list(superseded_by(decided.made, decided.topics))
@@ -195,8 +196,8 @@ class Remember:
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
 
     def ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
-        """What ends the relationships that were drawn from these records; it stores nothing if
-        there are none. Raises `Unavailable`.
+        """The commit that ends the relationships drawn from these records. Without such
+        relationships it stores nothing. Raises `Unavailable`.
         """
         ended = Endings(self.memories)(scope, superseded)
         return (
@@ -243,8 +244,8 @@ class Remember:
         drafts: Sequence[Record],
         pointers: Mapping[str, Pointer],
     ) -> tuple[MemoryState, Sequence[Record], Mapping[str, Pointer]]:
-        """The stored records and topics that the drafts concern, with the final drafts and
-        pointers: a draft without a topic may join one that an edit has created.
+        """The stored records and topics that the drafts concern, and the final drafts and pointers.
+        A draft without a topic may join a topic that an edit has created.
         """
         drafts = self._sent_again(scope, statements, drafts)
         found = self._records(scope, drafts, pointers)
@@ -267,8 +268,8 @@ class Remember:
     def _sent_again(
         self, scope: UserScope, statements: Sequence[Statement], drafts: Sequence[Record]
     ) -> Sequence[Record]:
-        """The drafts; an event that was stored up to a minute ago, before this minute began, has
-        that one's id.
+        """The drafts. If an event was stored less than a minute ago, but before this minute began,
+        its draft gets the id of the stored event.
         """
         names = {
             name: draft
@@ -300,12 +301,12 @@ class Remember:
         pointer: Pointer,
         drafts: Sequence[Record],
         found: Mapping[str, Record],
-    ) -> Topic:
+    ) -> KnownTopic:
         """The topic of the pointer. All its versions are read only if a statement is older than the
         newest one.
         """
         current = found.get(pointer.record or "")
-        topic = Topic(current, pointer.order, ((pointer.order, current),) if current else ())
+        topic = KnownTopic(current, pointer.order, ((pointer.order, current),) if current else ())
         mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
         new = [d for d in mine if not (d.id in found and is_of_one_message(d, found[d.id]))]
         if not any(topic.is_behind(draft.order) for draft in new):
@@ -315,11 +316,13 @@ class Remember:
 
 
 def _moved(
-    before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]
+    before: Mapping[str, KnownTopic],
+    after: Mapping[str, KnownTopic],
+    pointers: Mapping[str, Pointer],
 ) -> list[Pointer]:
-    """The pointers of all changed topics, with the versions at which they were read. So of two
-    writers at the same time one loses its commit and decides again, even if the current record
-    stays the same.
+    """The pointers of all changed topics, with the versions at which they were read. So if two
+    writers write at the same time, one loses its commit and decides again, even if the current
+    record stays the same.
     """
     moved = []
     for key, topic in after.items():

@@ -23,13 +23,13 @@ from palimpsest.text.folding import normalized
 
 DAY = 24 * 3600
 AT_ONCE = 60_000
-"""Milliseconds. An event without a time of its own that comes again within a minute was sent more
-than once.
+"""Milliseconds. If an event without its own time comes again within a minute, it is the same event,
+sent twice.
 """
 
 TOPICAL = frozenset({"fact", "instruction"})
-"""Types that callers give topics, so that they can be superseded; an event happened, and a task is
-done or not.
+"""The types that can have a topic and be superseded. Events and tasks can't: an event has happened,
+and a task is done or not.
 """
 
 
@@ -39,8 +39,8 @@ class Statement:
     None = now; `expires_at` is in epoch seconds, None = after its retention: days of its session (0
     = for ever), or None for the tenant's.
 
-    `sets` names the fields that replace those of a stored record with the same text: those that a
-    caller gave. `draws` are the topics of the relationships that were drawn from it.
+    `sets` names the caller's fields, which replace those of a stored record with the same text.
+    `draws` are the topics of the relationships that were drawn from it.
     """
 
     type: RecordType
@@ -66,9 +66,7 @@ class Statement:
 
     @property
     def topic_key(self) -> str | None:
-        """The key of its topic as it is stored: that of a `KEYED` type is exact; None if it has
-        none.
-        """
+        """The stored key of its topic; None without a topic. The key of a `KEYED` type is exact."""
         if self.type in KEYED:
             return self.topic
         return topic_key(self.topic) if self.topic and self.type in TOPICAL else None
@@ -203,8 +201,9 @@ def edited(
 
 
 def said_also(record: Record, by: Record) -> Record:
-    """The record with the session of another statement as one more source, if that says the same,
-    and with what was drawn from it. Places in a topic name their sessions themselves.
+    """The record after another statement that says the same: with its session as one more source,
+    and with the relationships drawn from it. A record with a topic needs no more sessions, because
+    each place in its topic names its own.
     """
     record = drawing(record, by)
     session = by.source.session
@@ -216,8 +215,8 @@ def said_also(record: Record, by: Record) -> Record:
 
 
 def drawing(record: Record, other: Record) -> Record:
-    """The record, which also remembers the relationships drawn from the other record: that one says
-    the same, or had the topic before.
+    """The record with the relationships that were drawn from the other record, which says the same
+    or had the topic before.
     """
     if not other.draws:
         return record
@@ -225,9 +224,7 @@ def drawing(record: Record, other: Record) -> Record:
 
 
 def updated(record: Record, statement: Statement) -> Record:
-    """The record with what the statement, which says the same, sets: its fields, and its
-    spelling.
-    """
+    """The record with the fields and the spelling of a statement that says the same."""
     if statement.method != "given":
         return record
     fields: dict[str, Any] = {name: getattr(statement, name) for name in statement.sets}
@@ -240,11 +237,11 @@ def updated(record: Record, statement: Statement) -> Record:
 
 def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
     """The record with its lifetime (the tenant's, in seconds, unless it has a retention of its own)
-    counted from `now` (epoch milliseconds), as it was said again.
+    counted from `now` (epoch milliseconds), because it was said again.
 
-    It is returned unchanged if it would gain less than a day, or less than a hundredth of its
-    lifetime: that is not worth a write. What is permanent, or expires when its caller said, is
-    always unchanged.
+    If it would gain less than a day, or less than a hundredth of its lifetime, it is returned
+    unchanged, because that is not worth a write. A permanent record, and a record with an expiry
+    from its caller, never change.
     """
     lifetime = lasting(record.retention, lifetime)
     is_permanent = lifetime is None and record.expires_at is None and record.type == "preference"
@@ -264,7 +261,7 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
 def kept_for(record: Record, lifetime: int | None) -> Record:
     """The record with this lifetime of the tenant's (seconds; None: it never expires), or its own
     retention, counted from when it was last written or confirmed. A task, which ends with its
-    session, and what expires when its caller said are unchanged.
+    session, and a record with an expiry from its caller are unchanged.
     """
     if record.type == "task" or record.expiry_given:
         return record

@@ -39,17 +39,27 @@ def versions(
     chain = _runs(said)
     newer = [*chain[1:], None]
     older = [None, *chain]
+    end = None if current else retracted  # of the newest version
+    places = zip(chain, older, newer, strict=False)
     return tuple(
-        Version(
-            record=record,
-            number=number,
-            is_current=after is None and record.id == current,
-            valid_to=after.valid_from if after else None if current else retracted,
-            supersedes=before.id if before else None,
-            superseded_by=after.id if after else None,
-        )
-        for number, (record, before, after) in enumerate(zip(chain, older, newer, strict=False), 1)
+        _version(number, record, before, after, is_current=record.id == current, end=end)
+        for number, (record, before, after) in enumerate(places, 1)
     )
+
+
+def _version(
+    number: int,
+    record: Record,
+    before: Record | None,
+    after: Record | None,
+    *,
+    is_current: bool,
+    end: int | None,
+) -> Version:
+    version = Version(record, number, supersedes=before.id if before else None)
+    if after is None:
+        return replace(version, is_current=is_current, valid_to=end)
+    return replace(version, is_current=False, valid_to=after.valid_from, superseded_by=after.id)
 
 
 def as_of(

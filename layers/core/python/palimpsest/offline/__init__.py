@@ -1,1 +1,1 @@
-"""What replaces a model: it extracts memories and summarizes with rules alone."""
+"""Replaces a model: extracts memories and summarizes with rules alone."""

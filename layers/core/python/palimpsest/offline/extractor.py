@@ -27,8 +27,8 @@ from palimpsest.offline.clauses import (
     with_greeting,
     without_greeting,
 )
-from palimpsest.offline.people import RELATION, with_names
-from palimpsest.offline.phrases import NOT_WHAT, StatementKind, kind_of
+from palimpsest.offline.people import relation, with_names
+from palimpsest.offline.phrases import StatementKind, kind_of, words_that_name_nothing
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
 from palimpsest.text.sentences import (
@@ -187,12 +187,13 @@ def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
     """The key of the topic; None if the text names nothing that has one."""
     if "what" not in found.groupdict():
         return kind.topic
-    words = [word for word in _WORD.findall(found["what"].casefold()) if word not in NOT_WHAT]
+    empty = words_that_name_nothing()
+    words = [word for word in _WORD.findall(found["what"].casefold()) if word not in empty]
     return "_".join((str(kind.topic), *words[:WORDS_OF_TOPIC])) if words else None
 
 
 def _finding(text: str, quote: str) -> Stated:
-    about = RELATION.match(text)
+    about = relation().match(text)
     subject = next(group for group in about.groups() if group).casefold() if about else "user"
     return partial(
         Finding,

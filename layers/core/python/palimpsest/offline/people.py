@@ -7,59 +7,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from typing import Final
 
-NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]+)"
-"""Matches any word with a capital letter."""
-_NO_ONE = (
-    "(?:The|This|That|These|Those|A|An|My|Our|Your|His|Her|Its|Their|I|You|He|She|It|We|They|Who|What|When|Which|Every\\w*"
-    "|Any\\w*|Some\\w*|No|Nobody|Nothing|None|All|Both|Most|Many|People|Things|There|Here|If|And|But|So|Phone|Laptop|Battery"
-    "|Computer|Car|Server|Meeting|Call|Der|Die|Das|Ein\\w*|Mein\\w*|Dein\\w*|Sein\\w*|Ihr\\w*|Unser\\w*|Ich|Du|Er|Sie|Es|Wir"
-    "|Wer|Was|Niemand|Jemand|Alle)\\b"
-)
-SOMEBODY = rf"(?-i:(?!{_NO_ONE})[A-ZÀ-Þ][\w’-]+)(?: {NAME})?"
-"""Matches the name of a person or animal at the beginning of a sentence, where every word has a
-capital letter.
-"""
+from palimpsest.text.word_files import filled
 
-_GIVEN_NAMES = """
-    Alexander Alexandra Alina Amelie Andrea Andreas Angelika Anja Anke Anna Anne Annika Antje Antonia Anton Astrid
-    Barbara Bastian Beate Ben Benedikt Benjamin Bernd Bernhard Bettina Birgit Björn Brigitte Carina Carla Carolin
-    Carsten Charlotte Christian Christiane Christina Christine Christoph Clara Claudia Cornelia Daniel Daniela David
-    Dennis Detlef Dieter Dirk Dominik Doris Elena Elias Elisabeth Ella Elke Emil Emilia Emma Erik Eva Fabian Felix
-    Finn Florian Franziska Friedrich Gabi Gabriele Georg Gerhard Gisela Greta Günter Günther Hanna Hannah Hannes Hans
-    Heike Heiko Heinz Helga Helmut Henrik Holger Horst Ida Ilse Ines Inge Ingo Ingrid Isabel Isabell Jakob Jan Jana
-    Janina Jannik Jens Jessica Joachim Johann Johanna Johannes Jonas Jonathan Josef Julia Julian Jürgen Kai Karin Karl
-    Katharina Kathrin Katja Katrin Kerstin Kilian Klara Klaus Kristin Kurt Lara Larissa Lars Laura Lea Leah Lena Leni
-    Leon Leonie Lilli Linda Linus Lisa Lotte Louis Luca Luis Luisa Lukas Manfred Manuel Manuela Marc Marcel Marco
-    Marcus Maren Margarete Maria Marie Marina Marion Mario Mark Markus Marlene Martin Martina Mathias Mathilda
-    Matthias Max Maximilian Melanie Mia Michael Michaela Mila Miriam Mohamed Monika Moritz Nadine Nadja Natalie Nele
-    Nicole Niklas Nils Nina Noah Nora Norbert Ole Oliver Olaf Oskar Pascal Patricia Patrick Paul Paula Peter Petra
-    Philipp Pia Rainer Ralf Raphael Rebecca Regina Renate René Robert Robin Roland Rolf Romy Ronja Rudolf Ruth Sabine
-    Sabrina Sandra Sara Sarah Sascha Sebastian Silke Silvia Simon Simone Sina Sofia Sonja Sophia Sophie Stefan
-    Stefanie Steffen Stephan Susanne Sven Svenja Sylvia Tanja Theo Theresa Thomas Thorsten Tilo Tim Timo Tina Tobias
-    Tom Torben Torsten Udo Ulla Ulrich Ulrike Ursula Ute Uwe Valentin Vanessa Vera Verena Viktoria Vincent Volker
-    Walter Werner Wiebke Wolfgang Xaver Yannick Yvonne
-"""
-GIVEN_NAMES = f"(?-i:{'|'.join(_GIVEN_NAMES.split())})"
-"""Common in German, where every noun is capitalised: "ich bin Lena" says a name, "ich bin Lehrerin"
-does not.
-"""
-
-_FEMALE = "wife|girlfriend|daughter|mother|mom|mum|sister|aunt|grandmother|grandma|frau|tochter|mutter|schwester|oma|tante"
-_MALE = "husband|boyfriend|son|father|dad|brother|uncle|grandfather|grandpa|mann|sohn|vater|bruder|opa|onkel"
-_EITHER = (
-    "partner|dog|cat|boss|manager|friend|colleague|neighbou?r|cousin|roommate|child|baby|kid|partner(?:in)?|hund|katze"
-    "|chef(?:in)?|freund(?:in)?|kolleg(?:e|in)|nachbar(?:in)?"
-)
-_SEVERAL = "kids|children|parents|grandparents|sons|daughters|brothers|sisters|friends|dogs|cats|kinder|eltern|geschwister"
-_NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]*\w)"
-_PERSON = re.compile(
+PACKAGE: Final = "palimpsest.offline"
+_PERSON = (
     r"\b(?:my|our|meine?|unsere?) (?:\w+ )?"
-    rf"(?:(?P<she>{_FEMALE})|(?P<he>{_MALE})|(?P<they>{_SEVERAL})|{_EITHER})\b"
-    rf"(?!['’])(?: {_NAME})?"
-    rf"|\b(?:called|named|name is|name['’]s|heißt|heisst|met|friend|with) (?P<name>{_NAME})",
-    re.IGNORECASE,
+    r"(?:(?P<she>{women})|(?P<he>{men})|(?P<they>{several})|{anyone})\b"
+    r"(?!['’])(?: {name_alone})?"
+    r"|\b(?:called|named|name is|name['’]s|heißt|heisst|met|friend|with) (?P<name>{name_alone})"
 )
+
+
+@cache
+def _person() -> re.Pattern[str]:
+    """Matches relatives, friends, animals and names."""
+    return re.compile(filled(PACKAGE, _PERSON), re.IGNORECASE)
+
+
+@cache
+def relation() -> re.Pattern[str]:
+    """Matches the person or animal that a statement is about, if it is not the user."""
+    return re.compile(filled(PACKAGE, "{relations}"), re.IGNORECASE)
+
+
 _PRONOUN = re.compile(
     r"^(?P<opening>\W*(?:(?:and|but|also|und|aber)\b,? )?)"
     r"(?:(?P<she>she|sie|her)|(?P<he>he|er|his)|(?P<they>they|their))(?P<verb>['’](?:s|re|ve"
@@ -68,22 +41,6 @@ _PRONOUN = re.compile(
 )
 _POSSESSIVE = ("her", "his", "their")
 _WRITTEN_OUT = {"s": " is", "re": " are", "ve": " have", "ll": " will", "d": " would"}
-RELATION = re.compile(
-    r"^\W*(?:and |but )?my (?P<en>wife|husband|partner|girlfriend"
-    r"|boyfriend|son|daughter|kids?|children|dog|cat|mother"
-    r"|father|mom|mum|dad|brother|sister|boss|manager|team|company)\b"
-    r"|^\W*meine? (?P<de>frau|mann|partner(?:in)?|sohn|tochter|kinder|hund|katze"
-    r"|mutter|vater|bruder|schwester"
-    r"|chef(?:in)?)\b"
-    r"|^\W*mi (?P<es>esposa|mujer|marido|esposo|pareja|hij[oa]s?|perr[oa]|gat[oa]"
-    r"|madre|padre|herman[oa]|jef[ea])\b"
-    r"|^\W*m(?:a|on) (?P<fr>femme|mari|compagne|compagnon|fils|fille|chien|chat|mère|père"
-    r"|frère|sœur|chef)\b"
-    r"|^我(?:的)?(?P<zh>妻子|老婆|丈夫|老公|儿子|女儿|狗|猫|妈妈|爸爸|哥哥|姐姐|弟弟|妹妹|老板)",
-    re.IGNORECASE,
-)
-"""The person or animal that a statement is about, if it is not the user."""
-
 YOU = "sie"  # German: also "you" and "they"
 MOST_LOOKED_AT = 8  # sentences before
 
@@ -97,7 +54,8 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
         return sentence
     pronoun = next(name for name in ("she", "he", "they") if found[name])
     who = next(
-        filter(None, (_named(each, pronoun) for each in before[: -MOST_LOOKED_AT - 1 : -1])), None
+        filter(None, (_named(earlier, pronoun) for earlier in before[: -MOST_LOOKED_AT - 1 : -1])),
+        None,
     )
     if who is None:
         return sentence if found[pronoun].casefold() == YOU else None
@@ -110,8 +68,8 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
 def _named(sentence: str, pronoun: str) -> str | None:
     """The last one whom the sentence names and the pronoun can mean."""
     named = None
-    for found in _PERSON.finditer(sentence):
-        is_known = any(found[each] for each in ("she", "he", "they"))
-        if found[pronoun] or (not is_known and pronoun != "they"):
-            named = found["name"] or found[0]
+    for person in _person().finditer(sentence):
+        is_known = any(person[pronouns] for pronouns in ("she", "he", "they"))
+        if person[pronoun] or (not is_known and pronoun != "they"):
+            named = person["name"] or person[0]
     return named

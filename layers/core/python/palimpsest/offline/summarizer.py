@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.own_tools import called
-from palimpsest.conversations.ports import Summary, Wanted
+from palimpsest.conversations.ports import Summary, SummaryRequest
 from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
@@ -58,8 +58,9 @@ them would take several seconds.
 
 @dataclass(slots=True)
 class _Line:
-    """One sentence: its place, its message (`part`), who said it, its tokens and its worth, which
-    are set one after the other: to make a new one for each takes a fifth of the whole time.
+    """A sentence with its place, its message (`part`), its speaker, its tokens and its worth.
+    Tokens and worth are set later, because a new object for each would take a fifth of the whole
+    time.
     """
 
     place: int
@@ -86,12 +87,12 @@ class ExtractiveSummarizer:
     def __init__(self, tokens: TokenCounter) -> None:
         self._tokens = tokens
 
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         del wanted
         return CAPACITY
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         encoding = messages[-1].encoding if messages else self._tokens.encoding_for(wanted.model)
         count = partial(self._tokens.count, encoding=encoding)
@@ -254,8 +255,8 @@ class _Choice:
                 self._add(wanted, cost)
 
     def written(self) -> str:
-        """The text of the chosen lines in order, a speaker's in one row; an ellipsis stands for
-        lines left out.
+        """The text of the chosen lines in order, a speaker's in one row; an ellipsis marks lines
+        that were left out.
         """
         rows: list[str] = []
         label = ""

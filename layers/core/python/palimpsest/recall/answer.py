@@ -38,9 +38,9 @@ class _GroundedAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` is the name of
-    whoever said it in these words, None if the memory speaks of the user in the third person.
-    `similarity` is shown where it is not None.
+    """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` names the speaker if
+    the memory is in the speaker's own words; it is None if the memory speaks of the user in the
+    third person. The text shows `similarity` unless it is None.
     """
 
     id: str
@@ -57,8 +57,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """An answer with the ids of the memories that it rests on; "" without citations if they hold no
-    answer.
+    """An answer with the ids of the memories that support it. If the memories hold no answer, the
+    text is empty and there are no citations.
     """
 
     answer: str
@@ -66,8 +66,8 @@ class Grounded:
 
 
 def as_data(question: str, passages: Sequence[Passage]) -> str:
-    """Write question and memories for a prompt, in elements that no text in them can close. Their
-    ids are m1, m2 and so on.
+    """Write the question and the memories for a prompt. They are escaped, so no text in them can
+    close an element. The memories get the ids m1, m2 and so on.
     """
     elements = "\n".join(_element(number, passage) for number, passage in enumerate(passages, 1))
     return (
@@ -83,56 +83,52 @@ def _element(number: int, passage: Passage) -> str:
 
 
 def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
-    """Read a model's answer, with those of its citations that name memories it was given; None if
-    it can't be used.
+    """Read a model's answer and keep the citations that name one of the passages. Return None if
+    the answer can't be used.
 
-    An answer that cites none of these memories rests on nothing and can't be used.
+    An answer that cites none of the passages can't be used, because nothing supports it.
     """
-    said = _object(text)
-    answer, cited = said.get("answer"), said.get("citations")
+    reply = _object(text)
+    answer, cited = reply.get("answer"), reply.get("citations")
     if not isinstance(answer, str) or not isinstance(cited, list):
         return None
-    known = {f"m{number}": passage.id for number, passage in enumerate(passages, 1)}
+    ids = {f"m{number}": passage.id for number, passage in enumerate(passages, 1)}
     names = (str(name).strip().strip("[]") for name in cited)
-    citations = tuple(dict.fromkeys(known[name] for name in names if name in known))
+    citations = tuple(dict.fromkeys(ids[name] for name in names if name in ids))
     if not answer.strip():
         return Grounded("")
     return Grounded(answer.strip(), citations) if citations else None
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    """The first JSON object in a text, whatever surrounds it; empty if there is none."""
+    """The first JSON object in the text, whatever text surrounds it; empty if there is none."""
     decoder = json.JSONDecoder()
     start = text.find("{")
     while start >= 0:
         try:
-            found, _ = decoder.raw_decode(text, start)
+            value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             start = text.find("{", start + 1)
             continue
-        return found if isinstance(found, dict) else {}
+        return value if isinstance(value, dict) else {}
     return {}
 
 
 def quoted(passages: Sequence[Passage]) -> Grounded:
-    """Answer without a model: the words of the best memories, one a line. Outdated memories are
-    left out.
+    """Answer without a model: quote the best memories, each in a line, without the outdated
+    ones.
     """
-    holding = [passage for passage in passages if not passage.is_outdated][:MAX_QUOTED]
-    return Grounded(
-        "\n".join(line_of_passage(passage) for passage in holding),
-        tuple(passage.id for passage in holding),
-    )
+    best = [passage for passage in passages if not passage.is_outdated][:MAX_QUOTED]
+    lines = "\n".join(line_of_passage(passage) for passage in best)
+    return Grounded(lines, tuple(passage.id for passage in best))
 
 
 def user_memory(passages: Sequence[Passage]) -> str:
-    """Render memories as plain text, one line each: no memory can end its line, and characters that
-    people can't see are removed.
+    """Render the memories as plain text, each in one line. Line breaks and invisible characters are
+    removed, so no memory can pass for two.
     """
-    lines = [f"- {line_of_passage(passage)}{_similarity(passage)}" for passage in passages] or [
-        f"- {NOTHING}"
-    ]
-    return "\n".join((USER_MEMORY, *lines))
+    lines = [f"- {line_of_passage(passage)}{_similarity(passage)}" for passage in passages]
+    return "\n".join((USER_MEMORY, *(lines or [f"- {NOTHING}"])))
 
 
 def _similarity(passage: Passage) -> str:
@@ -144,16 +140,16 @@ def line_of_passage(passage: Passage) -> str:
     return line_of(harmless(passage.content), who=passage.who, day=passage.day + outdated)
 
 
-MODEL_SECONDS = 20.0  # for all calls together: a request waits no longer
+MODEL_SECONDS = 20.0  # for all model calls of one request together
 MAX_ANSWER_TOKENS = 500
 ANSWER_SCHEMA = Schema.of(_GroundedAnswer, name="grounded_answer")
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """`method` is `model` or `quoted`; `failed` is true if a model was asked and gave no usable
-    answer in time.
-    `cost_usd` is what its calls cost; None if the price or the tokens of one are not known.
+    """`method` is `model` or `quoted`. `failed` is true if a model was asked but gave no usable
+    answer in time. `cost_usd` is the cost of the model's calls; None if the price or the tokens of
+    a call are unknown.
     """
 
     grounded: Grounded
@@ -169,33 +165,37 @@ def _cost(model: str, used: Usage) -> int | None:
 
 @dataclass(slots=True)
 class _Spent:
-    """What calls used so far."""
+    """The usage and cost of the calls so far."""
 
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
 
     def add(self, completion: Completion | None) -> None:
-        """Add one call; None: nobody knows what it used."""
-        used = Usage(model_calls=1) if completion is None else completion.usage
-        price = None if completion is None else _cost(completion.model, used)
-        self.usage += used
-        self.cost_usd = (
-            None if price is None or self.cost_usd is None else self.cost_usd + price / NANO_USD
-        )
+        """Add one call. None means that its usage is unknown."""
+        if completion is None:
+            self.usage += Usage(model_calls=1)
+            self.cost_usd = None
+            return
+        self.usage += completion.usage
+        price = _cost(completion.model, completion.usage)
+        if price is None or self.cost_usd is None:
+            self.cost_usd = None
+        else:
+            self.cost_usd += price / NANO_USD
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """`model` None: the answer quotes the memories. `seconds` is what all calls of the model may
-    take together.
+    """Without a `model`, the answer quotes the memories. `seconds` limits the time of all model
+    calls together.
     """
 
     model: JsonModel | None
     seconds: float = MODEL_SECONDS
 
     def __call__(self, question: str, passages: Sequence[Passage]) -> Answered:
-        """Answer the question from these memories, the best first. A model that fails or takes too
-        long raises nothing: the answer quotes the memories then.
+        """Answer the question from these memories, which are sorted best first. If the model fails
+        or takes too long, the answer quotes the memories and nothing is raised.
         """
         if not passages:
             return Answered(Grounded(""), method="quoted" if self.model is None else "model")
@@ -208,10 +208,10 @@ class AnswerQuestion:
                 ask = partial(self._ask, self.model, instructions, as_data(question, passages))
                 completion = parallel.begin(ask, until=deadline).result()
                 spent.add(completion)
-                found = completion and read(completion.text, passages)
-                if found:
+                grounded = completion and read(completion.text, passages)
+                if grounded:
                     return Answered(
-                        found, method="model", usage=spent.usage, cost_usd=spent.cost_usd
+                        grounded, method="model", usage=spent.usage, cost_usd=spent.cost_usd
                     )
         except CostLimitReached:
             pass
@@ -223,7 +223,9 @@ class AnswerQuestion:
         )
 
     def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:
-        """The model's completion; None if an answer came that can't be used: a repair may help."""
+        """The model's completion. None if its output is invalid; the second instructions may repair
+        that.
+        """
         try:
             return model.complete_json(
                 instructions=instructions,
@@ -236,6 +238,6 @@ class AnswerQuestion:
 
 
 def _instructions() -> tuple[str, str]:
-    """Instructions of the first call, and of a second one that repairs its answer."""
+    """Instructions of the first call, and of a second call that repairs the first answer."""
     task = prompts.load("answer")
     return task, f"{task}\n\n{prompts.load('answer_repair')}"

@@ -15,16 +15,21 @@ from palimpsest.text.analyser import content_terms
 MAX_LINE = 600  # characters of one memory
 
 
-def passage_of(one: FoundMemory | Record, *, user: str) -> Passage:
+def passage_of(memory: FoundMemory | Record, *, user: str) -> Passage:
     """The memory as an answer quotes it, with the name of the speaker."""
-    if isinstance(one, Record):
-        return Passage(
-            id=one.id, content=one.content, said_at=one.valid_from, who=quoted_in(one, user=user)
-        )
-    who = quoted_in(one.record, user=user) if one.record else name_of(one.speaker or "", user=user)
-    is_outdated = one.outdated_by is not None
+    if isinstance(memory, Record):
+        who, is_outdated = quoted_in(memory, user=user), False
+    elif memory.record:
+        who, is_outdated = quoted_in(memory.record, user=user), memory.outdated_by is not None
+    else:
+        who = name_of(memory.speaker or "", user=user)
+        is_outdated = memory.outdated_by is not None
     return Passage(
-        id=one.id, content=one.content, said_at=one.valid_from, who=who, is_outdated=is_outdated
+        id=memory.id,
+        content=memory.content,
+        said_at=memory.valid_from,
+        who=who,
+        is_outdated=is_outdated,
     )
 
 
@@ -36,19 +41,19 @@ def format_as_context(
     similarity: bool = False,
 ) -> str:
     """Write memories as text for a model: the heading `[User Memory]`, then one line for each
-    memory, in the order given.
-    The memories come from a recall, a search or a list. No memory can end its line. A long memory
-    is cut to the part that fits the `query` best.
+    memory, in the given order.
 
-    `user` is the id of the user, who is named where the user is quoted. With `similarity` each line
-    that a recall found ends in its score (0..1).
+    The memories come from a recall, a search or a list. Each memory stays in its own line. A long
+    memory is cut to the part that fits the `query` best.
+
+    `user` is the id of the user; lines that quote the user begin with that name. With `similarity`,
+    the line of each memory that a recall found ends in its score (0..1).
     """
-    asked = content_terms(query)
+    query_terms = content_terms(query)
     passages = []
-    for one in memories:
-        passage = passage_of(one, user=user)
-        score = one.score if similarity and isinstance(one, FoundMemory) else None
-        passages.append(
-            replace(passage, content=excerpt(one.content, asked, limit=MAX_LINE), similarity=score)
-        )
+    for memory in memories:
+        passage = passage_of(memory, user=user)
+        content = excerpt(memory.content, query_terms, limit=MAX_LINE)
+        score = memory.score if similarity and isinstance(memory, FoundMemory) else None
+        passages.append(replace(passage, content=content, similarity=score))
     return user_memory(passages)

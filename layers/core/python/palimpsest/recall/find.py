@@ -1,5 +1,5 @@
-"""Find candidates for a recall: in the index by words and by meaning, by the keys of topics, and
-among the newest.
+"""Find candidates for a recall. It searches the index by words and by meaning, looks up topics by
+their keys, and reads the newest records and messages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from palimpsest.text.analyser import term_set, terms
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together
 NEWEST_RECORDS = 25
-# milliseconds: the index may have confirmed it between its search and the look at the tables
+# Milliseconds. If the index confirms a record after its search but before the tables are read, the
+# search has missed the record although it is no longer pending.
 JUST_CHANGED = 30_000
 NEWEST_MESSAGES = 20
 FALLBACK_RECORDS = 500
@@ -41,9 +42,7 @@ Hits = parallel.Task[tuple[Hit, ...]]
 
 @dataclass(slots=True)
 class Findings:
-    """The raw scores of every key that was found, by retriever, and in `degraded` what could not be
-    searched.
-    """
+    """The raw scores of each found key, by retriever. `degraded` names the searches that failed."""
 
     scores: dict[str, dict[Retriever, float]] = field(default_factory=lambda: defaultdict(dict))
     degraded: set[str] = field(default_factory=set)
@@ -55,8 +54,8 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class FindCandidates:
-    """Raises `Unavailable` if a table can't be read. Where the index or the embedder fails, the
-    others search alone.
+    """Raises `Unavailable` if a table can't be read. If the index or the embedder fails, the other
+    retrievers search alone.
     """
 
     memories: Memories
@@ -90,29 +89,26 @@ class FindCandidates:
             findings.add("keyword", self._without_index(scope, query, request.filter))
         in_index = frozenset(findings.scores)
         findings.add("topic_key", topics.result())
-        findings.add(
-            "newest", [(key, share) for key, share in newest.result() if key not in in_index]
-        )
+        not_indexed = [(key, share) for key, share in newest.result() if key not in in_index]
+        findings.add("newest", not_indexed)
         return findings
 
     def _embedded(self, scope: UserScope, query: Query) -> Vector | None:
+        if self.embedder is None:
+            return None
         with paid_by(scope):
-            return (
-                None
-                if self.embedder is None
-                else self.embedder.embed([query.searched], as_questions=True)[0]
-            )
+            return self.embedder.embed([query.searched], as_questions=True)[0]
 
     def _by_topic(self, scope: UserScope, query: Query) -> list[tuple[str, float]]:
-        """The current records of topics that the question may name, each with the share of the
-        words that name its topic.
+        """The current records of topics that the question may name. The score is the length of the
+        topic's key in words, divided by that of the longest key.
         """
         if not query.topic_keys:
             return []
         pointers = self.memories.pointers(scope, query.topic_keys)
-        said = max(len(key.split("_")) for key in query.topic_keys)
+        longest = max(len(key.split("_")) for key in query.topic_keys)
         return [
-            (pointer.record, min(1.0, len(key.split("_")) / said))
+            (pointer.record, min(1.0, len(key.split("_")) / longest))
             for key, pointer in pointers.items()
             if pointer.record is not None
         ]
@@ -120,8 +116,8 @@ class FindCandidates:
     def _newest(
         self, scope: UserScope, query: Query, request: RecallRequest, *, now: int
     ) -> list[tuple[str, float]]:
-        """What the index may not have had yet, or, if the recall looks back, no longer has: each
-        with the share of the question's words that its text holds.
+        """Records and messages that the index may lack: new ones, and past ones if the recall looks
+        back. The score is the share of the question's words in the text.
         """
         records, messages = parallel.both(
             partial(self._new_records, scope, request, now=now),
@@ -148,7 +144,9 @@ class FindCandidates:
     def _without_index(
         self, scope: UserScope, query: Query, wanted: Filter
     ) -> list[tuple[str, float]]:
-        """The newest records and messages, scored by their words, where the index can't answer."""
+        """The newest records and messages, scored by their words. This replaces the index when it
+        fails.
+        """
         texts = {
             record.id: words_of(record) for record in self._records(scope, wanted.record_types)
         }
@@ -169,8 +167,8 @@ class FindCandidates:
     def _messages(
         self, scope: UserScope, wanted: Filter, *, sessions: int, most: int
     ) -> dict[str, str]:
-        """Texts of the newest messages, by key, if messages are wanted: at most `most`, of the
-        sessions that began last or of the one in the filter.
+        """Texts of at most `most` of the newest messages, by key. They are from the filter's
+        session, or else from the sessions that began last. Empty if the filter excludes messages.
         """
         if not wanted.includes_messages:
             return {}
@@ -184,37 +182,34 @@ class FindCandidates:
             if head is None or head.user != scope.user or left <= 0:
                 continue
             first = max(head.base, head.seq - left) + 1
-            found = list(
-                self.sessions.messages(
-                    session, first=first, last=head.seq, newest_first=True, page=left
-                )
+            page = self.sessions.messages(
+                session, first=first, last=head.seq, newest_first=True, page=left
             )
-            texts |= {
-                message_key(name, message.seq): spoken_text(message)
-                for place, message in enumerate(found)
-                if not answers_own_tool(message, found[:place:-1])
-            }
+            newest = list(page)
+            for place, message in enumerate(newest):
+                before = newest[:place:-1]  # oldest first, up to right before this message
+                if not answers_own_tool(message, before):
+                    texts[message_key(name, message.seq)] = spoken_text(message)
         return texts
 
 
 def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
-    """One filter for records, one for messages, and one for both of the period that the question
-    names, if any.
+    """One filter for records and one for messages. If the question names a period, a third one
+    selects both in that period.
     """
     wanted = request.filter
-    # What held at an earlier moment may match where the current version, which is the one in the
-    # index, does not.
+    # The index holds current versions only. An earlier version may match the filter although the
+    # current one does not, so the filter is applied later to the versions themselves.
     where = Filter() if request.looks_back else wanted
-    types = frozenset[MemoryType](wanted.record_types)
-    if types:
-        yield replace(where, types=types)
-    if wanted.includes_messages:
-        yield replace(where, types=frozenset[MemoryType]({"message"}))
+    record_types = frozenset[MemoryType](wanted.record_types)
+    messages = frozenset[MemoryType]({"message"} if wanted.includes_messages else ())
+    if record_types:
+        yield replace(where, types=record_types)
+    if messages:
+        yield replace(where, types=messages)
     if query.period is not None and where.created_after is None and where.created_before is None:
-        both = types | frozenset[MemoryType]({"message"} if wanted.includes_messages else ())
-        yield replace(
-            where, types=both, created_after=query.period.start, created_before=query.period.end - 1
-        )
+        start, end = query.period.start, query.period.end - 1
+        yield replace(where, types=record_types | messages, created_after=start, created_before=end)
 
 
 def _nearest(
@@ -224,8 +219,8 @@ def _nearest(
     *,
     deadline: float,
 ) -> list[Hits] | None:
-    """Begin the searches by meaning as soon as the question has its vector; None if it gets
-    none.
+    """Begin the searches by meaning as soon as the question has its vector. None if it has no
+    vector.
     """
     try:
         vector = embedded.result()
@@ -240,14 +235,16 @@ def _nearest(
 
 
 def _add_hits(findings: Findings, retriever: Retriever, searches: Sequence[Hits] | None) -> bool:
-    """Add what the searches found. If one of them failed or took too long, add nothing and return
+    """Add the hits of the searches. If a search failed or took too long, add nothing and return
     False.
     """
-    found: list[tuple[str, float]] = []
+    if searches is None:
+        return False
+    hits: list[tuple[str, float]] = []
     try:
-        for each in [] if searches is None else searches:
-            found += [(hit.key, hit.score) for hit in each.result()]
+        for search in searches:
+            hits += [(hit.key, hit.score) for hit in search.result()]
     except (Unavailable, TimeoutError):
         return False
-    findings.add(retriever, found)
-    return searches is not None
+    findings.add(retriever, hits)
+    return True

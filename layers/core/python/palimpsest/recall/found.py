@@ -1,4 +1,4 @@
-"""What recall finds: a memory or message, with everything that its rank depends on."""
+"""The memory or message that a recall finds, with everything that its rank depends on."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Scores = Mapping[Retriever, float]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that was found, with everything that its rank depends on. Times are epoch
+    """A found record or message, with everything that its rank depends on. Times are epoch
     milliseconds.
 
     `scores` holds the raw score of each retriever: BM25, cosine, and for `topic_key` and `newest`
-    the share (0..1) of the question's words that match. `coverage` is the share of these words that
-    its text holds. `neighbours` are the keys of the messages right before and after a message, and
-    of those that a record was taken from. `outdated_by` is the key of the current record of a topic
-    of which this, a message, says an earlier value. `says` is whether a message states something,
-    or only asks or greets. `by_words` is true for a task, which has no vector, and `is_over` if its
-    session has ended.
+    the share (0..1) of the question's words that match. `coverage` is the share of these words in
+    its text. `neighbours` of a message are the keys of the messages right before and after it;
+    those of a record are the keys of its source messages. If a message says an earlier value of a
+    topic, `outdated_by` is the key of the topic's current record. `says` tells whether a message
+    states something, or only asks or greets. `by_words` is true for a task, which has no vector.
+    `is_over` is true for a task whose session has ended.
     """
 
     key: str
@@ -49,14 +49,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemory:
-    """A record or a message that was found, as the tables have it, with its `candidate` for
-    ranking.
+    """A found record or message as the tables have it, with its `candidate` for ranking.
 
     `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is
-    the role of a message, None for a record. `outdated_by` is the id of the record or message that
-    says what holds now, where this one says an earlier value. `times` is how many memories and
-    messages with this text were found. `before` is what was said right before a message, where
-    somebody reads it.
+    the role of a message, None for a record. If this memory says an earlier value, `outdated_by` is
+    the id of the record or message with the current value. `times` is the number of found memories
+    and messages with this text. `before` is the text right before a message; it is read only for a
+    reranker.
     """
 
     id: str

@@ -1,5 +1,5 @@
-"""What a recall is asked, the analysis of its question (words, topics, period), and how well a text
-matches it.
+"""A recall's request, the analysis of its question (words, topics, period), and measures of how
+well a text matches it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
+from typing import Final
 
 from palimpsest.memory.filters import Filter
-from palimpsest.text.analyser import FUNCTION_WORDS, content_terms, terms, topic_key, words
+from palimpsest.text.analyser import content_terms, function_words, terms, topic_key, words
 from palimpsest.text.bm25 import BASE, Field
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
 from palimpsest.text.folding import folded
+from palimpsest.text.matching import patterns_by_writing
+from palimpsest.text.word_files import entries, word_files
 
 DEFAULT_K = 5
 MAX_QUESTION = 4_000  # characters that are read
@@ -23,47 +27,35 @@ LEAST_NAME = 3
 MAX_EXCERPTED = 50_000  # characters among which an excerpt is chosen
 NEAR = 100  # characters within which an excerpt looks for the beginning of a word
 
+WORDS: Final = "palimpsest.text"
+WITHOUT_BLANKS = "\u3040"  # the first letter of the scripts without blanks
 _BREAK = re.compile(r"[\s\u3002\uff01\uff1f]+")
 _WORD = re.compile(r"\w[\w\u2019'-]*")
 _OWNED = re.compile(r"['\u2019]s?$")
 _THE_USER = re.compile(r"\b(?:the )?user(?P<owned>['\u2019]s)?\b", re.IGNORECASE)
 NOTHING, ONESELF = {True: "", False: ""}, {True: "my", False: "I"}
-# A question that has these words and a time alone asks for whatever was then.
-_HAPPENED = {
-    "happen",
-    "go",
-    "went",
-    "done",
-    "talk",
-    "speak",
-    "spoke",
-    "discuss",
-    "told",
-    "gemacht",
-    "passiert",
-    "habe",
-    "hice",
-}
-# A question with one of these words asks for earlier values too.
-_PAST = re.compile(
-    r"\b(?:before|previous(?:ly)?|earlier|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used to|at "
-    r"first|back then"
-    r"|no longer|any ?more|in the past|history|changed?|switch(?:ed)?|replaced?"
-    r"|früher|vorher|zuvor|ursprünglich|anfangs|ehemals?|avant|auparavant"
-    r"|autrefois|initialement|ancien(?:ne)?"
-    r"|antes|anterior(?:mente)?|previamente|al principio|سابقا|قبل)\b"
-    r"|以前|之前|原来|原先|当初|最初|もともと|이전|예전|전에|처음",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _what_happened() -> frozenset[str]:
+    """A question that has these words and a time alone asks for what was then."""
+    return frozenset(entries(WORDS, "what_happened"))
+
+
+@cache
+def _the_past() -> re.Pattern[str]:
+    """A question that this matches asks for earlier values too."""
+    whole, joined = patterns_by_writing("the_past")
+    return re.compile(rf"\b(?:{'|'.join(whole)})\b|{'|'.join(joined)}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch
-    milliseconds). `k` is how many memories may be returned, `max_tokens` how much they may weigh
-    together. `session` is the one that asks: what its window holds is not returned. `rerank` has a
-    model read the first of what was found. A memory whose score (0..1) is below `min_score` is not
-    returned; None: the threshold alone decides.
+    """With `as_of`, the result is what held at that moment; with `known_at`, what was recorded by
+    then (both in epoch milliseconds). At most `k` memories are returned, with at most `max_tokens`
+    tokens together. `session` is the session that asks; messages in its window are not returned.
+    With `rerank`, a model reads the best candidates. Memories with a score (0..1) below `min_score`
+    are not returned; if it is None, only the threshold decides.
     """
 
     query: str
@@ -85,10 +77,10 @@ class RecallRequest:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`searched` is the text that the index is searched with, `first_person` the question as the
-    user would ask it; `terms` are the words in the form in which texts are compared; `topic_keys`
-    are keys that a topic it names may have, the longest first. `asks_for_days` is whether it asks
-    for nothing but what was in its period.
+    """An analysed question. The index is searched with the text `searched`. `first_person` is the
+    question as the user would ask it. `terms` are its words in the form in which texts are
+    compared. `topic_keys` are possible keys of the topics that it names, the longest first.
+    `asks_for_days` is true if it asks only what happened in its period.
     """
 
     text: str
@@ -102,43 +94,45 @@ class Query:
 
 
 def analysed(text: str, *, user: str, now: datetime) -> Query:
-    """Analyse a question about a user, in any language, of which the first 4,000 characters are
-    read.
+    """Analyse the first 4,000 characters of a question about a user, in any language.
 
-    The user's own name is taken out: it only says whose memories are searched, and would favour the
-    few that contain it. It is recognised by the user's id. What a reranker reads has "I" or "my" in
-    its place, as statements have it.
+    The user's own name is removed: it only says whose memories are searched, and it would favour
+    the few memories that contain it. It is recognised by the user's id. The text for a reranker has
+    "I" or "my" in its place, as users' statements have.
     """
-    asked = " ".join(text[:MAX_QUESTION].split())
-    searched = _without(asked, user)
-    asked_for, when = content_terms(searched), period(asked, now=now)
+    question = " ".join(text[:MAX_QUESTION].split())
+    searched = _without(question, user)
+    question_terms, when = content_terms(searched), period(question, now=now)
     return Query(
-        text=asked,
+        text=question,
         searched=searched,
-        first_person=_without(asked, user, by=ONESELF),
-        terms=asked_for,
+        first_person=_without(question, user, by=ONESELF),
+        terms=question_terms,
         topic_keys=topic_keys(searched),
         period=when,
-        asks_of_the_past=_PAST.search(asked) is not None,
-        asks_for_days=when is not None
-        and _HAPPENED.issuperset({*asked_for}.difference(content_terms(when.words))),
+        asks_of_the_past=_the_past().search(question) is not None,
+        asks_for_days=when is not None and _asks_what_happened(question_terms, when),
     )
 
 
+def _asks_what_happened(question_terms: Sequence[str], when: Period) -> bool:
+    """Whether the question has no words but those of its period and such as "happened"."""
+    return _what_happened().issuperset({*question_terms}.difference(content_terms(when.words)))
+
+
 def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
-    """The text with `by` in place of the user's name: what it has for True stands for "Ada's", for
-    False for "Ada". The text itself if there is nothing else in it.
+    """The text with the user's name replaced: `by[True]` replaces "Ada's", `by[False]` replaces
+    "Ada". If nothing else is in the text, it is returned unchanged.
     """
-    names = {
-        name
-        for name in (*re.split(r"[^a-z]+", user.casefold()), user.casefold())
-        if len(name) >= LEAST_NAME
-    }
+    whole = user.casefold()
+    parts = re.split(r"[^a-z]+", whole)
+    names = {name for name in (*parts, whole) if len(name) >= LEAST_NAME}
 
     def without_name(match: re.Match[str]) -> str:
         owned = _OWNED.search(match[0])
         bare = re.sub(r"[\W_]", "", folded(_OWNED.sub("", match[0])))
-        return by[owned is not None] if match[0][0].isupper() and bare in names else match[0]
+        is_name = match[0][0].isupper() and bare in names
+        return by[owned is not None] if is_name else match[0]
 
     by_role = _THE_USER.sub(lambda match: by[match["owned"] is not None], text)
     left = " ".join(_WORD.sub(without_name, by_role).split())
@@ -147,49 +141,60 @@ def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
 
 MAX_KEYS = 90  # one read takes a hundred
 LONGEST = 3  # words of a key
+MOST_TOPICS = 6  # common ones
 
-# Words that stand for topics that nearly every user has; in scripts without blanks they count
-# inside a run too.
-_SAID_FOR = {
-    "residence": "live lives living lived reside home address city town move moved wohne wohnt "
-    "lebt vive vivo habite"
-    " 住 살고 사는 يسكن",
-    "employer": "work works working job company employer arbeite arbeitet trabaja trabajo "
-    "travaille 工作 上班 働 勤"
-    " 일하 يعمل",
-    "occupation": "job profession occupation role title living beruf profesion metier 职业 職業 직업",
-    "birthday": "birthday born geburtstag cumpleanos anniversaire 生日 誕生日 생일",
-    "name": "name called heisst heisse llama llamo appelle 名字 名前 이름 اسم",
-    "preferred_name": "call nickname",
-}
-_TOPICS: dict[str, list[str]] = {}
-for _topic, _words in _SAID_FOR.items():
-    for _word in _words.split():
-        _TOPICS.setdefault(folded(_word), []).append(_topic)
-_WITHOUT_BLANKS = tuple(word for word in _TOPICS if not word.isascii() and ord(word[0]) >= 0x3040)  # noqa: PLR2004
-_SPELLING = {"favourite": "favorite", "colour": "color"}
+
+@cache
+def _topics() -> Mapping[str, Sequence[str]]:
+    """By a folded word, the topics for which it is used, which nearly every user has. A word of a
+    script without blanks counts inside a run too.
+    """
+    topics: dict[str, list[str]] = {}
+    for file in word_files(WORDS).values():
+        for topic, topic_words in file.get("topics", {}).items():
+            for word in topic_words:
+                topics.setdefault(folded(word), []).append(topic)
+    return topics
+
+
+@cache
+def _words_without_blanks() -> Sequence[str]:
+    return tuple(word for word in _topics() if word[0] >= WITHOUT_BLANKS)
+
+
+@cache
+def _spelling() -> Mapping[str, str]:
+    """By a word, how keys spell it."""
+    return {
+        key: value
+        for file in word_files(WORDS).values()
+        for key, value in file.get("spelling", {}).items()
+    }
 
 
 def topic_keys(text: str) -> tuple[str, ...]:
-    """Return keys of one to three neighbouring words, the longest first, each also in its singular;
-    then the keys of common topics that one of the words stands for ("live" for `residence`).
+    """Return keys of one to three neighbouring words, the longest first, each also in its singular.
+    Then follow the keys of common topics that a word names ("live" names `residence`).
     """
     every = words(text)
-    said = [_SPELLING.get(word, word) for word in every if word not in FUNCTION_WORDS]
+    spelling, empty = _spelling(), function_words()
+    spelt = [spelling.get(word, word) for word in every if word not in empty]
     keys: dict[str, None] = {}
     for length in range(LONGEST, 0, -1):
-        for start in range(len(said) - length + 1):
-            for last in _singular(said[start + length - 1]):
-                key = topic_key(" ".join((*said[start : start + length - 1], last)))
-                keys |= {key: None} if key else {}
+        for start in range(len(spelt) - length + 1):
+            for last in _singular(spelt[start + length - 1]):
+                key = topic_key(" ".join((*spelt[start : start + length - 1], last)))
+                if key:
+                    keys[key] = None
     known = [topic for word in every for topic in _said_for(word)]
-    return tuple(dict.fromkeys((*tuple(keys)[: MAX_KEYS - len(_SAID_FOR)], *known)))
+    return tuple(dict.fromkeys((*tuple(keys)[: MAX_KEYS - MOST_TOPICS], *known)))
 
 
-def _said_for(word: str) -> list[str]:
-    if word.isascii() or word in _TOPICS:
-        return _TOPICS.get(word, [])
-    return [topic for part in _WITHOUT_BLANKS if part in word for topic in _TOPICS[part]]
+def _said_for(word: str) -> Sequence[str]:
+    topics = _topics()
+    if word.isascii() or word in topics:
+        return topics.get(word, ())
+    return [topic for part in _words_without_blanks() if part in word for topic in topics[part]]
 
 
 def _singular(word: str) -> tuple[str, ...]:
@@ -198,45 +203,46 @@ def _singular(word: str) -> tuple[str, ...]:
     return word, f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
 
 
-def coverage(asked: Sequence[str], found: Collection[str]) -> float:
+def coverage(question_terms: Sequence[str], text_terms: Collection[str]) -> float:
     """The share (0..1) of the question's terms that a text holds."""
-    return sum(term in found for term in asked) / len(asked) if asked else 0.0
+    if not question_terms:
+        return 0.0
+    return sum(term in text_terms for term in question_terms) / len(question_terms)
 
 
-def scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
-    """The BM25 score of each text, given as its terms, among these texts alone."""
+def scores(question_terms: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
+    """The BM25 score of each text, among these texts alone. A text is a sequence of its terms."""
     counts = [Counter(text) for text in texts]
     every = Field(documents=len(texts), terms=sum(map(len, texts)))
-    weights = {term: every.weight(sum(term in count for count in counts)) for term in asked}
-    return [
-        sum(
-            weights[term] * count[term] / (count[term] + BASE + every.slope * len(text))
-            for term in asked
-            if term in count
-        )
-        for text, count in zip(texts, counts, strict=True)
-    ]
+    weights = {}
+    for term in question_terms:
+        weights[term] = every.weight(sum(term in count for count in counts))
+
+    def score(count: Counter[str], length: int) -> float:
+        base = BASE + every.slope * length
+        shared = (term for term in question_terms if term in count)
+        return sum(weights[term] * count[term] / (count[term] + base) for term in shared)
+
+    return [score(count, len(text)) for text, count in zip(texts, counts, strict=True)]
 
 
-def excerpt(text: str, asked: Sequence[str], *, limit: int) -> str:
-    """At most `limit` characters of the text: the part in which most of the question's terms
-    are.
-    """
+def excerpt(text: str, question_terms: Sequence[str], *, limit: int) -> str:
+    """At most `limit` characters of the text: the part with most of the question's terms."""
     if len(text) <= limit:
         return text
-    starts = [
-        _beginning(text, start)
-        for start in range(0, min(len(text), MAX_EXCERPTED), max(1, limit // 2))
-    ]
-    best = max(
-        starts,
-        key=lambda start: (coverage(asked, frozenset(terms(text[start : start + limit]))), -start),
-    )
+    step = max(1, limit // 2)
+    starts = [_beginning(text, start) for start in range(0, min(len(text), MAX_EXCERPTED), step)]
+
+    def rank(start: int) -> tuple[float, int]:
+        part = frozenset(terms(text[start : start + limit]))
+        return coverage(question_terms, part), -start
+
+    best = max(starts, key=rank)
     before = ELLIPSIS if best else ""
     return before + shortened(text[best:], limit=limit - len(before), count=len)[0]
 
 
 def _beginning(text: str, start: int) -> int:
-    """A place near `start` where a word begins; the text's own beginning where there is none."""
-    found = _BREAK.search(text, start, start + NEAR) if start else None
-    return found.end() if found else 0
+    """A place near `start` at which a word begins, or 0 if there is none."""
+    gap = _BREAK.search(text, start, start + NEAR) if start else None
+    return gap.end() if gap else 0

@@ -1,5 +1,5 @@
-"""Read what was found from its tables: only records and messages that hold now, or held at the
-moment asked for.
+"""Read the found records and messages from their tables. Only those remain that hold now, or at the
+moment that the request names.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, slots=True)
 class RecallRun:
-    """One recall under way: who asks for what and has `seen` what, and the raw scores of every key
-    that was found, by retriever. `reads_before`: of a message, what was said right before it is
-    read too.
+    """A recall in progress: the user, the question, the request, the messages that the asking
+    session has `seen`, and the raw `scores` of each found key, by retriever. With `reads_before`,
+    the message right before each found message is read too.
     """
 
     scope: UserScope
@@ -60,8 +60,8 @@ class RecallRun:
 
 @dataclass(slots=True)
 class ReadResult:
-    """What may be shown, and of everything else that was found, by key, the reason why it may
-    not.
+    """The memories that may be shown (`found`). For each other candidate, `dropped` has the reason
+    why it may not, by key.
     """
 
     found: list[FoundMemory] = field(default_factory=list)
@@ -75,8 +75,8 @@ class ReadResult:
 
 
 def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResult:
-    """Read records and messages at the same time. Raises `Unavailable`: a read that failed never
-    looks like nothing found.
+    """Read records and messages at the same time. Raises `Unavailable` if a read fails, so a
+    failure never looks like an empty result.
     """
     messages = [key for key in run.scores if message_of(key) is not None]
     records = [key for key in run.scores if message_of(key) is None]
@@ -116,10 +116,9 @@ class _RecordReader:
             }
         reasons = {record.id: _reason_against_record(record, run) for record, _ in held}
         read.dropped |= {name: reason for name, reason in reasons.items() if reason is not None}
-        kept = [one for one in held if reasons[one[0].id] is None]
-        earlier = [
-            record.id for record, _ in kept if record.id not in run.scores
-        ]  # versions that only the topic knows
+        kept = [(record, scores) for record, scores in held if reasons[record.id] is None]
+        # Versions that no search found, only their topic's chain: their uses are not read yet.
+        earlier = [record.id for record, _ in kept if record.id not in run.scores]
         read.found = self._found(run, kept, uses=used.result() | self._uses(run.scope, earlier))
         return read
 
@@ -132,8 +131,8 @@ class _RecordReader:
     def _held_then(
         self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]
     ) -> Iterator[Held]:
-        """For each topic, the version that held at the moment, with the scores of all versions that
-        were found.
+        """For each topic, the version that held at the moment, with the scores of all its found
+        versions.
         """
         yield from (
             (record, run.scores[record.id]) for record in stored if record.topic_key is None
@@ -190,8 +189,8 @@ class _RecordReader:
 def _found_record(
     record: Record, scores: Scores, run: RecallRun, *, uses: tuple[int, int], is_over: bool
 ) -> FoundMemory:
-    """`uses`: how often it was used, and when last (epoch seconds); `is_over`: its session has
-    ended.
+    """`uses` is how often the record was used, and when last (epoch seconds). `is_over` says
+    whether its session has ended.
     """
     candidate = Candidate(
         key=record.id,
@@ -243,7 +242,7 @@ def _read_messages(run: RecallRun, keys: Sequence[str], sessions: Sessions) -> R
         by_session[session][seq] = key
     return ReadResult().join(
         parallel.each(
-            lambda one: _read_session(run, *one, sessions=sessions), list(by_session.items())
+            lambda wanted: _read_session(run, *wanted, sessions=sessions), list(by_session.items())
         )
     )
 
@@ -315,6 +314,7 @@ def _found_message(
 ) -> FoundMemory:
     key = message_key(session, message.seq)
     when = milliseconds(said_at(message))
+    has_text = bool(text_of(message.chat).strip())  # a message of tool calls alone states nothing
     return FoundMemory(
         id=message.id,
         type="message",
@@ -332,9 +332,7 @@ def _found_message(
                 message_key(session, message.seq - 1),
                 message_key(session, message.seq + 1),
             ),
-            says=says(text)
-            if text_of(message.chat).strip()
-            else "nothing",  # calls of tools alone tell nothing
+            says=says(text) if has_text else "nothing",
         ),
     )
 

@@ -1,13 +1,15 @@
-"""Recall what is known of a user that answers a question: find candidates, read what holds now,
-rank, cut to size.
+"""Recall the memories of a user that answer a question: find candidates, read those that hold now,
+rank them, and keep the best.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, get_args
 
 from palimpsest.clock import Clock, milliseconds, seconds
@@ -30,22 +32,20 @@ from palimpsest.recall.weights import Weights
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
 
-# what a memory of the days gains that alone are asked for: twice what the nearest in words and
-# meaning has
+# If a question asks only about certain days, a memory of these days gains this much: twice the
+# score of the nearest memory in words and meaning.
 DAYS = 2.0
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """The memories, best first, and, if it was asked for, an answer that rests on them ("" if they
-    hold none).
+class RecallResult:
+    """The memories, best first, and an `answer` from them if the request asks for one ("" if they
+    hold no answer).
 
-    `cost_usd` is what the model's calls cost (None: not known).
-
-    `citations` are ids of memories. `method` says how the answer was made: `model`, or `quoted`
-    where it consists of the memories' own words. `degraded` names what could not take part:
-    `vector`, `search`, `reranker`, `answer`.
+    `citations` are ids of memories. `method` is `model` if a model wrote the answer, and `quoted`
+    if it quotes the memories. `degraded` names the parts that failed: `vector`, `search`,
+    `reranker`, `answer`. `cost_usd` is the cost of the model's calls (None: unknown).
     """
 
     memories: tuple[FoundMemory, ...]
@@ -60,9 +60,9 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """`embedder` None: nothing is searched by meaning, and `degraded` says so. `model` None:
-    answers quote memories.
-    `weights` None: those by default, with the thresholds of the embedder's model.
+    """Without an `embedder`, there is no search by meaning, and `degraded` has `vector`. Without a
+    `model`, answers quote the memories. Without `weights`, the defaults apply, with the thresholds
+    of the embedder's model.
     """
 
     memories: Memories
@@ -76,13 +76,14 @@ class Recall:
     reranker: Reranker | None = None
     weights: Weights | None = None
 
-    def __call__(self, scope: UserScope, request: RecallRequest) -> Recalled:
-        """Return the memories that answer the question best, best first; none where nothing comes
-        near it.
+    def __call__(self, scope: UserScope, request: RecallRequest) -> RecallResult:
+        """Return the memories that answer the question best, best first. If nothing is near enough,
+        the result is empty.
 
-        Echoes are left out: what the window of the asking session holds, the question said again,
-        equal texts. Needs neither the index nor a model: `degraded` names those that failed. Raises
-        `Unavailable` if the tables can't answer, and `NotFound` if the user has no such session.
+        Echoes are left out: messages in the window of the asking session, the same question asked
+        before, and equal texts. A recall works without the index and without models; `degraded`
+        names the failed ones. Raises `Unavailable` if the tables can't answer, and `NotFound` if
+        the user has no such session.
         """
         now = self.clock.now()
         seen = seen_by(self.sessions, scope, request.query, session=request.session, now=now)
@@ -113,7 +114,7 @@ class Recall:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
         explained = partial(_trace, run, findings, read, places, reranker=read_first)
-        return Recalled(
+        return RecallResult(
             memories=tuple(chosen),
             degraded=tuple(sorted(findings.degraded)),
             trace=explained(fused=fused, found=found, chosen=chosen) if request.explain else None,
@@ -128,19 +129,17 @@ class Recall:
     def _ranked(
         self, found: Sequence[FoundMemory], query: Query, request: RecallRequest
     ) -> tuple[Ranked, ...]:
-        return ranked([one.candidate for one in found], **self._ranking(query, request))
+        return ranked([memory.candidate for memory in found], **self._ranking(query, request))
 
     def _reranked(
         self, places: tuple[Ranked, ...], read: Reading, query: Query, request: RecallRequest
     ) -> tuple[Ranked, ...]:
-        return (
-            reranked(places, read.scores, **self._ranking(query, request))
-            if read.scores
-            else places
-        )
+        if not read.scores:
+            return places
+        return reranked(places, read.scores, **self._ranking(query, request))
 
     def _ranking(self, query: Query, request: RecallRequest) -> dict[str, Any]:
-        """What a ranking depends on beside what was found."""
+        """The arguments of a ranking, except the candidates."""
         return {
             "now": milliseconds(self.clock.now()),
             "period": query.period,
@@ -164,27 +163,25 @@ class Recall:
     def _within_budget(
         self, found: Sequence[FoundMemory], request: RecallRequest
     ) -> list[FoundMemory]:
-        found = [one for one in found if _is_scored_enough(one.score, request)]
+        good = [memory for memory in found if _is_scored_enough(memory.score, request)]
         if request.max_tokens is None:
-            return list(found[: request.k])
+            return good[: request.k]
         encoding = self.tokens.encoding_for(None)
-        sizes = [self.tokens.count(one.content, encoding) for one in found]
-        return [
-            found[place] for place in within_budget(sizes, k=request.k, room=request.max_tokens)
-        ]
+        sizes = [self.tokens.count(memory.content, encoding) for memory in good]
+        places = within_budget(sizes, k=request.k, room=request.max_tokens)
+        return [good[place] for place in places]
 
     def _answered(self, scope: UserScope, query: Query, chosen: Sequence[FoundMemory]) -> Answered:
         with paid_by(scope):
-            return AnswerQuestion(self.model)(
-                query.text, [passage_of(one, user=scope.user) for one in chosen]
-            )
+            passages = [passage_of(memory, user=scope.user) for memory in chosen]
+            return AnswerQuestion(self.model)(query.text, passages)
 
     def _count_uses(self, scope: UserScope, chosen: Sequence[FoundMemory]) -> None:
-        """What is used often fades more slowly. A recall does not fail because its uses could not
-        be counted.
+        """Count a use of each returned record, because often used records fade more slowly. If
+        counting fails, the recall still succeeds.
         """
         with suppress(Unavailable):
-            if ids := [one.id for one in chosen if one.record is not None]:
+            if ids := [memory.id for memory in chosen if memory.record is not None]:
                 self.memories.used(scope, ids, now=seconds(self.clock.now()))
 
 
@@ -193,9 +190,8 @@ def _is_scored_enough(score: float, request: RecallRequest) -> bool:
 
 
 def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int]:
-    """Return the indexes of the first `k` sizes that fit the room together, in order; one that is
-    too large is skipped.
-    `room` None has no limit.
+    """Return the indexes of the first `k` sizes that fit the room together, in order. A size that
+    is too large is skipped. Without a `room` there is no limit.
     """
     fitting: list[int] = []
     left = room
@@ -211,7 +207,7 @@ def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int
 
 
 def _in_order(found: Sequence[FoundMemory], places: Sequence[Ranked]) -> list[FoundMemory]:
-    by_key = {one.candidate.key: one for one in found}
+    by_key = {memory.candidate.key: memory for memory in found}
     return [replace(by_key[place.candidate.key], score=place.score) for place in places]
 
 
@@ -238,12 +234,13 @@ def _trace(
     chosen: Sequence[FoundMemory],
     reranker: Reading,
 ) -> Mapping[str, Any]:
-    """Return the trace as JSON. `places` is everything that was ranked, `fused` the same before the
-    reranker, `found` what passed the threshold, `chosen` what is shown.
+    """Return the trace as JSON. `places` are all ranked candidates, `fused` their ranking before
+    the reranker, `found` the memories above the threshold, and `chosen` the returned memories.
     """
     before = {place.candidate.key: number for number, place in enumerate(fused, 1)}
-    ids = {one.candidate.key: one.id for one in read.found}
-    shown = {one.candidate.key for one in chosen}
+    ids = {memory.candidate.key: memory.id for memory in read.found}
+    shown = {memory.candidate.key for memory in chosen}
+    counts = Counter(chain.from_iterable(findings.scores.values()))
     cut = "beyond_k_or_budget" if found else "below_threshold"
 
     def why_cut(place: Ranked) -> str | None:
@@ -253,10 +250,7 @@ def _trace(
 
     return {
         "query": _query_shown(run.query),
-        "found": {
-            name: sum(name in each for each in findings.scores.values())
-            for name in get_args(Retriever)
-        },
+        "found": {name: counts[name] for name in get_args(Retriever)},
         "ranking": [
             {
                 "id": ids[place.candidate.key],

@@ -1,5 +1,5 @@
-"""Refine what was found: leave out what says nothing new, mark earlier values, and put later
-statements above them.
+"""Refine the found memories: leave out those that say nothing new, mark earlier values, and put
+later statements above them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from palimpsest.text.analyser import content_terms, term_set
 from palimpsest.text.folding import normalized
 from palimpsest.text.sentences import is_question
 
-COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it
+COVERED = 0.5  # share of a message's text that a record must quote to replace it
 TOPICS_COMPARED = 8
-LOOKED_AT = 8  # so many of the best are compared: one behind them replaces nothing
-# A later statement stands above an older one only if its score is at least this part of the older
-# one's.
+LOOKED_AT = 8  # only so many of the best are compared; a lower one replaces nothing
+# A later statement moves above an older one only if it has at least this part of the older score.
 LEAST, IN_ONE_TALK = 0.3, 0.5
-WORDS_ALIKE = 2  # two statements with so many words in common are alike
+WORDS_ALIKE = 2  # Two statements are alike if they share so many words.
 REPLACES = (
-    0.5  # the part of the older one's score from which on the older one is marked as outdated
+    # The older statement is marked as outdated if the later one has at least this part of its
+    # score.
+    0.5
 )
 
 _WENT_BY = re.compile(
@@ -74,15 +75,15 @@ _VALUES = (
     ),
     re.compile(rf"(?<=[\w,;:] )(?!I\b|(?i:{_DAY.pattern}))[A-ZÀ-ÞА-ЯΑ-Ω][\w'-]+"),
 )
-"""What shows a number, a day and a name."""
+"""Patterns of a number, a day and a name."""
 Place = tuple[str | None, int]
 """A message, by its session and sequence number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What whoever asks has before them: the `questions`, and of `session` the messages from number
-    `first` on.
+    """The texts that the caller sees while asking: the `questions`, and the messages of `session`
+    from number `first` on.
     """
 
     questions: tuple[str, ...] = ()
@@ -95,8 +96,8 @@ class Seen:
         return is_here and min(source.seqs) >= self.first
 
     def asks(self, text: str) -> bool:
-        """Whether a user's message with this text says a question again: the same text, or a
-        question in its words.
+        """Whether a user's message with this text repeats one of the questions: it has the same
+        text, or it is a question with the same words.
         """
         if any(normalized(text) == normalized(question) for question in self.questions):
             return True
@@ -109,8 +110,8 @@ class Seen:
 def seen_by(
     sessions: Sessions, scope: UserScope, question: str, *, session: str | None, now: datetime
 ) -> Seen:
-    """What is seen by whoever asks the question in a session (None: in none). What its user said
-    last is a question too.
+    """The texts that a caller sees who asks the question in this session (None: outside of any).
+    The user's last message there counts as a question too.
 
     Raises `NotFound` if the user has no such session, and `Unavailable`.
     """
@@ -127,82 +128,85 @@ def seen_by(
 
 
 def without_echoes(found: Sequence[FoundMemory], *, question: str) -> list[FoundMemory]:
-    """Put records in the place of messages that say no more than they, and leave out texts that
-    stand there already.
+    """Replace messages by records that say the same, and leave out repeated texts.
 
-    `found` is in order, the best first, and so is what is returned.
+    `found` and the result are sorted, the best first.
     """
-    records = {one.candidate.key: one for one in found if one.record is not None}
+    records = {memory.candidate.key: memory for memory in found if memory.record is not None}
     words = {
-        key: term_set(words_of(one.record))
-        for key, one in records.items()
-        if one.record is not None
+        key: term_set(words_of(memory.record))
+        for key, memory in records.items()
+        if memory.record is not None
     }
-    asked = term_set(question)
+    question_terms = term_set(question)
     left: dict[str, FoundMemory] = {}
-    for one in found:
-        same = (
-            []
-            if one.record is not None
-            else _quoting(one, records.values()) or _recited(one, words, asked=asked)
-        )
-        for better in [replace(records[key], score=one.score) for key in same] or [one]:
-            left.setdefault(better.candidate.key, better)
+    for memory in found:
+        same: list[str] = []
+        if memory.record is None:
+            same = _quoting(memory, records.values())
+            same = same or _recited(memory, words, asked=question_terms)
+        better = [replace(records[key], score=memory.score) for key in same]
+        for shown in better or [memory]:
+            left.setdefault(shown.candidate.key, shown)
     return without_repeated(left.values())
 
 
 def without_repeated(found: Iterable[FoundMemory]) -> list[FoundMemory]:
-    """Keep one of several equal texts (a record if there is one), in the best place; `times` counts
-    them.
+    """Of several equal texts keep one, in the place of the best: a record if there is one. `times`
+    counts them.
     """
     left: dict[str, FoundMemory] = {}
-    for one in found:
-        text = normalized(one.content)
-        first = left.setdefault(text, one)
-        if first is not one:
-            better = one if first.record is None and one.record is not None else first
-            left[text] = replace(better, score=first.score, times=first.times + one.times)
+    for memory in found:
+        text = normalized(memory.content)
+        first = left.setdefault(text, memory)
+        if first is not memory:
+            better = memory if first.record is None and memory.record is not None else first
+            left[text] = replace(better, score=first.score, times=first.times + memory.times)
     return list(left.values())
 
 
 def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
-    """The key of a record that quotes nearly the whole message; none if that is outdated."""
-    place = (message.source.session, message.source.seqs[0])
-    least = COVERED * len(message.content)
-    return [
-        record.candidate.key
-        for record in records
-        if message.outdated_by is None
-        and place in ((record.source.session, seq) for seq in record.source.seqs)
-        and (quote := record.source.quote) is not None
-        and quote in message.content
-        and len(quote) >= least
-    ][-1:]
+    """The key of a record that quotes nearly the whole message. Empty if the message is outdated or
+    no record does.
+    """
+    if message.outdated_by is not None:
+        return []
+    quoting = [record.candidate.key for record in records if _quotes(record.source, message)]
+    return quoting[-1:]
+
+
+def _quotes(source: Source, message: FoundMemory) -> bool:
+    """Whether the source quotes nearly the whole message."""
+    is_of_message = (
+        source.session == message.source.session and message.source.seqs[0] in source.seqs
+    )
+    if not is_of_message or source.quote is None:
+        return False
+    return source.quote in message.content and len(source.quote) >= COVERED * len(message.content)
 
 
 def _recited(
     message: FoundMemory, records: Mapping[str, frozenset[str]], *, asked: frozenset[str]
 ) -> list[str]:
-    """The keys of the records that an answer of the assistant recites: it has no word of its own.
-    `records` are their words, `asked` those of the question.
+    """The keys of the records that an answer of the assistant recites, which has no word of its
+    own. `records` are the words of the records by key; `asked` are the words of the question.
     """
-    said = (
-        frozenset(content_terms(message.content)) - asked
-        if message.speaker == "assistant"
-        else frozenset()
-    )
-    if not said or not said.issubset(frozenset().union(*records.values())):
+    if message.speaker != "assistant":
         return []
-    return [key for key, words in records.items() if not said.isdisjoint(words)]
+    own = frozenset(content_terms(message.content)) - asked
+    if not own or not own.issubset(frozenset().union(*records.values())):
+        return []
+    return [key for key, words in records.items() if not own.isdisjoint(words)]
 
 
 def with_outdated(
     memories: Memories, scope: UserScope, found: Sequence[FoundMemory]
 ) -> list[FoundMemory]:
-    """Mark each message that says an earlier value of a topic whose current record was found too
-    (`outdated_by`: the best of them where it says values of several topics).
+    """Mark each message that says an earlier value of a topic whose current record was found too:
+    `outdated_by` names that record. If the message says values of several topics, it names the best
+    of their records.
 
-    Returns everything that was found, in its order. Raises `Unavailable`.
+    Returns all memories, in the given order. Raises `Unavailable`.
     """
     current = [
         one.record for one in found if one.record is not None and one.record.topic_key is not None
@@ -214,30 +218,32 @@ def with_outdated(
     newer: dict[Place, str] = {}
     for record, versions in zip(current, chains, strict=True):
         newer = dict.fromkeys(_places_of_earlier(record, versions), record.id) | newer
-    return [_marked(one, newer) for one in found]
+    return [_marked(memory, newer) for memory in found]
 
 
 def _places_of_earlier(current: Record, versions: Sequence[Record]) -> set[Place]:
-    """The messages in which another value was said, and not the current one."""
-    same = [each for each in versions if normalized(each.content) == normalized(current.content)]
-    here = {(each.source.session, seq) for each in (current, *same) for seq in each.source.seqs}
-    return {
-        (each.source.session, seq)
-        for each in versions
-        if each not in same
-        for seq in each.source.seqs
-    } - here
+    """The messages that say an earlier value, but not the current one."""
+    value = normalized(current.content)
+    same = [record for record in versions if normalized(record.content) == value]
+    earlier = [record for record in versions if record not in same]
+    return _places(earlier) - _places((current, *same))
 
 
-def _marked(one: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
-    place = (one.source.session, one.source.seqs[0]) if one.record is None else None
-    return one if place is None or place not in newer else _outdated(one, by=newer[place])
+def _places(records: Iterable[Record]) -> set[Place]:
+    return {(record.source.session, seq) for record in records for seq in record.source.seqs}
+
+
+def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
+    if memory.record is not None:
+        return memory
+    place = (memory.source.session, memory.source.seqs[0])
+    return _outdated(memory, by=newer[place]) if place in newer else memory
 
 
 def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
-    """Return what was found, in order, each later statement of the user above the first that it may
-    replace. One that it very likely replaces is marked (`outdated_by`). Questions about the past
-    change nothing.
+    """If the user said similar things at two times, the later statement ranks first. If it very
+    likely replaces the earlier one, that is marked (`outdated_by`). Questions about the past change
+    nothing.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(found)
@@ -248,7 +254,7 @@ def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]
         current = [
             place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)
         ]
-        first = max([first, *current])  # what holds stays above what was said before it
+        first = max([first, *current])  # a current record stays above older statements
         score = placed[first].score if first < len(placed) else one.score
         placed = [
             _outdated(each, by=each.outdated_by or one.id) if may and _replaces(one, each) else each
@@ -259,10 +265,10 @@ def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]
 
 
 def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
-    """Whether the later one may say what the older one said, with another value: both are the
-    user's, and answer the question about as well. In one conversation that takes a word of change,
-    in two of them likeness is enough. What a topic key holds together is in order already: it
-    replaces nothing and is not replaced here.
+    """Whether the later statement may say the same as the older one, with another value. Both must
+    be the user's, and must answer the question about equally well. In one conversation, the later
+    one must also have a word of change; in two conversations, likeness is enough. Records with a
+    topic replace nothing here, because their topic's versions are in order already.
     """
     if (
         later.outdated_by
@@ -292,7 +298,7 @@ def _speaks_of_change(one: FoundMemory) -> bool:
 
 
 def _are_alike(later: FoundMemory, older: FoundMemory) -> bool:
-    """Whether they share words, or each names a number, a day or somebody."""
+    """Whether they share words, or both name a number, a day or somebody."""
     if _words_alike(later, older) >= WORDS_ALIKE:
         return True
     return any(value.search(later.content) and value.search(older.content) for value in _VALUES)
@@ -312,7 +318,7 @@ def _has_topic(one: FoundMemory) -> bool:
 
 
 def _holds_since(one: FoundMemory, moment: int) -> bool:
-    """Whether it is the current record of a topic, said after that moment."""
+    """Whether the memory is the current record of a topic, said after that moment."""
     return _has_topic(one) and one.valid_from > moment
 
 

@@ -1,5 +1,5 @@
-"""Have a model read the question beside each of the first memories, within its time, and order them
-by what it says.
+"""Let a model read the question with each of the first memories, within a time limit, and order the
+memories by its scores.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from palimpsest.text.sentences import is_question, sentences
 if TYPE_CHECKING:
     from palimpsest.text.dates import Period
 
-FIRST = 21  # so many of the best are read: one behind them is rarely what was asked for
+FIRST = 21  # only so many of the best are read; a lower one rarely answers the question
 SECONDS = 0.4
-GRACE = 0.05  # seconds more, in which a reranker that stops in time gives what it has
+GRACE = 0.05  # extra seconds in which a reranker that stops in time returns its scores
 LONG = 200  # characters; of a longer text the best sentences are read
 BEST_SENTENCES = 2
-# so many of the best stand where the reranker's scores put them; behind them its order counts too
+# So many of the best are placed by the reranker's scores alone; below them, its order counts as
+# much as its scores.
 BY_SCORE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reranker did: it was given `asked` memories, and `scores` holds those that it read in
-    time, by key.
+    """The result of a reranker. It was given `asked` memories; `scores` has the score of each
+    memory that it read in time, by key.
     """
 
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -50,8 +51,8 @@ class Reading:
 
 
 def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory]) -> Reading:
-    """Have the first of what was found read. Whatever the reranker does, this ends in time and
-    raises nothing.
+    """Let the reranker read the first memories. This ends in time and raises nothing, even if the
+    reranker hangs or fails.
     """
     first = found[:FIRST]
     begun = monotonic()
@@ -69,15 +70,15 @@ def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory
 
 
 def passage(one: FoundMemory, query: Query) -> str:
-    """What is read of a memory: its text, and of a message the question that was asked right before
-    it.
+    """The text that the reranker reads: the memory's text, after the question that was asked right
+    before it, if there is one.
     """
     asked = shortened_end(one.before) if is_question(one.before.rstrip()) else ""
     return " ".join(filter(None, (asked, _best_sentences(one.content, query))))
 
 
 def _best_sentences(text: str, query: Query) -> str:
-    """The whole of a short text; of a long one the sentences with most of the question's words, in
+    """The whole text if it is short; otherwise the sentences with most of the question's words, in
     their order.
     """
     if len(text) <= LONG:
@@ -97,12 +98,13 @@ def reranked(
     shows_outdated: bool = False,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> tuple[Ranked, ...]:
-    """Return the candidates with those first that a reranker gave `scores` (by key, of any scale),
-    in a new order: half of it is the order they had, half follows these scores. The others follow
-    in the order they had.
+    """Return the candidates in a new order. Candidates with a reranker's score (`scores`, by key,
+    on any scale) come first: half of their new score is the one they had, half is the reranker's.
+    The others follow in the order they had.
 
-    Behind the first eight, where these scores lie close together, their order counts as much as
-    they do. A place keeps its score, whoever moves there.
+    After the first eight, the reranker's scores lie close together, so the order of these scores
+    counts as much as the scores. There each place keeps its score, and the candidate that moves
+    there takes it.
     """
     relevance = {each.candidate.key: each.parts["relevance"] for each in places}
     fused = normalised({key: relevance[key] for key in scores})
@@ -142,6 +144,6 @@ def reranked(
 
 
 def _from_behind(scores: Mapping[str, float]) -> dict[str, float]:
-    """The place of each key by its score, counted from the least; equal scores share one."""
+    """The place of each key by its score, counted from the least. Equal scores share a place."""
     every = {score: float(place) for place, score in enumerate(sorted({*scores.values()}))}
     return {key: every[score] for key, score in scores.items()}

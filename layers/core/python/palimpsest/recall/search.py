@@ -1,6 +1,4 @@
-"""Search with one retriever alone, by words or by meaning, and find sessions by what was said in
-them.
-"""
+"""Search with a single retriever, by words or by meaning, and find sessions by their messages."""
 
 from __future__ import annotations
 
@@ -29,19 +27,19 @@ from palimpsest.search.ports import Hit, Vectors, Words
 
 Mode = Literal["keyword", "vector"]
 Search = Callable[..., tuple[Hit, ...]]
-SPARE_HITS = 20  # hits beyond k: some of what the index names may not be there any more
-SESSION_HITS = 100  # messages that are looked at to find sessions: several are of one session
+SPARE_HITS = 20  # hits beyond k, because some of them may be deleted since they were indexed
+SESSION_HITS = 100  # messages that are read to find sessions; several may be of one session
 MOST_COMPARED, COMPARED_AT_ONCE = 1_000, 500
-"""How many messages one search compares at most, and how many it is asked for: others may be as
-old.
+"""The most messages that one search compares, and the most that it is asked for. It may find others
+with the same times, so it is asked for fewer.
 """
-USERS = 20  # of a tenant, whose sessions are searched at once
+USERS = 20  # users of a tenant whose sessions are searched at once
 MESSAGES = Filter(types=frozenset({"message"}))
 
 
 @dataclass(frozen=True, slots=True)
 class SearchMemories:
-    """`embedder` None: only searches by words are possible."""
+    """Without an `embedder`, only searches by words are possible."""
 
     memories: Memories
     sessions: Sessions
@@ -66,12 +64,12 @@ class SearchMemories:
         vector: Vector | None = None,
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for
-        `keyword`, cosine (-1..1) for `vector`, which takes the caller's own `vector`, of the
-        index's dimension, in place of the text's. A message that says an earlier value of a topic
-        is marked, as in recall.
+        `keyword`, cosine (-1..1) for `vector`. A caller's own `vector`, of the index's dimension,
+        replaces that of the text. A message that says an earlier value of a topic is marked, as in
+        recall.
 
-        No other retriever stands in for one that fails. Raises `Unavailable`, and `Unprocessable`
-        (`no_vectors`) where there is no embedding model.
+        If the retriever fails, no other one replaces it. Raises `Unavailable`, and `Unprocessable`
+        (`no_vectors`) if there is no embedding model.
         """
         request = RecallRequest(text, k=k, filter=where or Filter())
         now = self.clock.now()
@@ -98,7 +96,7 @@ class SearchMemories:
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
 
     def vector_of(self, scope: UserScope, text: str) -> Vector:
-        """The vector that the text is searched by. Raises `Unavailable`, `Unprocessable`
+        """The vector with which the text is searched. Raises `Unavailable`, `Unprocessable`
         (`no_vectors`).
         """
         return self._vector(scope, analysed(text, user=scope.user, now=self.clock.now()))
@@ -106,15 +104,13 @@ class SearchMemories:
     def _vector(self, scope: UserScope, query: Query) -> Vector:
         if self.embedder is None:
             raise Unprocessable(
-                "There is no embedding model here: search by keyword.", code="no_vectors"
+                "There is no embedding model here. Search by keyword.", code="no_vectors"
             )
         try:
             with paid_by(scope):
                 return self.embedder.embed([query.searched], as_questions=True)[0]
         except ModelFailed as failure:
-            raise Unavailable(
-                "The embedding model gave no vector; try again.", code="vector"
-            ) from failure
+            raise Unavailable("The embedding model failed. Try again.", code="vector") from failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +128,8 @@ class FindSessions:
     def of_tenant(
         self, scope: Scope, words: str, *, limit: int, after: str | None, where: Filter = MESSAGES
     ) -> tuple[tuple[str, ...], str | None]:
-        """As the call itself, for the next 20 users of the tenant; also returns the cursor of those
-        behind them (None: these are the last). Raises `BadRequest` (`invalid_cursor`).
+        """As the call itself, for the next 20 users of the tenant. Also returns the cursor of the
+        users after them (None: these are the last). Raises `BadRequest` (`invalid_cursor`).
         """
         users, following = self.search.memories.users(scope.tenant, limit=USERS, after=after)
         found = parallel.each(lambda user: self._scored(scope.user(user), words, where), users)
@@ -150,8 +146,8 @@ class FindSessions:
 
 
 def nearness(search: Callable[[], SearchMemories]) -> Near:
-    """Compares a text with what was said in a session, by meaning; `search` is called for each
-    text.
+    """Return a function that compares a text with the messages of a session, by meaning. It calls
+    `search` for each text.
     """
 
     def near(scope: UserScope, session: SessionScope, text: str, *, stored: int) -> Compare | None:
@@ -174,9 +170,9 @@ def _compared(
     *,
     stored: int,
 ) -> Mapping[int, float] | None:
-    """The similarity of each message that has a vector. Where the session has more messages than
-    one search finds, these are searched part by part, each by the times at which its messages were
-    said.
+    """The similarity of each message that has a vector. If the session has more messages than one
+    search finds, they are searched part by part. Each part is selected by the times of its
+    messages.
     """
     has_more = stored > MOST_COMPARED
     ordered = sorted(messages, key=said_at) if has_more else messages

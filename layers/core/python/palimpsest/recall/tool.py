@@ -1,4 +1,4 @@
-"""The tools that a model may be given: search a user's memories, remember something, forget
+"""The tools that a caller can give to a model: search a user's memories, remember something, forget
 something.
 """
 
@@ -30,14 +30,14 @@ from palimpsest.text.folding import normalized
 ToolFormat = Literal["openai", "anthropic", "converse", "responses", "mcp"]
 
 MOST_RECORDS = 5
-IMPORTANCE = 0.7  # of what a model found worth a call
+IMPORTANCE = 0.7  # the importance of a memory that a model saves with a tool
 Text = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CONTENT)
 ]
 Arguments = TypeVar("Arguments", bound=BaseModel)
 
 
-class SearchArguments(BaseModel):
+class SearchToolArguments(BaseModel):
     """Arguments that are not named here, such as a user's id, are ignored."""
 
     model_config = ConfigDict(strict=True)
@@ -48,7 +48,7 @@ class SearchArguments(BaseModel):
     ]
 
 
-class RememberArguments(BaseModel):
+class RememberToolArguments(BaseModel):
     model_config = ConfigDict(strict=True)
 
     content: Annotated[Text, Field(description="One statement that can be understood by itself.")]
@@ -68,7 +68,7 @@ class RememberArguments(BaseModel):
     ] = None
 
 
-class ForgetArguments(BaseModel):
+class ForgetToolArguments(BaseModel):
     model_config = ConfigDict(strict=True)
 
     memory: Annotated[
@@ -77,7 +77,7 @@ class ForgetArguments(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class MemoryTool:
     """A tool as a model sees it. With `writes`, calling it needs the scope `write` as well as
     `read`.
     """
@@ -101,44 +101,42 @@ class Tool:
 
 
 def _described(field: Mapping[str, Any]) -> dict[str, Any]:
-    """A field with what every API understands: a type, a description, and the values that it may
-    have.
+    """The parts of a field's schema that every API understands: its type, description and allowed
+    values.
     """
-    kind = next((each for each in field.get("anyOf", ()) if each["type"] != "null"), field)
-    return {
-        name: {**field, **kind}[name]
-        for name in ("type", "enum", "description")
-        if name in {**field, **kind}
-    }
+    # pydantic writes an optional field as "anyOf" its type and null
+    kind = next((schema for schema in field.get("anyOf", ()) if schema["type"] != "null"), field)
+    every = {**field, **kind}
+    return {name: every[name] for name in ("type", "enum", "description") if name in every}
 
 
-SEARCH = Tool(
+SEARCH = MemoryTool(
     SEARCH_TOOL,
     "Search and recall relevant memories about the user. Use this tool when you need to "
     "personalize your response based"
     " on user preferences, recall something the user mentioned before, or reference past "
     "interactions.",
-    SearchArguments,
+    SearchToolArguments,
     writes=False,
 )
-REMEMBER = Tool(
+REMEMBER = MemoryTool(
     REMEMBER_TOOL,
     "Remember something about the user for future conversations. Use this tool when the user asks "
     "you to remember"
     " something, or states a lasting preference, fact or instruction.",
-    RememberArguments,
+    RememberToolArguments,
 )
-FORGET = Tool(
+FORGET = MemoryTool(
     FORGET_TOOL,
     "Forget one memory about the user. Use this tool only when the user asks you to forget "
     "something; search for it"
     " first.",
-    ForgetArguments,
+    ForgetToolArguments,
 )
-TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (SEARCH, REMEMBER, FORGET)}
+TOOLS: Mapping[str, MemoryTool] = {tool.name: tool for tool in (SEARCH, REMEMBER, FORGET)}
 
 
-def definition(tool: Tool, form: ToolFormat) -> Mapping[str, Any]:
+def definition(tool: MemoryTool, form: ToolFormat) -> Mapping[str, Any]:
     """The tool as an API takes it."""
     named = {"name": tool.name, "description": tool.description}
     match form:
@@ -154,15 +152,17 @@ def definition(tool: Tool, form: ToolFormat) -> Mapping[str, Any]:
             return {"type": "function", "function": {**named, "parameters": tool.parameters}}
 
 
-def tool_named(name: str) -> Tool:
+def tool_named(name: str) -> MemoryTool:
     """Raise `NotFound` (`tool_not_found`) unless there is a tool of this name."""
     if name not in TOOLS:
         raise NotFound("There is no such tool.", code="tool_not_found")
     return TOOLS[name]
 
 
-def unusable(tool: Tool) -> str:
-    """What answers arguments that can't be used, so that the model can call again."""
+def unusable(tool: MemoryTool) -> str:
+    """The answer to arguments that can't be used. It says what is needed, so that the model can
+    call again.
+    """
     texts = " and ".join(f"one string `{name}`, not empty," for name in tool.parameters["required"])
     return f"{USER_MEMORY}\n- The arguments can't be used: one JSON object with {texts} is needed."
 
@@ -177,7 +177,7 @@ class MemoryTools:
 
     def __call__(
         self,
-        tool: Tool,
+        tool: MemoryTool,
         scope: UserScope,
         arguments: object,
         *,
@@ -185,74 +185,75 @@ class MemoryTools:
         k: int | None = None,
         session: str | None = None,
     ) -> Chat:
-        """Return a tool message that can be appended as it is. `arguments` is what the model wrote:
-        JSON text or an object. A search shows at most `k` memories (None: five, or as many as the
-        asking `session` allows at most), and nothing that the window of that session holds.
+        """Return a tool message that can be appended as it is. `arguments` are the arguments from
+        the model, as JSON text or an object. A search shows at most `k` memories (None: the limit
+        of the asking `session`, or five), and no messages in the window of that session.
 
-        Arguments that can't be used get an answer that says so: the model can call again. Raises
+        If the arguments can't be used, the message says so, and the model can call again. Raises
         `Unavailable`, and `NotFound` if the user has no such session.
         """
-        asked = _read(tool.arguments, arguments)
-        match asked:
-            case SearchArguments():
-                content = self._found(scope, asked.query, k=k, session=session)
-            case RememberArguments():
-                content = self._remembered(scope, asked)
-            case ForgetArguments():
-                content = self._forgotten(scope, asked.memory)
+        call = _read(tool.arguments, arguments)
+        match call:
+            case SearchToolArguments():
+                content = self._search(scope, call.query, k=k, session=session)
+            case RememberToolArguments():
+                content = self._remember(scope, call)
+            case ForgetToolArguments():
+                content = self._forget(scope, call.memory)
             case _:
                 content = unusable(tool)
         message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
         return {name: value for name, value in message.items() if value is not None}
 
-    def _found(self, scope: UserScope, query: str, *, k: int | None, session: str | None) -> str:
+    def _search(self, scope: UserScope, query: str, *, k: int | None, session: str | None) -> str:
         most = self._most_records(scope, session)
         wanted = k or most or MOST_RECORDS
         request = RecallRequest(query=query, k=min(wanted, most or wanted), session=session)
         return format_as_context(self.recall(scope, request).memories, user=scope.user, query=query)
 
     def _most_records(self, scope: UserScope, session: str | None) -> int | None:
-        """The `max_records` of the session that asks; None if it sets no limit, or there is
-        none.
+        """The `max_records` of the asking session; None if it sets no limit, or if there is no such
+        session.
         """
         if session is None:
             return None
         settings = self.recall.sessions.open(scope.owner.session(session), settings=True).settings
         return None if settings is None else parsed(dict(settings.memory)).max_records
 
-    def _remembered(self, scope: UserScope, asked: RememberArguments) -> str:
-        topic = topic_key(asked.topic or "") if asked.type in TOPICAL else None
-        said = Statement(type=asked.type, content=asked.content, topic=topic, importance=IMPORTANCE)
-        (made,) = self.remember(scope, [said])
-        return f"{USER_MEMORY}\n- " + (
-            "Remembered." if made.outcome == "created" else "Known already."
+    def _remember(self, scope: UserScope, call: RememberToolArguments) -> str:
+        topic = topic_key(call.topic or "") if call.type in TOPICAL else None
+        statement = Statement(
+            type=call.type, content=call.content, topic=topic, importance=IMPORTANCE
         )
+        (made,) = self.remember(scope, [statement])
+        answer = "Remembered." if made.outcome == "created" else "Known already."
+        return f"{USER_MEMORY}\n- {answer}"
 
-    def _forgotten(self, scope: UserScope, memory: str) -> str:
-        """Forget the memory that reads like this; else show those that are near, so that the model
-        can name one.
+    def _forget(self, scope: UserScope, memory: str) -> str:
+        """Forget the memory with this text. If there is none, show similar memories, so that the
+        model can name one of them.
         """
         recalled = self.recall(scope, RecallRequest(query=memory, k=MOST_RECORDS))
-        near = [one for one in recalled.memories if one.record is not None]
+        near = [found for found in recalled.memories if found.record is not None]
         wanted = normalized(memory.removeprefix("- "))
-        for one in near:
-            shown = line_of_passage(passage_of(one, user=scope.user))
-            if wanted in (normalized(one.content), normalized(shown)):
-                self.manage.delete(scope, one.id)
+        for found in near:
+            shown = line_of_passage(passage_of(found, user=scope.user))
+            if wanted in (normalized(found.content), normalized(shown)):
+                self.manage.delete(scope, found.id)
                 return f"{USER_MEMORY}\n- Forgotten."
-        listed = user_memory([passage_of(one, user=scope.user) for one in near])
+        listed = user_memory([passage_of(found, user=scope.user) for found in near])
         return listed + "\n- Nothing was forgotten: name one of these memories word for word."
 
 
 def _read(kind: type[Arguments], arguments: object) -> Arguments | None:
     """The arguments of a call; None if they can't be used."""
-    said = arguments
+    fields = arguments
     if isinstance(arguments, str):
         try:
-            said = json.loads(arguments)
+            fields = json.loads(arguments)
         except (ValueError, RecursionError):
             return None
     try:
-        return kind.model_validate(said)
+        return kind.model_validate(fields)
     except ValidationError:
         return None

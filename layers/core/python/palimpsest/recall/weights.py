@@ -11,18 +11,20 @@ DAY = 24 * 3600 * 1000  # milliseconds
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
+    """How much each signal counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
-    `vector` is the share of meaning in a score, words have the rest; `reranker` is the share of a
-    model that read the memory. `importance`, `recency` and `period` change a score by at most this
-    part of it; `days` is added for a memory of the period, where the question asks for nothing
-    else. Other scores are multiplied: by `asking` for a message that only asks, by `empty` for one
-    that says nothing, by `over` for a task whose session has ended, by `outdated` for a message
-    behind the record of what holds now. That record has at least `same_topic` of the message's
-    score if the question is about it.
+    `vector` is the share of meaning in a score; words have the rest. `reranker` is the share of the
+    reranker's score. `importance`, `recency` and `period` change a score by at most this part of
+    it. If the question asks only about a period, a memory of that period gains `days`.
 
-    `near` holds the thresholds of the embedding model. A memory that has all of the question's
-    words passes them, and so does one of a topic that the question names.
+    Some scores are multiplied: by `asking` for a message that only asks, by `empty` for a message
+    that says nothing, by `over` for a task whose session has ended. A message with an earlier value
+    gets at most `outdated` times the score of the topic's current record, but only if that record
+    has at least `same_topic` of the message's score: otherwise the question is about something else
+    in the message.
+
+    `near` holds the thresholds of the embedding model. A memory with all of the question's words
+    passes them, and so does a memory of a topic that the question names.
     """
 
     vector: float = 0.6

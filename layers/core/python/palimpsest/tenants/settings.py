@@ -17,7 +17,7 @@ NANO = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TenantLimits:
     """What a tenant may use: requests in a second, sessions at a time, memories of each user at a
     time, and US dollars for model calls in a calendar month (UTC). None limits nothing.
     """
@@ -51,7 +51,7 @@ class TenantSettings:
     by_type: Mapping[str, int | None] = field(default_factory=dict)
     models: tuple[str, ...] | None = None
     change: str | None = None
-    limits: Limits = Limits()
+    limits: TenantLimits = TenantLimits()
 
     @property
     def days(self) -> tuple[int | None, int | None, Mapping[str, int | None]]:

@@ -1,11 +1,11 @@
-"""What a word is, and what a search compares of a text: keyword search, topics and comparisons take
-their words from here.
+"""Divides texts into words and into the terms that a search compares. Keyword search, topics and
+comparisons use them.
 
 There are three kinds of writing, each analysed without a dictionary
-(docs/adr/0005-search-analysis.md): English words become Snowball's stems; Chinese, Japanese and
-Korean, where words have no edges, become characters and pairs of them; and a search index also
-holds the parts of every other word, overlapping runs of letters, which find German compounds,
-Arabic prefixes and the inflections of any language.
+(docs/adr/0005-search-analysis.md). English words become Snowball's stems. Words of Chinese,
+Japanese and Korean have no clear edges, so texts become characters and pairs of them. Of every
+other word a search index also holds parts, which are overlapping runs of letters. They find German
+compounds, Arabic prefixes and the inflections of any language.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from palimpsest.text.folding import WITH_ACCENTS, folded, folded_by
+from palimpsest.text.word_files import entries, word_files
 
 MAX_INDEXED = 32_768  # characters of a document or a query
 
@@ -36,39 +37,28 @@ PART_WEIGHT = 0.5  # what all parts of a word count beside the word itself
 PARTS_NEEDED = 0.4  # of a word's parts, before they count at all
 
 _CJK = (
-    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
-    "\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 
 _RUN = re.compile(rf"([{_CJK}]+)|[^\s{_CJK}]+")
 
-# Words that say how a question is put, not what it is about: a query without them finds less by
-# accident.
-_ENGLISH = """
-    a about after all also am an and any are as at be because been before being but by can could d did do does doing
-    down each else ever exactly for from get give had has have having he her hers him his how i if in into is it its
-    just know ll m may me might mine more most much my no nor not now of off on or our ours out over own please re
-    remember s said say shall she should so some such t tell than that the their theirs them then there these they this
-    those to too up us ve very want was we were what when where whether which while who whom whose why will with would
-    you your yours
-"""
 
-_OF_OTHER_LANGUAGES = """
-    ich mein meine du der die das den dem ein eine einen ist sind war hat haben und oder wer was wann wo wie warum
-    welche welcher welches im am in an auf zu von mit fur ihr sein
-    je mon ma mes tu le la les un une des du de est sont et ou qui que quoi quand comment pourquoi quel quelle quels
-    quelles dans pour avec son sa ses elle il
-    yo mi mis el los las una y o es son que quien cuando donde como por cual cuales en con para su sus ella
-"""
+@cache
+def function_words() -> frozenset[str]:
+    """Words of all languages that say how a question is put, not what it is about."""
+    return frozenset(entries("palimpsest.text", "function_words"))
 
-_ENGLISH_FUNCTION_WORDS = frozenset(_ENGLISH.split())
 
-FUNCTION_WORDS = _ENGLISH_FUNCTION_WORDS.union(_OF_OTHER_LANGUAGES.split())
+@cache
+def _english_function_words() -> frozenset[str]:
+    """A query without them finds less by accident."""
+    return frozenset(word_files("palimpsest.text")["en"]["function_words"])
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentTerms:
-    """The terms of an indexed text, in the order of the text, each as often as it stands there."""
+    """The terms of an indexed text, in the order of the text, each as often as the text has it."""
 
     words: list[str]
     parts: list[str]
@@ -128,15 +118,15 @@ def topic_key(text: str) -> str | None:
 
 
 def terms(text: str) -> list[str]:
-    """What two texts are compared by: the stems of words, and the pairs of characters of scripts
-    without spaces.
+    """The terms by which two texts are compared: the stems of words, and the pairs of characters of
+    scripts without spaces.
     """
     return _compared(_split(folded(text[:MAX_COMPARED])))
 
 
 def term_set(text: str) -> frozenset[str]:
-    """The same, each once. What was found for the last texts is remembered: a recall compares each
-    several times.
+    """The same terms, each once. Those of the last texts are remembered, because a recall compares
+    each text several times.
     """
     return _term_set(text[:MAX_COMPARED])
 
@@ -148,12 +138,12 @@ def _term_set(text: str) -> frozenset[str]:
 
 def content_terms(text: str) -> tuple[str, ...]:
     """The terms of a question, each once, without function words unless there is nothing else."""
-    asked = _without(FUNCTION_WORDS, _split(folded(text[:MAX_COMPARED])))
+    asked = _without(function_words(), _split(folded(text[:MAX_COMPARED])))
     return tuple(dict.fromkeys(_compared(asked)))[:MAX_QUERY_WORDS]
 
 
 def document_terms(text: str) -> DocumentTerms:
-    """What a search index holds of a text."""
+    """The terms that a search index holds of a text."""
     found = list(_split(folded(text[:MAX_INDEXED])))
     stem_of = dict(_stemmed(word.text for word in found if not word.is_cjk))
     indexed: list[str] = []
@@ -165,12 +155,15 @@ def document_terms(text: str) -> DocumentTerms:
 
 
 def query_terms(text: str) -> QueryTerms:
-    """What a search index is asked for: terms that `document_terms` makes of the same words.
+    """The terms that a search index is asked for. They are those that `document_terms` makes of the
+    same words.
 
     Function words of other languages than English are searched for: they favour texts of the
     question's language.
     """
-    asked = _without(_ENGLISH_FUNCTION_WORDS, _split(folded(text[:MAX_INDEXED])))[:MAX_QUERY_WORDS]
+    asked = _without(_english_function_words(), _split(folded(text[:MAX_INDEXED])))[
+        :MAX_QUERY_WORDS
+    ]
     stem_of = dict(_stemmed(word.text for word in asked if not word.is_cjk))
     searched: dict[str, None] = {}
     parts: list[list[str]] = []

@@ -21,7 +21,7 @@ class Field:
 
     @property
     def slope(self) -> float:
-        """What one term of a document's length adds to the denominator."""
+        """The amount that one term of a document's length adds to the denominator."""
         return K1 * B * self.documents / self.terms if self.terms else 0.0
 
     def weight(self, documents: int) -> float:

@@ -32,7 +32,7 @@ def marker(tokens: int, seq: int | None) -> str:
 
 
 def replacement(tokens: int, seq: int | None) -> str:
-    """A JSON object that stands in place of a function's arguments, which must be one."""
+    """A JSON object in place of a function's arguments, which must be a JSON object too."""
     return f'{REPLACED}: "{_missing(tokens, seq)}"}}'
 
 

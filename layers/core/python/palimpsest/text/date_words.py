@@ -1,212 +1,154 @@
-"""The words for dates in the commonest languages, as patterns for texts in lower case."""
-# ruff: noqa: RUF001 - words of many scripts
+"""The words for dates, as patterns for texts in lower case. They are in `words/`, by language."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal, get_args
+
+from palimpsest.text.matching import PACKAGE
+from palimpsest.text.word_files import word_files
 
 Unit = Literal["day", "week", "month", "year"]
-
-# German "morgen" and Spanish "mañana" are also the morning.
-_MORGEN = (
-    "".join(rf"(?<!\b{word} )" for word in ("guten", "heute", "gestern", "am", "jeden", "diesen"))
-    + "morgen"
-)
-_MANANA = "".join(rf"(?<!\b{word} )" for word in ("la", "esta", "cada", "una")) + "mañana"
-_LAST, _NEXT, _THIS = (
-    "(?:letzte|vergangene|vorige)[nrs]?",
-    "(?:nächste|kommende)[nrs]?",
-    "diese[nrs]?",
-)
-_NO_DAY = "(?![一二三四五六日天])"
-
-_FIXED_WORDS: tuple[tuple[Unit, int, str, str], ...] = (
-    (
-        "day",
-        -2,
-        "(?:the )?day before yesterday|vorgestern|anteayer|antes de ayer|avant-hier",
-        "前天|一昨日|おととい",
-    ),
-    (
-        "day",
-        2,
-        "(?:the )?day after tomorrow|übermorgen|pasado mañana|après-demain",
-        "后天|後天|明後日|あさって",
-    ),
-    ("day", -1, "yesterday|last night|gestern|ayer|anoche", "昨天|昨日|昨晚|昨夜|きのう"),
-    ("day", 1, f"tomorrow|demain|{_MORGEN}|{_MANANA}", "明天|明日|あした"),
-    (
-        "day",
-        0,
-        (
-            "today|tonight|this (?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui|ce "
-            "(?:soir|matin)"
-        ),
-        "今天|今日|今晚|今夜",
-    ),
-    (
-        "week",
-        -1,
-        f"last week|{_LAST} woche|la semana pasada|la semaine (?:dernière|passée)",
-        f"上个?(?:周|星期){_NO_DAY}|先週(?!の?[月火水木金土日]曜)",
-    ),
-    (
-        "week",
-        0,
-        f"this week|{_THIS} woche|esta semana|cette semaine",
-        f"[本这這]个?(?:周|星期){_NO_DAY}|今週",
-    ),
-    (
-        "week",
-        1,
-        f"next week|{_NEXT} woche|la próxima semana|la semana que viene|la semaine prochaine",
-        f"下个?(?:周|星期){_NO_DAY}|来週(?!の?[月火水木金土日]曜)",
-    ),
-    ("month", -1, f"last month|{_LAST} monat|el mes pasado|le mois dernier", "上个月|先月"),
-    ("month", 0, f"this month|{_THIS} monat|este mes|ce mois-ci", "这个月|本月|今月"),
-    (
-        "month",
-        1,
-        f"next month|{_NEXT} monat|el próximo mes|el mes que viene|le mois prochain",
-        "下个月|来月",
-    ),
-    (
-        "year",
-        -1,
-        f"last year|{_LAST} jahr|el año pasado|l['’]an(?:née)? derni(?:er|ère)",
-        "去年|昨年",
-    ),
-    ("year", 0, f"this year|{_THIS} jahr|este año|cette année", "今年"),
-    (
-        "year",
-        1,
-        f"next year|{_NEXT} jahr|el próximo año|el año que viene|l['’]an(?:née)? prochaine?",
-        "明年|来年",
-    ),
-)
-# All patterns are for a text in lower case: that takes half the time of ignoring case. Unit,
-# distance from now in it, and the words for it (those of scripts without blanks last); the longer
-# ones first.
-FIXED = tuple(
-    (unit, offset, re.compile(rf"\b(?:{words})\b|{attached}"))
-    for unit, offset, words, attached in _FIXED_WORDS
-)
+UNITS: Final[Sequence[Unit]] = get_args(Unit)
 
 # French "hier" is German for "here": it counts only in a French text.
 FRENCH_YESTERDAY = re.compile(r"\bhier\b")
 FRENCH = re.compile(
-    r"\b(?:je|j['’]\w+|nous|elle|ils|est|était|avons|ont|chez|mon|ma|mes|les|une)\b"
+    r"\b(?:je|j['\u2019]\w+|nous|elle|ils|est|était|avons|ont|chez|mon|ma|mes|les|une)\b"
 )
 GERMAN = re.compile(r"\b(?:ich|ist|und|der|das|wir|nicht|bin|sind|wohne|habe)\b")
 
-_NUMBER_WORDS = (
-    "a an one ein eine einem einer un una une 一",
-    "two zwei dos deux 二 两 兩",
-    "three drei tres trois 三",
-    "four vier cuatro quatre 四",
-    "five fünf cinco cinq 五",
-    "six sechs seis 六",
-    "seven sieben siete sept 七",
-    "eight acht ocho huit 八",
-    "nine neun nueve neuf 九",
-    "ten zehn diez dix 十",
-)
-NUMBERS = {
-    word: value for value, words in enumerate(_NUMBER_WORDS, 1) for word in words.split()
-} | {"couple of": 2}
-UNITS: tuple[tuple[Unit, str], ...] = (
-    ("day", "days?|tag(?:e|en)?|días?|jours?|[天日]"),
-    ("week", "weeks?|wochen?|semanas?|semaines?|个?星期|週間?|周"),
-    ("month", "months?|monat(?:e|en)?|mes(?:es)?|mois|个月|[ヶかカ]月"),
-    ("year", "years?|jahr(?:e|en)?|años?|ans?|年"),
-)
-_N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
-_U = f"(?P<unit>{'|'.join(words for _, words in UNITS)})"
-# Direction, and "three weeks ago" with the number `n` and the unit `unit`.
-COUNTED = tuple(
-    (sign, re.compile(pattern))
-    for sign, pattern in (
-        (-1, rf"\b(?:a )?{_N} {_U} ago\b"),
-        (-1, rf"\b(?:vor|hace|il y a) {_N} {_U}\b"),
-        (-1, rf"{_N}{_U}(?:以)?前"),
-        (1, rf"\b(?:in|dans|dentro de) {_N} {_U}\b"),
-        (1, rf"{_N}{_U}[之以]?[后後]"),
-    )
-)
-
-_WEEKDAY_NAMES = (
-    "monday montag lunes lundi 一 月",
-    "tuesday dienstag martes mardi 二 火",
-    "wednesday mittwoch miércoles mercredi 三 水",
-    "thursday donnerstag jueves jeudi 四 木",
-    "friday freitag viernes vendredi 五 金",
-    "saturday samstag sonnabend sábado samedi 六 土",
-    "sunday sonntag domingo dimanche 日 天",
-)
-WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAY_NAMES) for name in names.split()}
-_D = rf"(?P<day>{'|'.join(name for name in WEEKDAYS if len(name) > 1)})"
-
-
-def _on_weekdays() -> Iterator[tuple[int, str]]:
-    for sign, before, behind in (
-        (-1, f"last|{_LAST}", "pasado|dernier"),
-        (1, f"next|{_NEXT}|el próximo", "prochain"),
-    ):
-        yield sign, rf"\b(?:{before}) {_D}\b"
-        yield sign, rf"\b(?:el )?{_D} (?:{behind})\b"
-
-
-# Direction, and "last Monday" with the name `day`: the nearest before or after today.
-ON_WEEKDAYS = tuple((sign, re.compile(pattern)) for sign, pattern in _on_weekdays())
-# Direction, and a day of the week before or after this one.
-IN_WEEKS = tuple(
-    (sign, re.compile(pattern))
-    for sign, pattern in (
-        (-1, "上个?(?:周|星期)(?P<day>[一二三四五六日天])|先週の?(?P<ja>[月火水木金土日])曜日?"),
-        (1, "下个?(?:周|星期)(?P<day>[一二三四五六日天])|来週の?(?P<ja>[月火水木金土日])曜日?"),
-    )
-)
-
-RELATIVE = (
-    *(pattern for _, _, pattern in FIXED),
-    *(pattern for _, pattern in (*COUNTED, *ON_WEEKDAYS, *IN_WEEKS)),
-    FRENCH_YESTERDAY,
-)
-
-_MONTHS = (
-    "january januar janvier enero jan",
-    "february februar février fevrier febrero feb",
-    "march märz mars marzo mar",
-    "april avril abril apr",
-    "may mai mayo",
-    "june juni juin junio jun",
-    "july juli juillet julio jul",
-    "august août aout agosto aug",
-    "september septembre septiembre setiembre sep sept",
-    "october oktober octobre octubre oct okt",
-    "november novembre noviembre nov",
-    "december dezember décembre decembre diciembre dec dez",
-)
-MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
-_MONTH = rf"(?P<month>{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
-ABSOLUTE = tuple(
-    re.compile(pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class DateWords:
+    """The patterns of dates, with the numbers by words that the patterns find.
+
+    `fixed` has a unit, how many of them it is from now, and the pattern. The others have a
+    direction (-1 for the past) and a pattern. `counted` finds "three weeks ago" as `n` and `unit`.
+    `on_weekdays` finds "last Monday" as `day`. `in_weeks` finds a day of the week before or after
+    the present week. `absolute` finds dates that need no day to count from; `month_alone` is one of
+    them.
+    """
+
+    numbers: Mapping[str, int]
+    units: Mapping[Unit, str]
+    weekdays: Mapping[str, int]
+    months: Mapping[str, int]
+    fixed: Sequence[tuple[Unit, int, re.Pattern[str]]]
+    counted: Sequence[tuple[int, re.Pattern[str]]]
+    on_weekdays: Sequence[tuple[int, re.Pattern[str]]]
+    in_weeks: Sequence[tuple[int, re.Pattern[str]]]
+    absolute: Sequence[re.Pattern[str]]
+    month_alone: re.Pattern[str]
+
+
+@cache
+def date_words() -> DateWords:
+    """Return the words for dates in all languages."""
+    numbers = {word: int(value) for words in _field("numbers") for value, word in _pairs(words)}
+    units = {unit: "|".join(_of_units(unit)) for unit in UNITS}
+    weekdays = _numbered("weekdays", first=0)
+    months = _numbered("months", first=1)
+    pieces = {
+        "{n}": rf"(?P<n>\d{{1,3}}|{_either(numbers)})",
+        "{unit}": f"(?P<unit>{'|'.join(units.values())})",
+        "{day}": f"(?P<day>{_either(name for name in weekdays if len(name) > 1)})",
+    }
+    month = rf"(?P<month>{_either(months)})\b\.?"
+    month_alone = re.compile(
+        rf"\b(?:in|im|en|since|last|during|for|until|of|seit|depuis|desde)\s+{month}"
+    )
+    return DateWords(
+        numbers=numbers,
+        units=units,
+        weekdays=weekdays,
+        months=months,
+        fixed=tuple(_fixed()),
+        counted=tuple(_directed("counted", pieces)),
+        on_weekdays=tuple(_directed("on_weekday", pieces)),
+        in_weeks=tuple(_directed("in_weeks", {})),
+        absolute=tuple(_absolute(month, month_alone)),
+        month_alone=month_alone,
+    )
+
+
+def _field(name: str) -> Iterator[Any]:
+    """The values that the languages have in a field of their dates."""
+    for file in word_files(PACKAGE).values():
+        if name in file.get("dates", {}):
+            yield file["dates"][name]
+
+
+def _pairs(lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    for key, words in lists.items():
+        yield from ((key, word) for word in words)
+
+
+def _of_units(unit: Unit) -> Iterator[str]:
+    for words in _field("units"):
+        yield from words.get(unit, ())
+
+
+def _numbered(field: str, *, first: int) -> Mapping[str, int]:
+    """The number of each name in a field with a list of names for each number."""
+    numbers: dict[str, int] = {}
+    for names_in_order in _field(field):
+        for number, names in enumerate(names_in_order, first):
+            numbers |= dict.fromkeys(names, number)
+    return numbers
+
+
+def _either(words: Iterator[str] | Mapping[str, int]) -> str:
+    """The words as alternatives, the longer ones first."""
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+def _fixed() -> Iterator[tuple[Unit, int, re.Pattern[str]]]:
+    """One pattern for each unit and distance, over all languages. In scripts that write blanks it
+    finds whole words.
+    """
+    by_distance: dict[tuple[Unit, int], tuple[list[str], list[str]]] = {}
+    for file in word_files(PACKAGE).values():
+        for unit, distances in file.get("dates", {}).get("fixed", {}).items():
+            for distance, word in _pairs(distances):
+                whole, attached = by_distance.setdefault((unit, int(distance)), ([], []))
+                (attached if file.get("joins_words") else whole).append(word)
+    for (unit, units_from_now), (whole, attached) in by_distance.items():
+        words = (rf"\b(?:{'|'.join(whole)})\b", *attached)
+        yield unit, units_from_now, re.compile("|".join(words))
+
+
+def _directed(field: str, pieces: Mapping[str, str]) -> Iterator[tuple[int, re.Pattern[str]]]:
+    for directions in _field(field):
+        for direction, pattern in _pairs(directions):
+            whole = pattern
+            for name, piece in pieces.items():
+                whole = whole.replace(name, piece)
+            yield int(direction), re.compile(whole)
+
+
+def _absolute(month: str, month_alone: re.Pattern[str]) -> Iterator[re.Pattern[str]]:
+    """The patterns of absolute dates, the more exact ones first."""
     for pattern in (
         rf"\b{_YEAR}-(?P<number>[01]\d)-(?P<day>[0-3]\d)\b",
         rf"{_YEAR}[年년]\s?(?P<number>1?\d)[月월]\s?(?:(?P<day>[1-3]?\d)[日号일])?",
         rf"\b{_YEAR}-(?P<number>[01]\d)\b",
-        rf"\b{_MONTH}\s+{_DAY},?\s+{_YEAR}\b",
-        rf"\b{_DAY}\s+(?:de\s+|of\s+)?{_MONTH}(?:,?\s+(?:de\s+)?{_YEAR})?\b",
-        rf"\b{_MONTH},?\s+(?:(?:of|de)\s+)?{_YEAR}\b",
-        rf"\b{_MONTH}\s+{_DAY}(?!\d)\b",
-        rf"\b(?:in|im|en|since|last|during|for|until|of|seit|depuis|desde)\s+{_MONTH}",
+        rf"\b{month}\s+{_DAY},?\s+{_YEAR}\b",
+        rf"\b{_DAY}\s+(?:de\s+|of\s+)?{month}(?:,?\s+(?:de\s+)?{_YEAR})?\b",
+        rf"\b{month},?\s+(?:(?:of|de)\s+)?{_YEAR}\b",
+        rf"\b{month}\s+{_DAY}(?!\d)\b",
+    ):
+        yield re.compile(pattern)
+    yield month_alone
+    for pattern in (
         r"(?<!\d)(?P<number>1?\d)[月월](?:\s?(?P<day>[1-3]?\d)[日号일])?",
         rf"\b(?:in|im|en|since|during|of|seit|depuis|desde)\s+{_YEAR}\b",
         rf"{_YEAR}[年년]",
-    )
-)
-MONTH_ALONE = ABSOLUTE[7]
+    ):
+        yield re.compile(pattern)

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from itertools import chain
 
 from palimpsest.clock import milliseconds
-from palimpsest.text.date_words import (
-    ABSOLUTE,
-    COUNTED,
-    FIXED,
-    FRENCH,
-    FRENCH_YESTERDAY,
-    GERMAN,
-    IN_WEEKS,
-    MONTH_ALONE,
-    MONTH_NUMBERS,
-    NUMBERS,
-    ON_WEEKDAYS,
-    RELATIVE,
-    UNITS,
-    WEEKDAYS,
-    Unit,
-)
-from palimpsest.text.sieve import Sieve, lowered
+from palimpsest.text.date_words import FRENCH, FRENCH_YESTERDAY, GERMAN, Unit, date_words
+from palimpsest.text.triggers import Triggers, lowered
+from palimpsest.text.word_files import entries
 
 Found = tuple[re.Match[str], Unit, int]
 """Where a relative date stands, and how many days, weeks, months or years it is from now."""
-
-PATTERNS = [pattern.pattern for pattern in RELATIVE]
-_SIEVE = Sieve(PATTERNS)
 
 MOST_READ = 8_000  # characters of a text in which dates are looked for
 _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
@@ -53,8 +36,8 @@ class Dated:
 
 
 def dated(text: str, *, at: date) -> str:
-    """The text with each relative date's absolute one in brackets behind it, unless that stands
-    there already.
+    """The text with the absolute date in brackets after each relative one, unless it is there
+    already.
     """
     parts, done = [], 0
     for found in relative_dates(text, at=at):
@@ -70,66 +53,65 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     the first, or the longer one.
     """
     begins = text[:MOST_READ]
-    numbers = _SIEVE.candidates(begins)
-    if not numbers:
+    if not _triggers().candidates(begins):
         return []
     lower = (
-        begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)
+        begins.lower() if begins.isascii() else "".join(letter.lower()[:1] for letter in begins)
     )  # places stay
-    found = sorted(
-        _all(lower, {PATTERNS[number] for number in numbers}, at),
-        key=lambda each: (each.start, -each.end),
-    )
+    found = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
     result: list[Dated] = []
-    for each in found:
-        if not result or each.start >= result[-1].end:
-            result.append(each)
+    for relative in found:
+        if not result or relative.start >= result[-1].end:
+            result.append(relative)
     return result
 
 
-def _all(lower: str, may_match: Container[str], at: date) -> Iterator[Dated]:
-    found = chain(
-        _fixed(lower, may_match), _counted(lower, may_match), _weekdays(lower, may_match, at)
-    )
+def _all(lower: str, at: date) -> Iterator[Dated]:
+    found = chain(_fixed(lower), _counted(lower), _weekdays(lower, at))
     for match, unit, offset in found:
         label = _label(unit, offset, at)
         if label is not None:
             yield Dated(match.start(), match.end(), label, (offset > 0) - (offset < 0))
 
 
-def _fixed(text: str, may_match: Container[str]) -> Iterator[Found]:
-    for unit, offset, pattern in FIXED:
-        if pattern.pattern in may_match:
-            yield from ((match, unit, offset) for match in pattern.finditer(text))
-    if FRENCH_YESTERDAY.pattern in may_match and FRENCH.search(text) and not GERMAN.search(text):
+@cache
+def _triggers() -> Triggers:
+    """The words of which every relative date has one."""
+    return Triggers([tuple(entries("palimpsest.text", "date_words"))])
+
+
+def _fixed(text: str) -> Iterator[Found]:
+    for unit, offset, pattern in date_words().fixed:
+        yield from ((match, unit, offset) for match in pattern.finditer(text))
+    if FRENCH_YESTERDAY.search(text) and FRENCH.search(text) and not GERMAN.search(text):
         yield from ((match, "day", -1) for match in FRENCH_YESTERDAY.finditer(text))
 
 
-def _counted(text: str, may_match: Container[str]) -> Iterator[Found]:
-    for sign, pattern in COUNTED:
-        if pattern.pattern in may_match:
-            yield from (
-                (match, _unit(match["unit"]), sign * _number(match["n"]))
-                for match in pattern.finditer(text)
-            )
+def _counted(text: str) -> Iterator[Found]:
+    for sign, pattern in date_words().counted:
+        yield from (
+            (match, _unit(match["unit"]), sign * _number(match["n"]))
+            for match in pattern.finditer(text)
+        )
 
 
-def _weekdays(text: str, may_match: Container[str], at: date) -> Iterator[Found]:
-    for sign, pattern in ON_WEEKDAYS:
-        for match in pattern.finditer(text) if pattern.pattern in may_match else ():
-            days = (WEEKDAYS[match["day"].lower()] - at.weekday()) * sign % 7 or 7
+def _weekdays(text: str, at: date) -> Iterator[Found]:
+    words = date_words()
+    for sign, pattern in words.on_weekdays:
+        for match in pattern.finditer(text):
+            days = (words.weekdays[match["day"]] - at.weekday()) * sign % 7 or 7
             yield match, "day", sign * days
-    for sign, pattern in IN_WEEKS:
-        for match in pattern.finditer(text) if pattern.pattern in may_match else ():
-            yield match, "day", WEEKDAYS[match["day"] or match["ja"]] - at.weekday() + 7 * sign
+    for sign, pattern in words.in_weeks:
+        for match in pattern.finditer(text):
+            yield match, "day", words.weekdays[match["day"]] - at.weekday() + 7 * sign
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdigit() else NUMBERS[text.lower()]
+    return int(text) if text.isdigit() else date_words().numbers[text]
 
 
 def _unit(text: str) -> Unit:
-    return next(unit for unit, words in UNITS if re.fullmatch(words, text, re.IGNORECASE))
+    return next(unit for unit, words in date_words().units.items() if re.fullmatch(words, text))
 
 
 def _label(unit: Unit, offset: int, at: date) -> str | None:
@@ -156,7 +138,7 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?
 @dataclass(frozen=True, slots=True)
 class Period:
     """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time
-    zones. `words` are those that named it.
+    zones. `words` are the words of the text that named it.
     """
 
     start: int
@@ -173,11 +155,12 @@ class Period:
 
 
 def period(text: str, *, now: datetime) -> Period | None:
-    """The first time that the text names, or None; a month or day without a year is the last one
-    that has begun.
+    """The first time that the text names, or None. A month or day without a year is the last such
+    month or day that has begun.
     """
     begins = lowered(text[:MOST_READ])
-    for pattern in ABSOLUTE if _DIGIT.search(begins) else (MONTH_ALONE,):
+    words = date_words()
+    for pattern in words.absolute if _DIGIT.search(begins) else (words.month_alone,):
         for match in pattern.finditer(begins):
             if (found := _absolute(match, now.date())) is not None:
                 return replace(found, words=match[0])
@@ -187,7 +170,7 @@ def period(text: str, *, now: datetime) -> Period | None:
 def _absolute(match: re.Match[str], today: date) -> Period | None:
     groups = match.groupdict()
     name = groups.get("month")
-    month = MONTH_NUMBERS[name.casefold()] if name else int(groups.get("number") or 0)
+    month = date_words().months[name] if name else int(groups.get("number") or 0)
     day = int(groups.get("day") or 0)
     year = int(groups.get("year") or 0)
     try:
@@ -212,17 +195,17 @@ def _between(year: int, month: int, day: int, *, days: int = 1) -> Period:
 
 
 def _spanning(start: date, end: date) -> Period:
-    first, beyond = (datetime(each.year, each.month, each.day, tzinfo=UTC) for each in (start, end))
+    first, beyond = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (start, end))
     return Period(milliseconds(first - MARGIN), milliseconds(beyond + MARGIN))
 
 
 def _relative(text: str, today: date) -> Iterator[Period]:
     """Relative dates in the past or now: memories are never of the future."""
-    for each in relative_dates(text, at=today):
-        label = _LABEL.fullmatch(each.label)
-        if label is not None and each.direction <= 0:
+    for relative in relative_dates(text, at=today):
+        label = _LABEL.fullmatch(relative.label)
+        if label is not None and relative.direction <= 0:
             days = 7 if label["week"] else 1
             found = _between(
                 int(label["year"]), int(label["number"] or 0), int(label["day"] or 0), days=days
             )
-            yield replace(found, words=text[each.start : each.end])
+            yield replace(found, words=text[relative.start : relative.end])

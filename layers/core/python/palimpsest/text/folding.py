@@ -31,8 +31,8 @@ def folded_by(table: _Folding, text: str) -> str:
 
 
 class _Folding(dict[int, int | str | None]):
-    """What becomes of each character: letters, digits and marks stay, `removed` marks go, the rest
-    becomes a space.
+    """Maps each character to its folded form: letters, digits and marks stay, `removed` marks are
+    left out, and everything else becomes a space.
     """
 
     def __init__(self, *, removed: frozenset[int], letters: dict[int, int | str | None]) -> None:

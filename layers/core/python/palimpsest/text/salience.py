@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 
-from palimpsest.text.sentences import either, is_filler, tells_who_the_user_is
-from palimpsest.text.sieve import Sieve
+from palimpsest.text.matching import either, patterns_by_writing, triggers_of
+from palimpsest.text.sentences import is_filler, tells_who_the_user_is
+from palimpsest.text.triggers import Triggers
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
 BASE = {
@@ -40,81 +41,32 @@ _NOISE = re.compile(r"[^\w\s]|_")  # neither letter, digit nor blank
 _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
 
 
-_FIRST_PERSON = either(
-    (
-        r"i|i['’]\w+|im(?= (?:an?|not|the|from|really|very|\d+)\b)|my|mine|we|we['’]\w+|our|us",
-        r"je|j['’]\w+|mon|mes|nous|notre|yo|mi|mis|nosotros|ich|mein\w*|mir|mich|wir|unser\w*",
-        r"mio|mia|noi|eu|meu|minha|nós|ik|mijn|wij|moj\w*|mój|ben|benim|bizim|tôi|saya|aku",
-        r"я|мой|моя|мо[её]|мне|меня|мы|наш\w*",
-    ),
-    attached=(
-        r"我|咱|私|僕|俺|わたし|저는|제가|나는|내가|우리|أنا|عندي|لدي|أريد|मैं|मेर|मुझे|हम|אני|שלי|ฉัน|ผม",
-    ),
-)
-_NUMBER_WORD = either(
-    (
-        (
-            r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty"
-            r"|forty|fifty|hundred|thousand"
-        ),
-        (
-            r"million|half|dos|tres|cuatro|cinco|seis|siete|ocho|diez|cien|deux|trois"
-            r"|quatre|cinq|sept|huit|dix|cent"
-        ),
-        (
-            r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|hundert|due|tre|quattro"
-            r"|cinque|dieci|dois|três|dez"
-        ),
-        r"два|две|три|четыре|пять|шесть|семь|десять|сто",
-        (
-            r"january|february|march|april|june|july|august|september|october|november"
-            r"|december|deadline"
-        ),
-        (
-            r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|daily|weekly|monthly|yearly|annual\w*"
-            r"|tomorrow|tonight"
-        ),
-    ),
-    attached=(r"[一二三四五六七八九十百千万两]+个?[天日周月年次元块岁人]", r"[월화수목금토일]요일"),
-)
-# What was decided, allowed, asked for, preferred or corrected.
-_SETTLED = either(
-    (
-        (
-            r"decid\w+|decision|agree\w*|must|have to|need\w*|should|requir\w+|approv\w+"
-            r"|allow\w*|eligib\w+|prefer\w*"
-        ),
-        (
-            r"favou?rite|always|never|allerg\w+|plan\w*|policy|promis\w+|confirm\w*|cancel\w*"
-            r"|chose\w*|choose|goal"
-        ),
-        (
-            r"important|remember|instead|actually|changed?|moved|correct\w*|appeal|escalat\w+"
-            r"|love|hate|cannot"
-        ),
-        r"can['’]t|up to|at least|at most|only|until|no longer",
-        (
-            r"acord\w+|debe\w*|prefier\w+|siempre|nunca|alérgic\w+|doit|doivent|décid\w+"
-            r"|préfèr\w+|toujours|jamais"
-        ),
-        (
-            r"entschied\w+|muss|müssen|immer|niemals|bevorzug\w+|vereinbart|sempre|mai|devo|deve"
-            r"|prefiro|moet"
-        ),
-        r"решил\w*|нужно|долж\w+|всегда|никогда|предпочита\w+|нельзя|можно",
-    ),
-    attached=(
-        r"决定|必须|需要|喜欢|总是|从不|过敏|同意|计划|不能|最多|至少|決め|必要|好き|アレルギー|予定|いつも",
-        r"결정|필요|좋아|항상|알레르기|قرر|يجب|أحتاج|أفضل|دائما|حساسية|ज़रूरी|हमेशा|पसंद|फैसला",
-    ),
-)
 SETTLED, NUMBER_WORD, OWN = range(3)
-_likely = Sieve([_SETTLED.pattern, _NUMBER_WORD.pattern, _FIRST_PERSON.pattern]).candidates
+FIELDS = ("settled", "number_words", "first_person")
+"""Words of what was decided, allowed, asked for, preferred or corrected; numbers and dates in
+words; and words in which one speaks of oneself.
+"""
+
+
+@cache
+def _patterns() -> Sequence[re.Pattern[str]]:
+    """A pattern for each of the fields, for a text in lower case."""
+    return tuple(either(*patterns_by_writing(field)) for field in FIELDS)
+
+
+@cache
+def _triggers() -> Triggers:
+    return Triggers([triggers_of(field) for field in FIELDS])
+
+
+def _likely(sentence: str) -> Sequence[int]:
+    """The numbers of the fields that may have a word in the sentence."""
+    return _triggers().candidates(sentence)
 
 
 def facts(sentence: str) -> frozenset[str]:
-    """The numbers of a sentence, each with the word behind it, and its identifiers; by them
-    repetitions are found.
+    """The numbers of a sentence, each with the word after it, and its identifiers. Repetitions are
+    found by them.
     """
     return (
         frozenset(map(str.casefold, _FACT.findall(sentence)))
@@ -126,11 +78,11 @@ def facts(sentence: str) -> frozenset[str]:
 @lru_cache(maxsize=8)
 def is_own(sentence: str) -> bool:
     """Whether it speaks in the first person."""
-    return OWN in _likely(sentence) and bool(_FIRST_PERSON.search(sentence.lower()))
+    return OWN in _likely(sentence) and bool(_patterns()[OWN].search(sentence.lower()))
 
 
 def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
-    """What the conversation is about: words that come back, but not everywhere."""
+    """The words that the conversation is about. They come back, but not everywhere."""
     counts: Counter[str] = Counter()
     total = 0
     for bag in bags:
@@ -140,7 +92,7 @@ def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def tells_who(sentence: str, *, speaker: str) -> bool:
-    """Whether the speaker tells with a sentence that is no question who the user is."""
+    """Whether the speaker says who the user is. The sentence isn't a question."""
     return speaker in (USER, NOBODY) and tells_who_the_user_is(sentence)
 
 
@@ -166,7 +118,7 @@ def worth(
     score += min(1.0, 0.12 * len(bag & topic))
     score += 0.3 * min(3, len(_NAME.findall(sentence)))
     if SETTLED in likely:
-        score += 0.7 * min(2, len(_SETTLED.findall(sentence.lower())))
+        score += 0.7 * min(2, len(_patterns()[SETTLED].findall(sentence.lower())))
     if who:
         score += 4.0
     if own and not asks and is_own(sentence):
@@ -186,7 +138,7 @@ def _facts(sentence: str, *, has_number_words: bool) -> int:
     if found or "@" in sentence or "://" in sentence:
         found += len(_IDENTIFIER.findall(sentence))
     if has_number_words:
-        found += len(_NUMBER_WORD.findall(sentence.lower()))
+        found += len(_patterns()[NUMBER_WORD].findall(sentence.lower()))
     return found
 
 

@@ -1,5 +1,5 @@
-"""Divides texts of any script into sentences, and tells which of them ask, greet, or lean on what
-was said before.
+"""Divides texts of any script into sentences. Says which of them ask, greet, or need the sentence
+before.
 
 The words that it looks for are those of the commonest languages.
 """
@@ -8,12 +8,15 @@ The words that it looks for are those of the commonest languages.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
 from palimpsest.text.cutting import ELLIPSIS, shortened
-from palimpsest.text.sieve import Sieve, word_set
+from palimpsest.text.matching import PACKAGE, either, patterns_by_writing
+from palimpsest.text.triggers import Triggers, word_set
+from palimpsest.text.word_files import entries, word_files
 
 LONGEST = 300
 """The most characters of one sentence; a longer one is divided at its clauses."""
@@ -50,111 +53,41 @@ _UNSPACED = re.compile(
 _OPENING = r"\W*+"  # marks and blanks before a sentence's first word
 
 
-def either(
-    words: tuple[str, ...], *, attached: tuple[str, ...] = (), flags: int = 0, opening: str = ""
-) -> re.Pattern[str]:
-    """A pattern for whole words, or for `attached` letters of scripts without spaces between words.
-    The lookaheads spare most places all else. `opening` is what may stand before them.
+def _begins(field: str) -> re.Pattern[str]:
+    """Matches a beginning of a text with one of the field's patterns."""
+    return either(*patterns_by_writing(field), opening=_OPENING)
 
-    Without flags it is for a text in lower case: that takes a third of the time of ignoring case.
+
+@cache
+def _filler() -> re.Pattern[str]:
+    """Matches greetings, thanks and offers of help at the beginning of a sentence."""
+    return _begins("filler")
+
+
+@cache
+def _short_answer() -> re.Pattern[str]:
+    """Matches the beginning of an answer that says little without its question."""
+    return _begins("short_answer")
+
+
+@cache
+def _who_the_user_is() -> Sequence[re.Pattern[str]]:
+    """The patterns of sentences in which users say who they are and what they like. A model's
+    earlier summary says it in the third person.
     """
-    letters = [rf"(?![\x00-\x7f])(?:{'|'.join(attached)})"] if attached else []
-    found = "|".join((rf"\b(?=\w)(?:{'|'.join(words)})\b", *letters))
-    return re.compile(f"{opening}(?:{found})" if opening else found, flags)
+    return tuple(
+        re.compile(phrase["pattern"])
+        if file.get("joins_words")
+        else either([phrase["pattern"]], flags=re.IGNORECASE)
+        for file in word_files(PACKAGE).values()
+        for phrase in file.get("who_the_user_is", ())
+    )
 
 
-# Who the user is and what they like, in their own words; the third person is a model's earlier
-# summary.
-_WHO_THE_USER_IS = [
-    either((words,), flags=re.IGNORECASE)
-    for words in (
-        (
-            r"my name(?:['’]s| is)|call me|this is (?-i:[A-Z])\w+ (?:from|in|at)|the user(?:['’]s "
-            r"name| is)"
-        ),
-        (
-            r"i(?:['’]m| am) (?-i:[A-Z])[a-z]+|i(?:['’]m| am) (?!\w+ing\b)\w+ (?:from|at)|(?-i:im) \w+ "
-            r"(?:from|at|in)"
-        ),
-        r"i(?:['’]m| am) (?:allergic|married|\d+|an?(?! bit| little))",
-        r"i (?:live|work(?! out)|was born|come from|grew up|moved to|always|never|prefer|love|hate)",
-        r"i (?:have|own) (?:an?|one|two|three|four|no|\d+) (?!question|problem|meeting|moment)\w+",
-        r"i(?:['’]ve| have) (?:been|worked|lived) (?:with|at|in|for|an?|here|as)",
-        (
-            r"my (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children"
-            r"|dog|cat|mother|father)"
-        ),
-        (
-            r"my (?:birthday|e-?mail|phone|address|job|role|title|team|manager|boss|hobby|favou?rite "
-            r"\w+) (?:is|are)"
-        ),
-        r"me llamo|mi nombre es|soy|vivo en|trabajo (?:en|como|para)|prefiero|tengo \d+ años",
-        r"je m['’]appelle|je suis|je travaille|j['’]habite|je préfère|j['’]ai \d+ ans",
-        r"ich hei(?:ß|ss)e|mein name ist|ich bin|ich arbeite|ich wohne|ich mag",
-        r"mi chiamo|io sono|sono (?:un|una|di)|lavoro (?:in|come|per)|abito",
-        r"meu nome é|me chamo|chamo-me|eu sou|trabalho (?:em|na|no|como)|moro em",
-        (
-            r"ik heet|ik ben|mijn naam is|ik werk|ik woon|nazywam się|mam na "
-            r"imię|jestem|pracuję|mieszkam"
-        ),
-        r"меня зовут|мо[её] имя|я (?:работаю|живу|люблю|предпочитаю)|мне \d+ (?:лет|год)",
-        r"(?:benim )?adım|tôi tên|tên tôi|tôi là|nama saya|saya adalah",
-    )
-]
-_WHO_THE_USER_IS.append(
-    re.compile(
-        r"我叫|我是|我的名字|我姓|我住|我喜欢|我不吃|我对.{1,12}过敏|私は|私の名前|僕は|俺は|と申します|と言います"
-        r"|저는|제 이름|나는|내 이름|اسمي|أنا |أعمل |أسكن |मेरा नाम|मैं .{1,40}(?:हूँ|हूं)|שמי |אני |ชื่อ"
-    )
-)
-_WHO_SIEVE = Sieve([pattern.pattern for pattern in _WHO_THE_USER_IS], re.IGNORECASE)
-# Greetings, thanks and offers of help: the beginning of a sentence that says nothing.
-_FILLER = either(
-    (
-        (
-            r"hi|hello|hey|thanks?|thx|thank you|ok|okay|great|perfect|sure|of "
-            r"course|absolutely|certainly|wonderful"
-        ),
-        (
-            r"you['’]?re welcome|any ?time|no problem|got it|noted|sounds good|let me know|feel "
-            r"free|please let|have an?"
-        ),
-        (
-            r"(?:no|nope)?,? ?that['’]?s (?:great|helpful|good|all|it)|(?:is|was) there "
-            r"anything|anything else"
-        ),
-        (
-            r"(?:how|what) (?:can|may) i|(?:i['’]?(?:d|ll|m)|i (?:would|will|am))? ?(?:be )?(?:very "
-            r")?(?:happy|glad) to"
-        ),
-        (
-            r"i hope(?! to\b)|i see(?! an?\b| my\b)|goodbye|bye|good "
-            r"(?:morning|afternoon|evening|question|luck)|enjoy"
-        ),
-        r"yes,? please",
-        (
-            r"hola|gracias|de nada|perfecto|claro|vale|genial|bonjour|merci|de "
-            r"rien|parfait|hallo|danke|bitte|super"
-        ),
-        r"ciao|grazie|prego|perfetto|certo|olá|obrigad\w+|perfeito|hoi|bedankt",
-        r"привет|здравствуйте|спасибо|пожалуйста|хорошо|отлично",
-    ),
-    attached=(
-        r"谢谢|你好|您好|好的|不客气|ありがとう|こんにちは|감사|안녕|شكرا|مرحبا|أهلا|धन्यवाद|नमस्ते",
-    ),
-    opening=_OPENING,
-)
-# An answer that begins with these words, or is hardly longer, says little without its question.
-_SHORT_ANSWER = either(
-    (
-        (
-            r"yes|yeah|yep|no|nope|it|that|this|they|both|neither|sí|si|oui|non|ja|nein"
-            r"|nee|sim|não|да|нет"
-        ),
-    ),
-    attached=(r"是的|不是|对|はい|いいえ|네|아니|نعم|لا |हाँ|नहीं",),
-    opening=_OPENING,
-)
+@cache
+def _who_triggers() -> Triggers:
+    return Triggers([phrase["words"] for phrase in entries(PACKAGE, "who_the_user_is")])
+
 
 Says = Literal["something", "little", "question", "nothing"]
 
@@ -240,20 +173,21 @@ def _is_polite(sentence: str, bag: frozenset[str]) -> bool:
     """Whether a sentence is a greeting, thanks or an offer of help."""
     return (
         len(bag) <= FILLER_WORDS
-        and bool(_FILLER.match(sentence.lower()))
+        and bool(_filler().match(sentence.lower()))
         and not _NUMBER.search(sentence)
     )
 
 
 def says(text: str) -> Says:
-    """What a whole text says: `question` where it ends with one, `nothing` where each of its
-    sentences is a greeting, thanks or an offer, `little` where it has so few words that it leans on
-    what was said before it, else `something`.
+    """How much a whole text says. It is `question` where the text ends with a question, and
+    `nothing` where each sentence is a greeting, thanks or an offer. It is `little` where the text
+    has so few words that it needs the text before. Else it is `something`.
     """
     if is_question(text.rstrip()):
         return "question"
     if all(
-        _is_polite(one, words(one)) and not tells_who_the_user_is(one) for one in sentences(text)
+        _is_polite(sentence, words(sentence)) and not tells_who_the_user_is(sentence)
+        for sentence in sentences(text)
     ):
         return "nothing"
     return "little" if len(words(text)) <= SHORT_WORDS else "something"
@@ -261,13 +195,16 @@ def says(text: str) -> Says:
 
 def leans_on_a_question(sentence: str) -> bool:
     """Whether it says little without the question before it."""
-    return len(words(sentence)) <= SHORT_WORDS or _SHORT_ANSWER.match(sentence.lower()) is not None
+    return (
+        len(words(sentence)) <= SHORT_WORDS or _short_answer().match(sentence.lower()) is not None
+    )
 
 
 def tells_who_the_user_is(sentence: str) -> bool:
     """Whether users say in it who they are or what they like."""
     return any(
-        _WHO_THE_USER_IS[number].search(sentence) for number in _WHO_SIEVE.candidates(sentence)
+        _who_the_user_is()[number].search(sentence)
+        for number in _who_triggers().candidates(sentence)
     )
 
 

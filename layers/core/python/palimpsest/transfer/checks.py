@@ -62,15 +62,15 @@ class _Part(TypedDict):
     type: str
 
 
-class _Named(TypedDict):
+class _NamedCall(TypedDict):
     name: str
 
 
 class _Call(TypedDict, total=False):
     id: str
     type: str
-    function: _Named
-    custom: _Named
+    function: _NamedCall
+    custom: _NamedCall
 
 
 class _Chat(TypedDict, total=False):

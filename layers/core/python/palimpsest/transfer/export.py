@@ -4,6 +4,7 @@ steps.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
 from palimpsest.transfer.files import FILES, Notes, folder
-from palimpsest.transfer.lines import HEADER, Kind, Row, line
+from palimpsest.transfer.lines import HEADER, Row, TransferKind, line
 
 MOST_BYTES = 8_000_000  # of one file, but for its last line
 MOST_RUNS = 3
@@ -31,7 +32,7 @@ class ExportPages:
     writes one file.
     """
 
-    kinds: Sequence[Kind]
+    kinds: Sequence[TransferKind]
     memories: Memories
     blobs: Blobs
     steps: UserSteps
@@ -124,9 +125,7 @@ class ExportPages:
 
 def _on(place: ExportPayload, rows: Sequence[Row]) -> ExportPayload:
     """The place after these rows, which it counts."""
-    count = {
-        kind: sum(row["kind"] == kind for row in rows) for kind in ("session", "message", "record")
-    }
+    count = Counter(row["kind"] for row in rows)
     return replace(
         place,
         lines=place.lines + len(rows),

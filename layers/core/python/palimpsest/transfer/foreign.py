@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
 from typing import Any
 
 from palimpsest.clock import milliseconds, stamp
@@ -103,14 +102,14 @@ def _metadata(number: int, given: Any) -> Mapping[str, Any]:
 
 def agentcore(given: Any) -> dict[str, list[Draft]]:
     """The messages of AgentCore's events, by session."""
-    events = [_event(*each) for each in enumerate(_listed(_parsed(given), ("events",)))]
-    in_order = sorted(events, key=lambda event: event[:2])
-    drafts = {
-        name: [each[2] for each in found]
-        for name, found in groupby(in_order, key=lambda event: event[0])
-    }
-    said = {name: [draft for some in each for draft in some] for name, each in drafts.items()}
-    return {name: messages for name, messages in said.items() if messages}
+    events = [
+        _event(number, event) for number, event in enumerate(_listed(_parsed(given), ("events",)))
+    ]
+    drafts: dict[str, list[Draft]] = {}
+    for session, _, messages in sorted(events, key=lambda event: event[:2]):
+        if messages:
+            drafts.setdefault(session, []).extend(messages)
+    return drafts
 
 
 def _event(number: int, event: Any) -> tuple[str, tuple[datetime, int], list[Draft]]:

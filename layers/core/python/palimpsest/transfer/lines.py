@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class TopicState:
     """Where a record's topic stands: its current record, and the order of its last statement."""
 
     record: str | None
@@ -66,7 +66,7 @@ _OWN: Mapping[type, frozenset[str]] = {
     Progress: frozenset({"session", "waiting", "version"}),
     Namespace: frozenset({"count", "generation", "epoch", "version"}),
     StoredVector: frozenset(),
-    Topic: frozenset(),
+    TopicState: frozenset(),
 }
 """What a store knows of its own work, or of the place where something stands: that is made anew by
 an import.
@@ -136,9 +136,9 @@ def settings_of(row: Row, **own: Any) -> Settings:
     return read(Settings, row["settings"], **own)
 
 
-def topic_of(row: Row) -> Topic | None:
+def topic_of(row: Row) -> TopicState | None:
     """Where the topic of a record stands; None for a record without one."""
-    return None if row.get("topic") is None else read(Topic, row["topic"])
+    return None if row.get("topic") is None else read(TopicState, row["topic"])
 
 
 def _default(field: Any) -> Any:
@@ -171,7 +171,7 @@ Page = tuple[Iterable[Row], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TransferKind:
     """`page` gives rows of a user from a place on (None: the first), and the next place (None: that
     was all). `begins` is the kind of row with which each thing begins; `restore` stores one thing
     from its rows in that epoch of the user, and raises `CommitLost` if there is a later one. Both
@@ -185,8 +185,8 @@ class Kind:
 
 
 def units(
-    rows: Iterator[Row], kinds: Mapping[str, Kind]
-) -> Iterator[tuple[Kind | None, int, list[Row]]]:
+    rows: Iterator[Row], kinds: Mapping[str, TransferKind]
+) -> Iterator[tuple[TransferKind | None, int, list[Row]]]:
     """The rows by the thing that they are of, each with the number of its first line; None for
     lines of the file.
     """
@@ -202,5 +202,5 @@ def units(
         yield kinds.get(held[0]["kind"]), first, held
 
 
-def by_beginning(kinds: Sequence[Kind]) -> dict[str, Kind]:
+def by_beginning(kinds: Sequence[TransferKind]) -> dict[str, TransferKind]:
     return {kind.begins: kind for kind in kinds}

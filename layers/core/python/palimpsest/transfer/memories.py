@@ -19,7 +19,16 @@ from palimpsest.memory.remember import Room
 from palimpsest.memory.statements import kept_for
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
-from palimpsest.transfer.lines import Kind, Outcome, Page, Row, Topic, read, topic_of, values
+from palimpsest.transfer.lines import (
+    Outcome,
+    Page,
+    Row,
+    TopicState,
+    TransferKind,
+    read,
+    topic_of,
+    values,
+)
 from palimpsest.vectors.manage import AT_ONCE
 from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 
@@ -30,7 +39,11 @@ AHEAD = 1_000
 document of an erased record has read its own clock a moment later, and must not win.
 """
 SAID = ("valid_from", "source", "rank", "created_at")
-"""What is one statement's own, where a record was said several times."""
+"""The fields that differ between the statements of one record."""
+
+
+def _fields_of_statement(record: Record) -> Row:
+    return {name: value for name, value in values(record).items() if name in SAID}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +54,8 @@ class RecordsKind:
     clock: Clock
 
     @property
-    def kind(self) -> Kind:
-        return Kind("records", "record", self.page, self.restore)
+    def kind(self) -> TransferKind:
+        return TransferKind("records", "record", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
         found = self.expiries.records(scope, limit=PAGE, after=place)
@@ -52,16 +65,15 @@ class RecordsKind:
         row: dict[str, Any] = {"kind": "record", **values(record)}
         if record.topic_key is None:
             return row
-        said = [
-            one for one in self.memories.versions(scope, record.topic_key) if one.id == record.id
+        row["said"] = [
+            _fields_of_statement(statement)
+            for statement in self.memories.versions(scope, record.topic_key)
+            if statement.id == record.id
         ]
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
-        row["said"] = [
-            {name: value for name, value in values(one).items() if name in SAID} for one in said
-        ]
-        row["topic"] = (
-            None if pointer is None else {"record": pointer.record, "order": list(pointer.order)}
-        )
+        row["topic"] = None
+        if pointer is not None:
+            row["topic"] = {"record": pointer.record, "order": list(pointer.order)}
         return row
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
@@ -96,7 +108,7 @@ class RecordsKind:
         return "restored"
 
     def _pointers(
-        self, scope: UserScope, record: Record, topic: Topic | None
+        self, scope: UserScope, record: Record, topic: TopicState | None
     ) -> tuple[Pointer, ...]:
         if record.topic_key is None or topic is None:
             return ()
@@ -114,8 +126,8 @@ class VectorsKind:
     memories: Memories
 
     @property
-    def kind(self) -> Kind:
-        return Kind("vectors", "namespace", self.page, self.restore)
+    def kind(self) -> TransferKind:
+        return TransferKind("vectors", "namespace", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
         """Some vectors of one namespace; an empty namespace is left out."""

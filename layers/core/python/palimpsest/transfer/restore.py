@@ -32,7 +32,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 from palimpsest.transfer.checks import rows
 from palimpsest.transfer.files import sent, uploaded, written
-from palimpsest.transfer.lines import Kind, Outcome, Row, by_beginning, units
+from palimpsest.transfer.lines import Outcome, Row, TransferKind, by_beginning, units
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class ImportPages:
     file.
     """
 
-    kinds: Sequence[Kind]
+    kinds: Sequence[TransferKind]
     blobs: Blobs
     memories: Memories
     steps: UserSteps
@@ -225,7 +225,7 @@ class ImportPages:
             self.blobs.remove(list(self.blobs.keys(source)))
 
     def _restored(
-        self, kind: Kind, job: Job, user: str, unit: Sequence[Row], place: ImportPayload
+        self, kind: TransferKind, job: Job, user: str, unit: Sequence[Row], place: ImportPayload
     ) -> ImportPayload:
         scope = Scope(job.tenant).user(user)
 

@@ -26,7 +26,16 @@ from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.transfer.agreement import counted
-from palimpsest.transfer.lines import Kind, Outcome, Page, Row, head_of, read, settings_of, values
+from palimpsest.transfer.lines import (
+    Outcome,
+    Page,
+    Row,
+    TransferKind,
+    head_of,
+    read,
+    settings_of,
+    values,
+)
 
 MESSAGES_AT_ONCE = 200
 AT_ONCE = 4_000_000  # bytes of large contents on one page
@@ -44,8 +53,8 @@ class SessionsKind:
     clock: Clock
 
     @property
-    def kind(self) -> Kind:
-        return Kind("sessions", "session", self.page, self.restore)
+    def kind(self) -> TransferKind:
+        return TransferKind("sessions", "session", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
         """One session, or some of its messages. A session is as it was when its first line was

@@ -109,13 +109,12 @@ class ManageVectors:
         self, scope: UserScope, before: Namespace, parts: Sequence[Sequence[StoredVector]]
     ) -> int:
         """How many vectors the namespace has with these. Raises `Conflict` (`too_many_vectors`)."""
-        given = [[one.id for one in part] for part in parts]
-        there = (
-            sum(len(self.store.existing(scope, before, ids)) for ids in given)
-            if before.version
-            else 0
-        )
-        count = before.count + sum(map(len, given)) - there
+        there = 0
+        if before.version:
+            for part in parts:
+                ids = [vector.id for vector in part]
+                there += len(self.store.existing(scope, before, ids))
+        count = before.count + sum(map(len, parts)) - there
         if count > MOST_VECTORS:
             raise Conflict(
                 f"A namespace has at most {MOST_VECTORS} vectors.", code="too_many_vectors"
@@ -146,12 +145,17 @@ class ManageVectors:
         _check_same(namespace, Namespace(name, len(asked.values), model))
         tests = [condition.test for condition in conditions(metadata or {})]
         question = unit(asked.values)
-        found = (
-            Match(one, max(-1.0, min(1.0, sum(map(mul, direction, question)))))
-            for one, direction in self.cache.of(self.store, scope, namespace)
-            if not tests or all(test.passes(metadata_terms(one.metadata)) for test in tests)
+
+        def passes(vector: StoredVector) -> bool:
+            terms = metadata_terms(vector.metadata) if tests else ()
+            return all(test.passes(terms) for test in tests)
+
+        matches = (
+            Match(vector, max(-1.0, min(1.0, sum(map(mul, direction, question)))))
+            for vector, direction in self.cache.of(self.store, scope, namespace)
+            if passes(vector)
         )
-        near = (match for match in found if match.score >= min_score)
+        near = (match for match in matches if match.score >= min_score)
         return tuple(heapq.nsmallest(k, near, key=lambda match: (-match.score, match.vector.id)))
 
     def delete(self, scope: UserScope, name: str, ids: Sequence[str] | None = None) -> int:
@@ -246,9 +250,7 @@ class ManageVectors:
                     vector for part in parts for vector in embedder.embed(part)
                 ]
         except ModelFailed as failure:
-            raise Unavailable(
-                "The embedding model gave no vector; try again.", code="vector"
-            ) from failure
+            raise Unavailable("The embedding model failed. Try again.", code="vector") from failure
 
 
 def _is_vector(values: Sequence[float]) -> bool:

@@ -1,5 +1,5 @@
-"""What a function does once, when it starts in Lambda. Handlers call it; importing this module
-changes nothing.
+"""The work that a function does once, when it starts in Lambda. Handlers call it. To import this
+module changes nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def begin() -> None:
     """
     use_ready_code()
     if settings.runs_in_lambda():
-        gc.disable()  # until `warm` is done: what a function loads at its start is no garbage
+        gc.disable()  # until `warm` is done: objects that a start loads are not garbage
 
 
 def warm(build: Callable[[], object]) -> None:

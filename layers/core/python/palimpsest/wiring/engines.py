@@ -1,5 +1,5 @@
-"""Build the engines behind the ports from a function's settings, each once. Heavy libraries are
-imported here, late.
+"""Build each engine once, from a function's settings. Heavy libraries are imported here, at the
+first use of their engine.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 
 def metered_model(environment: settings.PaidSettings) -> LanguageModel:
     """The language model, whose calls are counted and kept within the tenant's limit."""
-    tenants = tenant_store(environment.tenants_table)
+    tenants = tenant_store(environment.tenants_table, environment.sessions_table)
     return metered(chat_model(environment), _meter(environment.sessions_table), tenants=tenants)
 
 
@@ -291,8 +291,8 @@ def system_clock() -> Clock:
 
 @cache
 def authorizer() -> Authorize | AuthorizeTokens:
-    """What the function `authorize` asks, which needs no other part of the service: for keys, or
-    for tokens.
+    """The check of keys or tokens in the function `authorize`, which needs no other part of the
+    service.
     """
     told = settings.AuthorizeSettings.read()
     if not told.jwt_issuer:

@@ -47,9 +47,9 @@ from palimpsest.search.ports import SearchIndex
 from palimpsest.stores import Feed, OwnStores
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.wiring.engines import metered, system_clock, token_counter
-from palimpsest.wiring.memories import MemoriesApp, MemoryStores, Models, wire_memories
-from palimpsest.wiring.over_store import over_store
-from palimpsest.wiring.sessions import SessionsApp, wire_sessions
+from palimpsest.wiring.over_store import ServiceOverStore
+from palimpsest.wiring.parts import Models, Stores
+from palimpsest.wiring.service import Service
 from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
 
 SWEEP_SECONDS = 60
@@ -59,12 +59,11 @@ PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """All use cases over stores of their own. `work` does all pending jobs: call it after each call
+    """The service over stores of its own. `work` does all pending jobs: call it after each call
     that may create some.
     """
 
-    sessions: SessionsApp
-    memories: MemoriesApp
+    service: Service
     work: Callable[[], None]
 
 
@@ -107,28 +106,24 @@ def in_process(
     if chat is not None:
         chat = metered(chat, Meter(stores.usages, clock, _to_nobody), tenants=stores.tenants)
     models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
-    app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
-    app = app if stored is None else over_store(app, stored)
-    sessions = wire_sessions(
-        stores,
-        tokens=tokens,
-        clock=clock,
-        memories=own.memories,
-        facts=own.facts,
-        search=lambda: app.search,
+    service = (
+        Service(stores, models, tokens, clock)
+        if stored is None
+        else ServiceOverStore(stores, models, tokens, clock, stored=stored)
     )
     workers, sweep = _workers(own, stores, chat=chat, tokens=tokens, clock=clock)
-    embed = Embed(own.memories, own.sessions, stores.index, vectors, clock)
+    embed = Embed(own.memories, own.sessions, index, vectors, clock)
     return InProcess(
-        sessions, app, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed)
+        service, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed)
     )
 
 
 def _stores(
     own: OwnStores, state: State, *, index: SearchIndex, recalled_from: Memories | None = None
-) -> MemoryStores:
-    """What the use cases read and write; what no store of one's own holds is in memory."""
-    return MemoryStores(
+) -> Stores:
+    """The stores of the use cases. Those that `own` does not name are in memory."""
+    vectors = own.vectors
+    return Stores(
         sessions=own.sessions,
         jobs=own.jobs,
         calls=InMemoryKeyedCalls(state),
@@ -137,14 +132,14 @@ def _stores(
         usages=InMemoryUsages(state),
         memories=own.memories,
         facts=own.facts,
-        index=index,
-        vectors=own.vectors,
+        index=lambda: index,
+        vectors=lambda: vectors,
         recalled_from=recalled_from,
     )
 
 
 def everything(own: OwnStores, user: UserScope) -> Iterator[Changed]:
-    """All that is searched of what a user has, as if it had changed just now."""
+    """All searched records and messages of a user, as if they had changed just now."""
     after = None
     while True:
         page = own.memories.listed(user, limit=PAGE, after=after)
@@ -182,15 +177,13 @@ def _to_nobody(tenant: str, used: Mapping[str, int], *, is_counted: bool) -> Non
 
 def _workers(
     own: OwnStores,
-    stores: MemoryStores,
+    stores: Stores,
     *,
     chat: LanguageModel | None,
     tokens: TokenCounter,
     clock: Clock,
 ) -> tuple[Sequence[Router], Callable[[], object]]:
-    """What works off the queues, and the sweep: over the sessions as they are stored, also those of
-    erased users.
-    """
+    """The workers of the queues, and the sweep. They also see the sessions of erased users."""
     summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
     extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
     of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}
@@ -199,7 +192,7 @@ def _workers(
     extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
     beside: dict[str, Any] = {
         "blobs": stores.blobs,
-        "vectors": stores.vectors,
+        "vectors": own.vectors,
         "usages": stores.usages,
     }
     beside["tokens"] = tokens

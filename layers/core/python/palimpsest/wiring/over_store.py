@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from palimpsest.context.blocks.stored import ExtractiveInStore
+from palimpsest.context.read import ReadContext
 from palimpsest.engines.memory_store import StoredMemories
 from palimpsest.errors import ModelFailed, NotFound, Unprocessable
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.manage import Change, ManageMemories
+from palimpsest.memory.manage import ManageMemories, RecordChange
 from palimpsest.memory.record import Record
 from palimpsest.memory.removal.users import Erase
 from palimpsest.memory.versions import Version
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.text.analyser import content_terms
-from palimpsest.wiring.memories import MemoriesApp
+from palimpsest.wiring.service import Service
 
 NEWEST, FOUND = 50, 20
 """How many memories a context chooses from: those said last, and those found by words and by
@@ -24,40 +25,56 @@ meaning.
 """
 
 
-def over_store(app: MemoriesApp, stored: StoredMemories) -> MemoriesApp:
-    """The use cases with contexts, removals and erasure over the store; recall reads what the app's
-    stores name.
+@dataclass(frozen=True)  # without slots, as `Service`
+class ServiceOverStore(Service):
+    """The service with contexts, removals and erasure over the store; recall reads what `stores`
+    name.
     """
-    known = partial(_known, app, stored)
-    extractive = ExtractiveInStore(stored.ledger, app.clock, known=known, chat=app.models.selector)
-    manage = app.manage_memories
-    return replace(
-        app,
-        context=replace(app.context, blocks=replace(app.context.blocks, extractive=extractive)),
-        manage_memories=ManageStored(
-            manage.memories, manage.tenants, manage.clock, manage.exports, stored=stored
-        ),
-        erase=EraseStored(app.erase.memories, app.erase.clock, stored),
-    )
+
+    stored: StoredMemories = field(kw_only=True)
+
+    @cached_property
+    def context(self) -> ReadContext:
+        known = partial(_known, self, self.stored)
+        extractive = ExtractiveInStore(
+            self.stored.ledger, self.clock, known=known, chat=self.models.selector
+        )
+        of_ledger = super().context
+        return replace(of_ledger, blocks=replace(of_ledger.blocks, extractive=extractive))
+
+    @cached_property
+    def manage_memories(self) -> ManageMemories:
+        of_ledger = super().manage_memories
+        return ManageStored(
+            of_ledger.memories,
+            of_ledger.tenants,
+            of_ledger.clock,
+            of_ledger.exports,
+            stored=self.stored,
+        )
+
+    @cached_property
+    def erase(self) -> Erase:
+        return EraseStored(self.stores.memories, self.clock, self.stored)
 
 
 def _known(
-    app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: str
+    service: Service, stored: StoredMemories, owner: UserScope, message: str
 ) -> Sequence[Record]:
     if not stored.store.count(owner.user):
         return ()
     found = list(stored.worded(owner, "", k=NEWEST))
     if content_terms(message):
         found += stored.worded(owner, message, k=FOUND)
-        found += _near(app, stored, owner, message)
+        found += _near(service, stored, owner, message)
     return tuple({record.id: record for record in found}.values())
 
 
 def _near(
-    app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: str
+    service: Service, stored: StoredMemories, owner: UserScope, message: str
 ) -> Iterator[Record]:
     """Those near in meaning; none where no vector can be made."""
-    embedder = app.models.embedder()
+    embedder = service.models.embedder()
     if embedder is None:
         return
     try:
@@ -103,7 +120,7 @@ class ManageStored(ManageMemories):
     def every(self, scope: UserScope, where: Filter) -> Iterator[Record]:
         raise _not_there(scope, where)
 
-    def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+    def patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         raise _not_there(scope, record_id, change)
 
     def revert(self, scope: UserScope, record_id: str, **once: object) -> Record:

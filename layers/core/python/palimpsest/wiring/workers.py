@@ -1,4 +1,4 @@
-"""Build the workers behind the streams, the queues and the schedule."""
+"""Build the workers that the streams, the queues and the schedule start."""
 
 from __future__ import annotations
 

@@ -236,7 +236,8 @@ ANSWERS: dict[str, Json] = {
 REQUESTS: dict[str, Json] = {
     "TenantImport": {"data": {"export_job_id": "job_" + "0" * 32}, "wait": 20},
     "ImportPart": {
-        "data": '{"format":"palimpsest","kind":"export","version":1}\n{"kind":"user","user_id":"sarah"}\n'
+        "data": '{"format":"palimpsest","kind":"export","version":1}\n'
+        '{"kind":"user","user_id":"sarah"}\n'
     },
     "UserImport": {"format": "mem0", "data": {"results": [{"id": "1", "memory": "Likes tea."}]}},
     "Mem0Add": {

@@ -19,7 +19,7 @@ from aws_lambda_powertools.event_handler import Response, content_types
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 from typing_extensions import TypedDict
 
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.encoding import dumps
 from palimpsest.api.fields import Json, UserId
 from palimpsest.api.mcp.tools import TOOLS, called
@@ -105,7 +105,7 @@ class _Refused(Exception):
     scopes=("read",),
     answers={200: "RpcResult | RpcFailure", 202: "", 400: "RpcFailure", 404: "RpcFailure"},
 )
-def call_mcp(user_id: UserId, body: RpcMessage) -> Response[str]:
+def call_mcp(service: Service, call: Call, *, user_id: UserId, body: RpcMessage) -> Response[str]:
     """Speak MCP.
 
     One message of the Model Context Protocol over streamable HTTP, without a session: 2026-07-28
@@ -115,14 +115,14 @@ def call_mcp(user_id: UserId, body: RpcMessage) -> Response[str]:
     notification is answered 202, without a body.
     """
     sent = body.model_dump(exclude_unset=True)
-    is_modern, request_id = _is_modern(sent), _id(sent.get("id"))
+    is_modern, request_id = _is_modern(call, sent), _id(sent.get("id"))
     try:
         _check(sent)
         if "id" not in sent:
             return Response(status_code=HTTPStatus.ACCEPTED, body="")
         if is_modern:
-            _check_envelope(sent)
-        result = _result(user_id, sent, is_modern=is_modern)
+            _check_envelope(call, sent)
+        result = _result(service, call, user_id, sent, is_modern=is_modern)
     except _Refused as refused:
         return _answered(
             {"jsonrpc": "2.0", "id": request_id, "error": refused.error},
@@ -142,7 +142,7 @@ def _id(given: object) -> str | int | None:
 
 
 def _check(body: Json) -> None:
-    """Refuse what is no request and no notification of JSON-RPC 2.0."""
+    """Refuse a body that is neither a request nor a notification of JSON-RPC 2.0."""
     has_id = "id" not in body or _id(body["id"]) is not None
     if body.get("jsonrpc") != "2.0" or not isinstance(body.get("method"), str) or not has_id:
         raise _Refused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
@@ -150,8 +150,8 @@ def _check(body: Json) -> None:
         raise _Refused(INVALID_REQUEST, "params must be an object.")
 
 
-def _header(name: str) -> str | None:
-    given = call().request["headers"].get(name)
+def _header(call: Call, name: str) -> str | None:
+    given = call.request["headers"].get(name)
     return None if given is None else str(given).strip()
 
 
@@ -161,12 +161,15 @@ def _meta(body: Json) -> Json:
     return meta if isinstance(meta, dict) else {}
 
 
-def _is_modern(body: Json) -> bool:
+def _is_modern(call: Call, body: Json) -> bool:
     """Whether the request states its version itself; before 2026-07-28 the handshake did."""
-    return f"{ENVELOPE}protocolVersion" in _meta(body) or _header("mcp-protocol-version") == MODERN
+    return (
+        f"{ENVELOPE}protocolVersion" in _meta(body)
+        or _header(call, "mcp-protocol-version") == MODERN
+    )
 
 
-def _check_envelope(body: Json) -> None:
+def _check_envelope(call: Call, body: Json) -> None:
     """Check what a request of 2026-07-28 states of itself, in its envelope and once more in its
     headers.
     """
@@ -179,7 +182,7 @@ def _check_envelope(body: Json) -> None:
     if body["method"] == "tools/call" and params.get("name") is not None:
         stated["mcp-name"] = params["name"]
     for name, value in stated.items():
-        if _decoded(_header(name)) != value:
+        if _decoded(_header(call, name)) != value:
             raise _Refused(
                 HEADER_MISMATCH, f"The header {name} does not say what the request says."
             )
@@ -192,8 +195,8 @@ def _check_envelope(body: Json) -> None:
 
 
 def _decoded(header: str | None) -> str | None:
-    """A header's text, which stands in base64 where it is more than printable ASCII; None if it
-    can't be read.
+    """A header's text, which is in base64 where it is more than printable ASCII; None if it can't
+    be read.
     """
     encoded = ENCODED.fullmatch(header or "")
     if encoded is None:
@@ -204,7 +207,7 @@ def _decoded(header: str | None) -> str | None:
         return None
 
 
-def _result(user: str, body: Json, *, is_modern: bool) -> Json:
+def _result(service: Service, call: Call, user: str, body: Json, *, is_modern: bool) -> Json:
     params = body.get("params", {})
     complete: Json = {"resultType": "complete"} if is_modern else {}
     cached: Json = complete | CACHE if is_modern else {}
@@ -219,9 +222,9 @@ def _result(user: str, body: Json, *, is_modern: bool) -> Json:
             about = {f"{ENVELOPE}serverInfo": _info()}
             return {"supportedVersions": [MODERN], **_served(), "_meta": about, **cached}
         case "tools/list":
-            return {"tools": _tools(), **cached}
+            return {"tools": _tools(call), **cached}
         case "tools/call":
-            return {**_called(user, params), **complete}
+            return {**_called(service, call, user, params), **complete}
     raise _Refused(METHOD_NOT_FOUND, "There is no such method.")
 
 
@@ -237,17 +240,17 @@ def _info() -> Json:
         return {"name": "palimpsest", "version": "0"}
 
 
-def _tools() -> list[Json]:
+def _tools(call: Call) -> list[Json]:
     """The tools that the caller's scopes allow."""
     return [
-        tool.described(name) for name, tool in TOOLS.items() if tool.scope in call().caller.scopes
+        tool.described(name) for name, tool in TOOLS.items() if tool.scope in call.caller.scopes
     ]
 
 
-def _called(user: str, params: Json) -> Json:
+def _called(service: Service, call: Call, user: str, params: Json) -> Json:
     tool, arguments = TOOLS.get(str(params.get("name"))), params.get("arguments", {})
     if tool is None:
         raise _Refused(INVALID_PARAMS, "There is no such tool.")
     if not isinstance(arguments, dict):
         raise _Refused(INVALID_PARAMS, "arguments must be an object.")
-    return called(user, tool, arguments)
+    return called(service, call, user, tool, arguments)

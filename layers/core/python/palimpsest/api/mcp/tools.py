@@ -1,4 +1,4 @@
-"""The tools that MCP offers: how models see them, and the operations of our own that they call."""
+"""The tools that MCP offers: how models see them, and the use cases that they call."""
 
 from __future__ import annotations
 
@@ -11,17 +11,26 @@ from aws_lambda_powertools.event_handler import Response
 from pydantic import Field, ValidationError, model_validator
 
 from palimpsest.api import problems
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.encoding import dumps
 from palimpsest.api.fields import Closed, Json
 from palimpsest.api.operations import Scope
+from palimpsest.api.pages import DEFAULT_LIMIT
 from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.chat import Id
-from palimpsest.api.resources.filters import Filter
-from palimpsest.api.resources.memories import operations as memories
-from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, NewMemory
+from palimpsest.api.resources.filters import Filter, stored_topic
+from palimpsest.api.resources.memories import views
+from palimpsest.api.resources.memories.shapes import (
+    ForgetRequest,
+    NewMemories,
+    NewMemory,
+    statement,
+)
 from palimpsest.errors import PalimpsestError
+from palimpsest.memory.filters import Filter as StoredFilter
 from palimpsest.memory.record import ListedType
+
+FORGET_SECONDS = 10.0  # that a tool waits until what it forgets is gone
 
 
 class ListArguments(Closed):
@@ -55,60 +64,77 @@ class ConversationArguments(Closed):
 
 
 Answer = Mapping[str, Any] | Response[str]
-"""What an operation returns: a `Response` for a job that goes on."""
+"""What a tool answers: a `Response` for a job that has not ended yet."""
 
 
-def _recall(user: str, arguments: Json) -> Answer:
-    return recalling.recall(user, recalling.RecallBody.model_validate(arguments))
+def _recall(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    return _recalled(service, call, user, arguments)
 
 
-def _search_conversations(user: str, arguments: Json) -> Answer:
+def _search_conversations(service: Service, call: Call, user: str, arguments: Json) -> Answer:
     asked = ConversationArguments.model_validate(arguments)
     limits = {} if asked.filter is None else asked.filter.model_dump(exclude_unset=True)
     body = {"query": asked.query, "k": asked.k, "filter": {**limits, "types": ["message"]}}
-    return recalling.recall(user, recalling.RecallBody.model_validate(body))
+    return _recalled(service, call, user, body)
 
 
-def _remember(user: str, arguments: Json) -> Answer:
-    return memories.save_memories(
-        user, NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})])
+def _recalled(service: Service, call: Call, user: str, values: Json) -> Answer:
+    body = recalling.RecallBody.model_validate(values)
+    return recalling.recalled(service.recall(call.user(user), body.asked()), user=user, body=body)
+
+
+def _remember(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    new = NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})])
+    if new.memories[0].embedding is not None:
+        new.check_embeddings(service.index.space)
+    statements = [statement(memory) for memory in new.memories]
+    scope = call.user(user)
+    return views.saved(service, scope, service.remember(scope, statements, once=call.once))
+
+
+def _list_memories(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    asked = ListArguments.model_validate(arguments)
+    where = StoredFilter(
+        types=frozenset(asked.types or ()),
+        subject=asked.subject,
+        topic=stored_topic(asked.topic_key),
+    )
+    return views.page_of_memories(
+        service, call.user(user), where, limit=asked.limit, cursor=asked.cursor
     )
 
 
-def _list_memories(user: str, arguments: Json) -> Answer:
-    return memories.list_memories(user, **dict(ListArguments.model_validate(arguments)))
+def _memory_history(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    memory = HistoryArguments.model_validate(arguments).memory_id
+    return views.page_of_versions(service, call.user(user), memory, limit=DEFAULT_LIMIT)
 
 
-def _memory_history(user: str, arguments: Json) -> Answer:
-    return memories.read_memory_history(user, HistoryArguments.model_validate(arguments).memory_id)
-
-
-def _forget(user: str, arguments: Json) -> Answer:
-    asked = ForgetArguments.model_validate(arguments)
+def _forget(service: Service, call: Call, user: str, arguments: Json) -> Answer:
+    asked, scope = ForgetArguments.model_validate(arguments), call.user(user)
     if asked.filter is not None:
-        body = {
-            "filter": asked.filter.model_dump(exclude_unset=True),
-            "dry_run": asked.dry_run,
-            "wait": 10.0,
-        }
-        return memories.forget_memories(user, ForgetRequest.model_validate(body))
-    ids = [*dict.fromkeys(asked.memory_ids or ())]
+        limits = asked.filter.model_dump(exclude_unset=True)
+        where = ForgetRequest.model_validate({"filter": limits}).filter.read()
+        return views.forgotten(
+            service, call, scope, where, dry_run=asked.dry_run, wait=FORGET_SECONDS
+        )
+    manage, ids = service.manage_memories, [*dict.fromkeys(asked.memory_ids or ())]
     for memory in ids:  # before anything is deleted
-        memories.read_memory(user, memory)
+        manage.read(scope, memory)
     for memory in () if asked.dry_run else ids:
-        memories.delete_memory(user, memory)
+        with views.no_static_fact(service, call, memory):
+            manage.delete(scope, memory)
     return {"dry_run": True, "count": len(ids), "ids": ids} if asked.dry_run else {"deleted": ids}
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as models see it. `run` takes the user and the arguments; its answer is the
-    operation's own.
+    """A tool as models see it. `run` takes the user and the arguments; it answers as the API's
+    operation of the same kind does.
     """
 
     description: str
     scope: Scope
-    run: Callable[[str, Json], Answer]
+    run: Callable[[Service, Call, str, Json], Answer]
     required: tuple[str, ...]
     properties: Mapping[str, Any]
     hints: Mapping[str, bool] = field(default_factory=lambda: {"readOnlyHint": True})
@@ -239,13 +265,13 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
-def called(user: str, tool: Tool, arguments: Json) -> Json:
+def called(service: Service, call: Call, user: str, tool: Tool, arguments: Json) -> Json:
     """The result of a tool: the operation's answer, as data and as text for clients that show text
     alone.
     """
     try:
-        call().caller.require(tool.scope)
-        answer = tool.run(user, arguments)
+        call.caller.require(tool.scope)
+        answer = tool.run(service, call, user, arguments)
     except ValidationError as error:
         return _failed(problems.refusal_of(error))
     except PalimpsestError as error:

@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Window, window
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import Closed, MaxTokens, Moment, SessionId, WaitSeconds
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import (
@@ -101,7 +101,9 @@ class Pruned(TypedDict):
     scopes=("read", "write"),
     answers={200: "Pruned", 202: "JobPending"},
 )
-def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
+def prune_window(
+    service: Service, call: Call, *, session_id: SessionId, body: PruneRequest
+) -> Response[str]:
     """Make room in the window.
 
     `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a
@@ -111,11 +113,11 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     the vectors of messages that were just stored; where one is still missing, words and importance
     decide, and `degraded` names `vector`. What leaves the window stays in the history.
     """
-    scope, use = call().session(session_id), call().use
+    scope = call.session(session_id)
 
     def prune(_: str | None) -> list[Any]:
         topic = None if body.message is None else text_of(body.message)
-        requested = use.prune(
+        requested = service.prune(
             scope, strategy=body.strategy, max_tokens=body.max_tokens, topic=topic
         )
         kept = [
@@ -124,14 +126,14 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
         ]
         return [requested.job, requested.why_not, kept, [] if requested.has_vectors else ["vector"]]
 
-    job_id, why_not, kept, degraded = call().made(prune)
+    job_id, why_not, kept, degraded = call.made(prune)
     job = (
         None
         if job_id is None
-        else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
+        else service.read_job(scope.owner, job_id, wait=call.patience(body.wait))
     )
     if job is not None and not job.has_ended:
-        return accepted(job.id, job.state)
+        return accepted(call, job.id, job.state)
     answer = {
         "session_id": session_id,
         "job_id": None if job is None else job.id,
@@ -139,10 +141,10 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
         "why_not": why_not,
         "kept": kept,
         "degraded": degraded,
-        "window": window(call().use.manage.read(scope).head),
+        "window": window(service.manage.read(scope).head),
     }
     return answered_with_context(
-        answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message
+        service, call, answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message
     )
 
 
@@ -150,15 +152,21 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     "GET /v1/sessions/{session_id}/compactions", answers={200: "CompactionPage"}, refuses=(413,)
 )
 def list_compactions(
-    session_id: SessionId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc"
+    service: Service,
+    call: Call,
+    *,
+    session_id: SessionId,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    order: Order = "asc",
 ) -> Response[str]:
     """List compactions.
 
     What has left the window, each part with its summary.
     """
-    scope = call().session(session_id)
+    scope = call.session(session_id)
     listed = (scope.partition, "compactions", order)
-    page, after = call().use.history.compactions(
+    page, after = service.history.compactions(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
     rows = ((_shown(each), each.last) for each in page)
@@ -171,6 +179,9 @@ def list_compactions(
     refuses=(413,),
 )
 def unfold_compaction(
+    service: Service,
+    call: Call,
+    *,
     session_id: SessionId,
     n: Annotated[int, Path(ge=1, description="`n` of the compaction")],
     limit: Limit = DEFAULT_LIMIT,
@@ -180,12 +191,10 @@ def unfold_compaction(
 
     The messages that a compaction removed from the window, word for word.
     """
-    scope = call().session(session_id)
+    scope = call.session(session_id)
     listed = (scope.partition, "unfolded", n)
-    page, after = call().use.history.unfold(
-        scope, n, limit=limit, after=after_number(cursor, *listed)
-    )
-    rows = ((carried(each), each.seq) for each in page)
+    page, after = service.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))
+    rows = ((carried(service, each), each.seq) for each in page)
     return paged("messages", rows, listed=listed, after=after)
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Provenance, answered, provenance
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LONGEST_WAIT, Closed, Json, MaxTokens, Moment, SessionId, rfc3339
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Given
@@ -19,7 +19,7 @@ from palimpsest.api.resources.jobs import SequenceRange
 from palimpsest.context.blocks.ports import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
-from palimpsest.context.read import Context as ReadContext
+from palimpsest.context.read import SessionContext as ReadContext
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
@@ -168,7 +168,10 @@ class Context(TypedDict):
 
 
 @operation("GET /v1/sessions/{session_id}/context", answers={200: "Context"}, refuses=(413,))
-def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
+def get_context(
+    service: Service,
+    call: Call,
+    *,
     session_id: SessionId,
     max_tokens: Annotated[
         int | None, Query(ge=1, le=10_000_000, description="Budget of the context, in tokens")
@@ -184,9 +187,9 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     compact: Annotated[
         Literal["sync"] | None, Query(description="sync: fold what overflows first, up to 20 s")
     ] = None,
-    explain: Annotated[  # noqa: FBT002
+    explain: Annotated[
         bool, Query(description="Say why each part is there, and what was left out")
-    ] = False,  # noqa: FBT002, RUF100
+    ] = False,
     at: Annotated[
         int | None, Query(ge=1, description="The window as it stood after this message")
     ] = None,
@@ -200,7 +203,7 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     options = ContextOptions(
         max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at, format=form
     )
-    return context_of(call().session(session_id), options)
+    return context_of(service, call, call.session(session_id), options)
 
 
 @operation(
@@ -209,16 +212,20 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     scopes=("read",),
     answers={200: "Context"},
 )
-def get_context_for(session_id: SessionId, body: ContextRequest) -> Context:
+def get_context_for(
+    service: Service, call: Call, *, session_id: SessionId, body: ContextRequest
+) -> Context:
     """Get the context for a message.
 
     As GET, for a message about to be sent: its tokens are counted, it is not stored, and a vector
     block adds similar past messages. What could not be read in time is named in `degraded`.
     """
-    return context_of(call().session(session_id), body, given=body.message)
+    return context_of(service, call, call.session(session_id), body, given=body.message)
 
 
 def answered_with_context(
+    service: Service,
+    call: Call,
     done: Mapping[str, Any],
     scope: SessionScope,
     options: ContextOptions,
@@ -231,15 +238,23 @@ def answered_with_context(
     be read.
     """
     try:
-        context = context_of(scope, options, given=given, newest=newest)
+        context = context_of(service, call, scope, options, given=given, newest=newest)
         degraded = dict.fromkeys((*done.get("degraded", ()), *context["degraded"]))
-        return answered({**done, "context": context, "degraded": list(degraded)}, status=status)
+        return answered(
+            {**done, "context": context, "degraded": list(degraded)},
+            status=status,
+            shows=call.shows,
+        )
     except Exception as error:  # noqa: BLE001 - whatever it is, what was committed stands
         logger.warning("no context beside the answer", extra={"error": type(error).__name__})
-        return answered({**done, "context": None, "degraded": ["context"]}, status=status)
+        return answered(
+            {**done, "context": None, "degraded": ["context"]}, status=status, shows=call.shows
+        )
 
 
 def context_of(
+    service: Service,
+    call: Call,
     scope: SessionScope,
     options: ContextOptions,
     *,
@@ -247,10 +262,8 @@ def context_of(
     newest: Chat | None = None,
 ) -> Context:
     is_asked = options.compact is not None
-    why_not = (
-        call().wired.prune.compact(scope, wait=call().patience(LONGEST_WAIT)) if is_asked else None
-    )
-    read = call().wired.context
+    why_not = service.prune.compact(scope, wait=call.patience(LONGEST_WAIT)) if is_asked else None
+    read = service.context
     asked: dict[str, Any] = {
         "max_tokens": options.max_tokens,
         "model": options.model,

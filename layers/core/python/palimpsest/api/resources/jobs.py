@@ -14,7 +14,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Window, answered
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LIKE_AN_ID, Json, Moment, Wait, check_ids, rfc3339
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, listing
@@ -132,7 +132,10 @@ class NothingExtracted(Beside):
 
 
 @operation("GET /v1/jobs", answers={200: "JobPage"})
-def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
+def list_jobs(
+    service: Service,
+    call: Call,
+    *,
     user_id: Annotated[
         str | None,
         Query(
@@ -155,10 +158,10 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
     of null is the end.
     """
     check_ids(user_id=user_id, session_id=session_id)
-    tenant = call().caller.tenant
+    tenant = call.caller.tenant
     newest_first = order == "desc"
     find = partial(
-        call().use.list_jobs,
+        service.list_jobs,
         tenant,
         user=user_id,
         session=session_id,
@@ -170,72 +173,81 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
 
 
 @operation("GET /v1/jobs/{job_id}", answers={200: "Job"})
-def read_job(job_id: JobId, wait: Wait = 0) -> Job:
+def read_job(service: Service, call: Call, *, job_id: JobId, wait: Wait = 0) -> Job:
     """Read a job.
 
     The job, once it has ended or `wait` seconds have passed. A job can be read for 30 days.
     """
-    return shown_job(call().use.read_job(call().caller.tenant, job_id, wait=call().patience(wait)))
+    return shown_job(
+        service, service.read_job(call.caller.tenant, job_id, wait=call.patience(wait))
+    )
 
 
 @operation("POST /v1/jobs/{job_id}/retry", answers={202: "JobPending"})
-def retry_job(job_id: JobId) -> Response[str]:
+def retry_job(service: Service, call: Call, *, job_id: JobId) -> Response[str]:
     """Try a failed job again.
 
     A new job does the work of the failed one; the answer names it. Without this call, failed work
     is tried again later by itself.
     """
-    retry, tenant = call().use.retry_job, call().caller.tenant
-    return accepted(call().made(lambda _: retry(tenant, job_id)), "pending")
+    retry, tenant = service.retry_job, call.caller.tenant
+    return accepted(call, call.made(lambda _: retry(tenant, job_id)), "pending")
 
 
-def awaited(job_id: str, *, wait: float, beside: Mapping[str, Any] | None = None) -> Response[str]:
+def awaited(
+    service: Service,
+    call: Call,
+    job_id: str,
+    *,
+    wait: float,
+    beside: Mapping[str, Any] | None = None,
+) -> Response[str]:
     """200 and the job if it ends within `wait` seconds, else 202 and where to ask for it."""
-    job = ended(job_id, wait)
+    job = ended(service, call, job_id, wait)
     if job is not None:
-        return answered({**shown_job(job), **(beside or {})})
-    return accepted(job_id, "pending", beside=beside)
+        return answered({**shown_job(service, job), **(beside or {})}, shows=call.shows)
+    return accepted(call, job_id, "pending", beside=beside)
 
 
-def shown_job(job: StoredJob) -> Job:
+def shown_job(service: Service, job: StoredJob) -> Job:
     """The job; an extraction with its ledger and its memories."""
-    report = call().use.report
-    return _job(job, report(job) if report is not None and job.kind == "extract" else None)
+    return _job(service, job, service.report(job) if job.kind == "extract" else None)
 
 
 def awaited_or_ended(
-    job_id: str | None, *, wait: float, beside: Mapping[str, Any]
+    service: Service, call: Call, job_id: str | None, *, wait: float, beside: Mapping[str, Any]
 ) -> Response[str]:
     """As `awaited`, for a job that may have ended before this call; None: there was nothing to
     do.
     """
     if job_id is None:
-        return answered({"job_id": None, "state": "done", **beside})
-    now = call()
-    job = now.use.read_job(now.caller.tenant, job_id, wait=now.patience(wait))
+        return answered({"job_id": None, "state": "done", **beside}, shows=call.shows)
+    job = service.read_job(call.caller.tenant, job_id, wait=call.patience(wait))
     if job.has_ended:
-        return answered({**shown_job(job), **beside})
-    return accepted(job_id, job.state, beside=beside)
+        return answered({**shown_job(service, job), **beside}, shows=call.shows)
+    return accepted(call, job_id, job.state, beside=beside)
 
 
-def accepted(job_id: str, state: str, *, beside: Mapping[str, Any] | None = None) -> Response[str]:
+def accepted(
+    call: Call, job_id: str, state: str, *, beside: Mapping[str, Any] | None = None
+) -> Response[str]:
     headers = {"Location": f"/v1/jobs/{job_id}"}
     return answered(
         {"job_id": job_id, "state": state, **(beside or {})},
         status=HTTPStatus.ACCEPTED,
         headers=headers,
+        shows=call.shows,
     )
 
 
-def ended(job_id: str, wait: float) -> StoredJob | None:
+def ended(service: Service, call: Call, job_id: str, wait: float) -> StoredJob | None:
     """The job if it ended within `wait` seconds; None also where it can't be read now: what was
     asked for is done.
     """
     if not wait:
         return None
-    now = call()
     try:
-        job = now.use.read_job(now.caller.tenant, job_id, wait=now.patience(wait))
+        job = service.read_job(call.caller.tenant, job_id, wait=call.patience(wait))
     except Unavailable:
         return None
     return job if job.has_ended else None
@@ -258,7 +270,7 @@ def _listed(found: StoredJob) -> ListedJob:
     }
 
 
-def _job(found: StoredJob, report: Report | None) -> Job:
+def _job(service: Service, found: StoredJob, report: Report | None) -> Job:
     """The ledger counts what an extraction did with messages; a job without a report extracts
     nothing.
     """
@@ -275,7 +287,7 @@ def _job(found: StoredJob, report: Report | None) -> Job:
     if report:
         answer["state"] = report.state
     if found.kind == "export":
-        answer["files"] = call().use.export.files(found)
+        answer["files"] = service.export.files(found)
     if found.kind in ("erase", "redact"):
         answer["receipt"] = receipt_of(found)
     return answer

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, field_validator, with_c
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Window, answered, window
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.encoding import dumps, size_in_answer
 from palimpsest.api.fields import (
     NOT_BLANK,
@@ -40,7 +40,7 @@ from palimpsest.api.problems import naming
 from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.jobs import awaited
-from palimpsest.conversations.append import Appended as AppendedMessages
+from palimpsest.conversations.append import AppendResult as AppendedMessages
 from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.shortened import left
@@ -52,7 +52,10 @@ MOST_ROW = 5_900_000  # bytes of one message in an answer: Lambda carries 6 MB
 
 
 Seq = Annotated[int, Path(ge=1, lt=10**12, description="Sequence number of the message")]
-IF_LAST = "Only if this is the sequence number of the newest message (0: there is none); else 409 `history_moved_on`"
+IF_LAST = (
+    "Only if this is the sequence number of the newest message (0: there is none); else 409 "
+    "`history_moved_on`"
+)
 
 
 def _few_enough(messages: Any) -> Any:
@@ -183,7 +186,9 @@ class WindowEmptied(TypedDict):
 
 
 @operation("POST /v1/sessions/{session_id}/messages", answers={201: "Appended"})
-def append_messages(session_id: SessionId, body: AppendRequest) -> Appended | Response[str]:
+def append_messages(
+    service: Service, call: Call, *, session_id: SessionId, body: AppendRequest
+) -> Appended | Response[str]:
     """Append messages.
 
     Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an
@@ -192,15 +197,15 @@ def append_messages(session_id: SessionId, body: AppendRequest) -> Appended | Re
     stored as one message, as the chat API has them.
     """
     if body.context is not None:
-        call().caller.require("read")
-    scope = call().session(session_id)
+        call.caller.require("read")
+    scope = call.session(session_id)
     with naming("memory") if body.memory else nullcontext():
-        done = call().use.append(
+        done = service.append(
             scope,
             body.messages,
             user=body.user_id,
             agent=body.agent_id,
-            key=call().key,
+            key=call.key,
             allow_repeat=body.allow_repeat,
             if_last=body.if_last,
             memory=body.memory,
@@ -209,36 +214,50 @@ def append_messages(session_id: SessionId, body: AppendRequest) -> Appended | Re
     if body.context is not None:
         said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
         return answered_with_context(
-            answer, scope, body.context, newest=next(said, None), status=HTTPStatus.CREATED
+            service,
+            call,
+            answer,
+            scope,
+            body.context,
+            newest=next(said, None),
+            status=HTTPStatus.CREATED,
         )
     return answer
 
 
 @operation("GET /v1/sessions/{session_id}/messages", answers={200: "MessagePage"}, refuses=(413,))
 def read_history(
-    session_id: SessionId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc"
+    service: Service,
+    call: Call,
+    *,
+    session_id: SessionId,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    order: Order = "asc",
 ) -> Response[str]:
     """Read the history.
 
     Every message of the session, word for word, including those that have left the window.
     """
-    scope = call().session(session_id)
+    scope = call.session(session_id)
     listed = (scope.partition, "messages", order)
-    page, after = call().use.history.messages(
+    page, after = service.history.messages(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
-    rows = ((carried(each), each.seq) for each in page)
+    rows = ((carried(service, each), each.seq) for each in page)
     return paged("messages", rows, listed=listed, after=after)
 
 
 @operation("GET /v1/sessions/{session_id}/messages/{seq}", answers={200: "HistoryMessage"})
-def read_message(session_id: SessionId, seq: Seq) -> Response[str]:
+def read_message(service: Service, call: Call, *, session_id: SessionId, seq: Seq) -> Response[str]:
     """Read a message.
 
     One message of the history, word for word.
     """
     return answered(
-        carried(call().use.history.message(call().session(session_id), seq)), most=MOST_ROW
+        carried(service, service.history.message(call.session(session_id), seq)),
+        most=MOST_ROW,
+        shows=call.shows,
     )
 
 
@@ -248,6 +267,9 @@ def read_message(session_id: SessionId, seq: Seq) -> Response[str]:
     refuses=(409,),
 )
 def remove_messages(
+    service: Service,
+    call: Call,
+    *,
     session_id: SessionId,
     first: Annotated[
         int | None, Query(alias="from", ge=1, description="Withdraw from this sequence number on")
@@ -261,20 +283,24 @@ def remove_messages(
     that sequence number on is withdrawn at once from window, summaries and history; a job deletes
     it. A session without messages stays as it is.
     """
-    scope = call().session(session_id)
+    scope = call.session(session_id)
     if first is None:
-        head = call().use.history.empty(scope)
+        head = service.history.empty(scope)
         return {"session_id": session_id, "window": window(head)}
-    head, job_id = call().use.history.withdraw(scope, first=first, if_last=if_last)
+    head, job_id = service.history.withdraw(scope, first=first, if_last=if_last)
     if job_id is None:
         return {"session_id": session_id, "window": window(head)}
-    return awaited(job_id, wait=wait, beside={"session_id": session_id, "window": window(head)})
+    return awaited(
+        service, call, job_id, wait=wait, beside={"session_id": session_id, "window": window(head)}
+    )
 
 
 @operation(
     "PATCH /v1/sessions/{session_id}/messages/{seq}", answers={200: "JobDone", 202: "JobPending"}
 )
-def redact_message(session_id: SessionId, seq: Seq, body: Redaction) -> Response[str]:
+def redact_message(
+    service: Service, call: Call, *, session_id: SessionId, seq: Seq, body: Redaction
+) -> Response[str]:
     """Redact a message.
 
     Replace what a message says. Its place, role and id stay; refusal, unknown fields and the
@@ -282,10 +308,14 @@ def redact_message(session_id: SessionId, seq: Seq, body: Redaction) -> Response
     takes back the summaries and memories that were made of it, and its receipt says so; it is done
     once the search index holds nothing of it either.
     """
-    scope = call().session(session_id)
-    head, job_id = call().use.redact(scope, seq, content=body.content, metadata=body.metadata)
+    scope = call.session(session_id)
+    head, job_id = service.redact(scope, seq, content=body.content, metadata=body.metadata)
     return awaited(
-        job_id, wait=body.wait, beside={"session_id": session_id, "window": window(head)}
+        service,
+        call,
+        job_id,
+        wait=body.wait,
+        beside={"session_id": session_id, "window": window(head)},
     )
 
 
@@ -305,14 +335,14 @@ def _appended(session_id: str, done: AppendedMessages) -> Appended:
     }
 
 
-def carried(stored: Message) -> HistoryMessage:
+def carried(service: Service, stored: Message) -> HistoryMessage:
     """The message, or where it can be read if no answer can carry it."""
     row = shown_message(stored)
     if stored.large is None or size_in_answer(dumps(row)) <= MOST_ROW:
         return row
     return {
         **shown_message(left(stored, stored.large)),
-        "content_url": call().use.history.address(stored),
+        "content_url": service.history.address(stored),
     }
 
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Deleted, answered
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LIKE_AN_ID, Closed, Json, JsonValue, Moment, UserId, Wait, rfc3339
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, listing
@@ -60,13 +60,20 @@ class PreferencePage(Preferences):
 
 
 @operation("GET /v1/users/{user_id}/preferences", answers={200: "PreferencePage"}, refuses=(413,))
-def list_preferences(user_id: UserId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Json:
+def list_preferences(
+    service: Service,
+    call: Call,
+    *,
+    user_id: UserId,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Json:
     """List preferences.
 
     The preferences of the user, ordered by key. There are at most 500.
     """
-    scope = call().user(user_id)
-    find = partial(call().memory.preferences.listed, scope)
+    scope = call.user(user_id)
+    find = partial(service.preferences.listed, scope)
     return listing(
         "preferences",
         find,
@@ -78,31 +85,35 @@ def list_preferences(user_id: UserId, limit: Limit = DEFAULT_LIMIT, cursor: Curs
 
 
 @operation("PUT /v1/users/{user_id}/preferences", answers={200: "Preferences"}, refuses=(409,))
-def put_preferences(user_id: UserId, body: NewPreferences) -> Preferences:
+def put_preferences(
+    service: Service, call: Call, *, user_id: UserId, body: NewPreferences
+) -> Preferences:
     """Set preferences.
 
     Set 1 to 30 values by key; preferences that are not named stay as they are.
     """
-    made = call().memory.preferences.set(call().user(user_id), body.preferences)
+    made = service.preferences.set(call.user(user_id), body.preferences)
     return {"preferences": [_shown(one.record) for one in made]}
 
 
 @operation("DELETE /v1/users/{user_id}/preferences", answers={200: "JobDone", 202: "JobPending"})
-def delete_preferences(user_id: UserId, wait: Wait = 0) -> Response[str]:
+def delete_preferences(
+    service: Service, call: Call, *, user_id: UserId, wait: Wait = 0
+) -> Response[str]:
     """Delete all preferences.
 
     A job removes every preference that the user has now, with all versions.
     """
-    return awaited(call().memory.forget(call().user(user_id), ALL), wait=wait)
+    return awaited(service, call, service.forget(call.user(user_id), ALL), wait=wait)
 
 
 @operation("GET /v1/users/{user_id}/preferences/{key}", answers={200: "Preference"})
-def read_preference(user_id: UserId, key: Key) -> Preference:
+def read_preference(service: Service, call: Call, *, user_id: UserId, key: Key) -> Preference:
     """Read a preference.
 
     The value that was set last under this key.
     """
-    return _shown(call().memory.preferences.read(call().user(user_id), key))
+    return _shown(service.preferences.read(call.user(user_id), key))
 
 
 @operation(
@@ -110,24 +121,30 @@ def read_preference(user_id: UserId, key: Key) -> Preference:
     answers={201: "Preference", 200: "Preference"},
     refuses=(409,),
 )
-def put_preference(user_id: UserId, key: Key, body: PreferenceValue) -> Response[str]:
+def put_preference(
+    service: Service, call: Call, *, user_id: UserId, key: Key, body: PreferenceValue
+) -> Response[str]:
     """Set a preference.
 
     Any JSON value up to 16 KB. It is kept until it is deleted; earlier values stay in the history
     of `memory_id`. The answer is 201 for a new value and 200 for the one that was set already.
     """
-    (made,) = call().memory.preferences.set(call().user(user_id), {key: body.value})
+    (made,) = service.preferences.set(call.user(user_id), {key: body.value})
     is_new = made.outcome == "created"
-    return answered(_shown(made.record), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+    return answered(
+        _shown(made.record),
+        status=HTTPStatus.CREATED if is_new else HTTPStatus.OK,
+        shows=call.shows,
+    )
 
 
 @operation("DELETE /v1/users/{user_id}/preferences/{key}", answers={200: "Deleted"})
-def delete_preference(user_id: UserId, key: Key) -> Deleted:
+def delete_preference(service: Service, call: Call, *, user_id: UserId, key: Key) -> Deleted:
     """Delete a preference.
 
     Remove it for good, with all its versions.
     """
-    call().memory.preferences.delete(call().user(user_id), key)
+    service.preferences.delete(call.user(user_id), key)
     return {"id": key, "deleted": True}
 
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_va
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Provenance, provenance
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
     NOT_BLANK,
@@ -219,7 +219,7 @@ class Recalled(FoundMemories):
 
 
 @operation("POST /v1/users/{user_id}/recall", scopes=("read",), answers={200: "Recalled"})
-def recall(user_id: UserId, body: RecallBody) -> Recalled:
+def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -> Recalled:
     """Recall.
 
     The memories and messages that answer a question best, each with its source. They are found by
@@ -231,11 +231,15 @@ def recall(user_id: UserId, body: RecallBody) -> Recalled:
     gave; what it cost and did is in the `trace` of `explain`. What could not take part is named in
     `degraded`.
     """
-    found = call().memory.recall(call().user(user_id), body.asked())
+    return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
+
+
+def recalled(found: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
+    """What a recall answers to this body."""
     answer = _recalled(found, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
-            found.memories, user=user_id, query=body.query, similarity=body.similarity
+            found.memories, user=user, query=body.query, similarity=body.similarity
         )
     return answer
 
@@ -243,17 +247,19 @@ def recall(user_id: UserId, body: RecallBody) -> Recalled:
 @operation(
     "POST /v1/users/{user_id}/memories/search", scopes=("read",), answers={200: "FoundMemories"}
 )
-def search_memories(user_id: UserId, body: SearchBody) -> FoundMemories:
+def search_memories(
+    service: Service, call: Call, *, user_id: UserId, body: SearchBody
+) -> FoundMemories:
     """Search memories.
 
     Search with one retriever, by words or by meaning, and return its own scores. If it fails, the
     answer is 503; without an embedding model, a search by meaning is 422 `no_vectors`.
     """
-    search = call().memory.search
+    search = service.search
     if body.embedding is not None:
         check_embedding(body.embedding, search.vectors.space, field="embedding")
     found = search(
-        call().user(user_id),
+        call.user(user_id),
         body.query or "",
         mode=body.mode,
         k=body.k,
@@ -285,7 +291,7 @@ def _found(found: FoundMemory) -> Found:
     }
 
 
-def _recalled(found: use_case.Recalled, *, asked: bool) -> Recalled:
+def _recalled(found: use_case.RecallResult, *, asked: bool) -> Recalled:
     """`asked`: an answer was asked for; it is "" where nothing answers."""
     answer: Recalled = {
         "answer": found.answer if asked else None,
@@ -331,6 +337,9 @@ class ToolResult(TypedDict):
 
 @operation("GET /v1/tools", answers={200: "Tools"})
 def list_tools(
+    service: Service,
+    call: Call,
+    *,
     form: Annotated[
         ToolFormat, InQuery(alias="format", description="Whose API they are written for")
     ] = "openai",
@@ -340,7 +349,7 @@ def list_tools(
     The definitions of the tools that the caller may call, in the form that a model's API, or MCP,
     takes.
     """
-    may_write = "write" in call().caller.scopes
+    may_write = "write" in call.caller.scopes
     return {
         "tools": [definition(tool, form) for tool in TOOLS.values() if may_write or not tool.writes]
     }
@@ -348,6 +357,9 @@ def list_tools(
 
 @operation("POST /v1/users/{user_id}/tools/{name}", scopes=("read",), answers={200: "ToolResult"})
 def call_tool(
+    service: Service,
+    call: Call,
+    *,
     user_id: UserId,
     name: Annotated[str, Path(description="Name of the tool", json_schema_extra=LIKE_AN_ID)],
     body: ToolCallBody,
@@ -361,12 +373,12 @@ def call_tool(
     """
     tool = tool_named(name)
     if tool.writes:
-        call().caller.require("write")
+        call.caller.require("write")
     return cast(
         "ToolResult",
-        call().memory.tools(
+        service.tools(
             tool,
-            call().user(user_id),
+            call.user(user_id),
             body.arguments,
             tool_call_id=body.tool_call_id,
             k=body.k,

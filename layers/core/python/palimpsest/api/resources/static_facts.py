@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Deleted, answered
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LIKE_AN_ID, Closed, Json, JsonValue, Moment
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, by_id, listing
@@ -48,14 +48,19 @@ class StaticFactPage(TypedDict):
 
 @operation("GET /v1/static-facts", answers={200: "StaticFactPage"})
 def list_static_facts(
-    limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc"
+    service: Service,
+    call: Call,
+    *,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    order: Order = "asc",
 ) -> Json:
     """List static facts.
 
     The static facts of the tenant, ordered by id. There are at most 200.
     """
-    tenant = call().caller.tenant
-    facts = call().memory.facts.listed(tenant)[:: 1 if order == "asc" else -1]
+    tenant = call.caller.tenant
+    facts = service.facts.listed(tenant)[:: 1 if order == "asc" else -1]
     is_behind = gt if order == "asc" else lt
 
     def find(*, after: str | None, most: int) -> list[StoredFact]:
@@ -66,12 +71,12 @@ def list_static_facts(
 
 
 @operation("GET /v1/static-facts/{fact_id}", answers={200: "StaticFact"})
-def read_static_fact(fact_id: FactId) -> StaticFact:
+def read_static_fact(service: Service, call: Call, *, fact_id: FactId) -> StaticFact:
     """Read a static fact.
 
     What the tenant states under this id.
     """
-    return _shown(call().memory.facts.read(call().caller.tenant, fact_id))
+    return _shown(service.facts.read(call.caller.tenant, fact_id))
 
 
 @operation(
@@ -80,29 +85,33 @@ def read_static_fact(fact_id: FactId) -> StaticFact:
     answers={201: "StaticFact", 200: "StaticFact"},
     makes=True,
 )
-def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
+def put_static_fact(
+    service: Service, call: Call, *, fact_id: FactId, body: StaticFactBody
+) -> Response[str]:
     """Save a static fact.
 
     From now on it is part of the context of every session with a `static` block: of all agents, or
     of the one named. It is any JSON: contexts show `{"remote_days": 3, "in": ["DE", "AT"]}` as
     `remote_days: 3; in: DE, AT`.
     """
-    facts, tenant = call().memory.facts, call().caller.tenant
-    is_new = call().made(
+    facts, tenant = service.facts, call.caller.tenant
+    is_new = call.made(
         lambda _: facts.put(tenant, fact_id, content=body.content, agent=body.agent_id)
     )
     return answered(
-        _shown(facts.read(tenant, fact_id)), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK
+        _shown(facts.read(tenant, fact_id)),
+        status=HTTPStatus.CREATED if is_new else HTTPStatus.OK,
+        shows=call.shows,
     )
 
 
 @operation("DELETE /v1/static-facts/{fact_id}", scopes=("admin",), answers={200: "Deleted"})
-def delete_static_fact(fact_id: FactId) -> Deleted:
+def delete_static_fact(service: Service, call: Call, *, fact_id: FactId) -> Deleted:
     """Delete a static fact.
 
     From now on it is in no session's context.
     """
-    call().memory.facts.delete(call().caller.tenant, fact_id)
+    service.facts.delete(call.caller.tenant, fact_id)
     return {"id": fact_id, "deleted": True}
 
 

@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import Closed, MemoryFields
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, after, cursor_at
@@ -25,7 +25,7 @@ from palimpsest.jobs.job import Job, JobState
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
 from palimpsest.tenants.settings import DAY
-from palimpsest.tenants.settings import Limits as StoredLimits
+from palimpsest.tenants.settings import TenantLimits as StoredLimits
 from palimpsest.tenants.settings import TenantSettings as StoredSettings
 from palimpsest.usage import By, Sum
 
@@ -80,7 +80,8 @@ class NewTenantSettings(Closed):
         Field(
             ge=1,
             le=36_500,
-            description="Days after their last mention that facts, events and instructions are kept",
+            description="Days after their last mention that facts, events and instructions are "
+            "kept",
         ),
     ] = StoredSettings().memory_days
     retention: Annotated[
@@ -153,17 +154,17 @@ class TenantSettings(TypedDict):
 
 
 @operation("GET /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
-def read_settings() -> TenantSettings:
+def read_settings(service: Service, call: Call) -> TenantSettings:
     """Read the tenant's settings.
 
     The defaults for new sessions, the models that sessions may name, how long conversations and
     memories are kept, and whether all that exist follow a change of that.
     """
-    return _shown(*call().use.settings.read(call().caller.tenant))
+    return _shown(*service.settings.read(call.caller.tenant))
 
 
 @operation("PUT /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
-def replace_settings(body: NewTenantSettings) -> TenantSettings:
+def replace_settings(service: Service, call: Call, *, body: NewTenantSettings) -> TenantSettings:
     """Replace the tenant's settings.
 
     New sessions and new memories take them. Changed days reach those that exist by a job: sessions
@@ -184,13 +185,13 @@ def replace_settings(body: NewTenantSettings) -> TenantSettings:
         models=None if body.models is None else tuple(body.models),
         limits=StoredLimits(**body.limits.model_dump()),
     )
-    manage = call().use.manage
+    manage = service.manage
     manage.check(memory)
     for number, model in enumerate(settings.models or ()):
         check_allowed(model, field=f"models.{number}", lists=(manage.models,))
     manage.check_model(settings.memory, settings)
     check_room(memory=[stored(memory), settings.models])
-    return _shown(*call().use.settings.replace(call().caller.tenant, settings))
+    return _shown(*service.settings.replace(call.caller.tenant, settings))
 
 
 def _kept(days: int | None) -> str:
@@ -261,6 +262,8 @@ Usage = TypedDict(
 
 @operation("GET /v1/usage", scopes=("admin",), answers={200: "Usage"})
 def read_usage(
+    service: Service,
+    call: Call,
     *,
     from_: Annotated[
         date | None, Query(alias="from", description="First day, in UTC; left out: of this month")
@@ -278,8 +281,8 @@ def read_usage(
     the name.
     """
     user = None if user_id is None else checked_id(user_id, field="user_id")
-    found = call().use.usage(call().caller.tenant, first=from_, last=to, by=by, user=user)
-    listed = (call().caller.tenant.tenant, "usage", found.first, found.last, by, user or "")
+    found = service.usage(call.caller.tenant, first=from_, last=to, by=by, user=user)
+    listed = (call.caller.tenant.tenant, "usage", found.first, found.last, by, user or "")
     place = after(cursor, *listed)
     left = [one for one in found.sums if place is None or _place(one) > place]
     following = cursor_at(*listed, after=_place(left[limit - 1])) if len(left) > limit else None

@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LIKE_AN_ID, Closed, UserId, Wait, WaitSeconds
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.jobs import awaited
@@ -90,34 +90,38 @@ class Imported(TypedDict):
     makes=True,
     answers={200: "JobDone", 202: "JobPending"},
 )
-def export_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
+def export_user(service: Service, call: Call, *, user_id: UserId, wait: Wait = 0) -> Response[str]:
     """Export a user.
 
     A job writes everything that is stored of the user as lines of JSON, with ids and all versions:
     docs/export.md. The job names its `files`, each behind an address that works for an hour; they
     are removed after seven days, and with the user.
     """
-    return _exported(user_id, wait=wait)
+    return _exported(service, call, user_id, wait=wait)
 
 
 @operation("POST /v1/export", scopes=("admin",), answers={200: "JobDone", 202: "JobPending"})
-def export_tenant(wait: Wait = 0) -> Response[str]:
+def export_tenant(service: Service, call: Call, *, wait: Wait = 0) -> Response[str]:
     """Export the tenant.
 
     As the export of a user, for all users of the tenant, one after the other.
     """
-    return _exported(None, wait=wait)
+    return _exported(service, call, None, wait=wait)
 
 
-def _exported(user: str | None, *, wait: float) -> Response[str]:
-    export, tenant = call().memory.export, call().caller.tenant
-    return awaited(call().made(lambda key: export(tenant, user=user, key=key)), wait=wait)
+def _exported(service: Service, call: Call, user: str | None, *, wait: float) -> Response[str]:
+    export, tenant = service.export, call.caller.tenant
+    return awaited(
+        service, call, call.made(lambda key: export(tenant, user=user, key=key)), wait=wait
+    )
 
 
 @operation(
     "POST /v1/users/{user_id}/import", answers={200: "JobDone | Imported", 202: "JobPending"}
 )
-def import_user(user_id: UserId, body: UserImport) -> Imported | Response[str]:
+def import_user(
+    service: Service, call: Call, *, user_id: UserId, body: UserImport
+) -> Imported | Response[str]:
     """Import a user.
 
     A job stores what an export holds under the same ids; what is there already stays, so that a
@@ -125,21 +129,21 @@ def import_user(user_id: UserId, body: UserImport) -> Imported | Response[str]:
     `format`, memories or events of another service are stored at once.
     """
     if body.format != "palimpsest":
-        foreign, scope = call().memory.import_foreign, call().user(user_id)
+        foreign, scope = service.import_foreign, call.user(user_id)
         take: Callable[..., dict[str, int]] = (
             foreign.mem0 if body.format == "mem0" else foreign.agentcore
         )
         return {
             "job_id": None,
             "state": "done",
-            "result": call().made(lambda _: take(scope, body.data)),
+            "result": call.made(lambda _: take(scope, body.data)),
         }
     if not isinstance(body.data, str | FromExport | FromUpload):
         raise Unprocessable(
             "Send the lines of an export as one text.",
             errors=(FieldError("data", "must be a text"),),
         )
-    return _imported(user_id, body.data, wait=body.wait)
+    return _imported(service, call, user_id, body.data, wait=body.wait)
 
 
 @operation(
@@ -148,47 +152,62 @@ def import_user(user_id: UserId, body: UserImport) -> Imported | Response[str]:
     answers={200: "JobDone", 202: "JobPending"},
     refuses=(404,),
 )
-def import_tenant(body: TenantImport) -> Response[str]:
+def import_tenant(service: Service, call: Call, *, body: TenantImport) -> Response[str]:
     """Import a tenant.
 
     As the import of a user, for all users whom the lines name.
     """
-    return _imported(None, body.data, wait=body.wait)
+    return _imported(service, call, None, body.data, wait=body.wait)
 
 
 @operation("PUT /v1/users/{user_id}/import/{upload_id}/{part}", answers={200: "PartStored"})
 def put_user_import_part(
-    user_id: UserId, upload_id: UploadId, part: Part, body: ImportPart
+    service: Service,
+    call: Call,
+    *,
+    user_id: UserId,
+    upload_id: UploadId,
+    part: Part,
+    body: ImportPart,
 ) -> PartStored:
     """Send a part of a user's import.
 
     What is larger than a request is sent in parts, and imported with `{"data": {"upload_id": …}}`.
     Parts are kept for a week, and may be sent again.
     """
-    return _put_part(user_id, upload_id, part, body.data)
+    return _put_part(service, call, user_id, upload_id, part=part, data=body.data)
 
 
 @operation("PUT /v1/import/{upload_id}/{part}", scopes=("admin",), answers={200: "PartStored"})
-def put_tenant_import_part(upload_id: UploadId, part: Part, body: ImportPart) -> PartStored:
+def put_tenant_import_part(
+    service: Service, call: Call, *, upload_id: UploadId, part: Part, body: ImportPart
+) -> PartStored:
     """Send a part of a tenant's import.
 
     As the parts of a user's import.
     """
-    return _put_part(None, upload_id, part, body.data)
+    return _put_part(service, call, None, upload_id, part=part, data=body.data)
 
 
-def _put_part(user: str | None, upload_id: str, part: int, data: str) -> PartStored:
-    tenant, upload = call().caller.tenant, checked_id(upload_id, field="upload_id")
+def _put_part(
+    service: Service, call: Call, user: str | None, upload_id: str, *, part: int, data: str
+) -> PartStored:
+    tenant, upload = call.caller.tenant, checked_id(upload_id, field="upload_id")
     if user is not None:
         tenant.user(user)
-    size = call().memory.imports.put_part(tenant, upload, part, data, user=user)
+    size = service.imports.put_part(tenant, upload, part, data, user=user)
     return {"upload_id": upload, "part": part, "bytes": size}
 
 
 def _imported(
-    user: str | None, data: str | FromExport | FromUpload, *, wait: float
+    service: Service,
+    call: Call,
+    user: str | None,
+    data: str | FromExport | FromUpload,
+    *,
+    wait: float,
 ) -> Response[str]:
-    imports, tenant = call().memory.imports, call().caller.tenant
+    imports, tenant = service.imports, call.caller.tenant
 
     def begun(key: str | None) -> str:
         if isinstance(data, str):
@@ -197,4 +216,4 @@ def _imported(
             return imports.of_upload(tenant, data.upload_id, user=user, key=key)
         return imports.of_export(tenant, data.export_job_id, user=user, key=key)
 
-    return awaited(call().made(begun), wait=wait)
+    return awaited(service, call, call.made(begun), wait=wait)

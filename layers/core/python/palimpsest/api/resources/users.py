@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest import parallel
-from palimpsest.api.call import Call, call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import Json, Moment, UserId, Wait, rfc3339
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, listing
@@ -62,9 +62,12 @@ class UserPage(TypedDict):
 
 @operation("GET /v1/users", answers={200: "UserPage"})
 def list_users(
-    counts: Annotated[  # noqa: FBT002
+    service: Service,
+    call: Call,
+    *,
+    counts: Annotated[
         bool, Query(description="Each with what GET /v1/users/{user_id} answers")
-    ] = False,  # noqa: FBT002, RUF100
+    ] = False,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Json:
@@ -72,33 +75,32 @@ def list_users(
 
     The users who have had a session or a memory since they were last erased, ordered by id.
     """
-    now = call()
-    tenant, memories = now.caller.tenant.tenant, now.memory.stores.memories
+    tenant, memories = call.caller.tenant.tenant, service.stores.memories
 
     def find(*, limit: int, after: str | None) -> tuple[Sequence[ListedUser | User], str | None]:
         page, following = memories.users(tenant, limit=limit, after=after)
         if counts:
-            return parallel.each(partial(_counted, now), page), following
+            return parallel.each(partial(_counted, service, call), page), following
         return [{"user_id": user} for user in page], following
 
     return listing("users", find, dict, listed=(tenant, "users"), limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}", answers={200: "User"})
-def read_user(user_id: UserId) -> User:
+def read_user(service: Service, call: Call, *, user_id: UserId) -> User:
     """Read a user.
 
     The number of the user's current memories of each type and of sessions; all zero for an unknown
     user.
     """
-    return _counted(call(), user_id)
+    return _counted(service, call, user_id)
 
 
-def _counted(now: Call, user_id: str) -> User:
-    scope = now.user(user_id)
+def _counted(service: Service, call: Call, user_id: str) -> User:
+    scope = call.user(user_id)
     counts, activity = (
-        now.memory.manage_memories.counts(scope),
-        now.memory.list_sessions.activity(scope),
+        service.manage_memories.counts(scope),
+        service.list_sessions.activity(scope),
     )
     memories = cast("MemoryCounts", {**counts, "total": sum(counts.values())})
     total = activity.active + activity.ended
@@ -113,11 +115,11 @@ def _counted(now: Call, user_id: str) -> User:
 @operation(
     "DELETE /v1/users/{user_id}", scopes=("admin",), answers={200: "UserErased", 202: "JobPending"}
 )
-def erase_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
+def erase_user(service: Service, call: Call, *, user_id: UserId, wait: Wait = 0) -> Response[str]:
     """Erase a user.
 
     From this answer on nothing of the user can be read, found or recalled. A job removes it; its
     receipt shows what is done in each store, what remains where, and until when. What is stored
     later stays.
     """
-    return awaited(call().memory.erase(call().user(user_id)), wait=wait)
+    return awaited(service, call, service.erase(call.user(user_id)), wait=wait)

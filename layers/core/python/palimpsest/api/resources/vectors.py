@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LIKE_AN_ID, NOT_BLANK, Closed, UserId, Values, not_blank
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Id
@@ -112,7 +112,9 @@ class VectorsDeleted(TypedDict):
 
 
 @operation("POST /v1/users/{user_id}/vectors", answers={200: "VectorNamespace"}, refuses=(409,))
-def put_vectors(user_id: UserId, body: VectorsToStore) -> VectorNamespace:
+def put_vectors(
+    service: Service, call: Call, *, user_id: UserId, body: VectorsToStore
+) -> VectorNamespace:
     """Store vectors.
 
     Store 1 to 100 vectors under ids of your own, each of its `values`, or made of a `text` by the
@@ -120,23 +122,23 @@ def put_vectors(user_id: UserId, body: VectorsToStore) -> VectorNamespace:
     model of its namespace: another one is 422 `other_dimension` or `other_model`. A namespace holds
     5,000 at most.
     """
-    scope = call().user(user_id)
-    return call().made(
-        lambda _: _shown(call().memory.vectors.upsert(scope, body.namespace, body.read()))
-    )
+    scope = call.user(user_id)
+    return call.made(lambda _: _shown(service.vectors.upsert(scope, body.namespace, body.read())))
 
 
 @operation(
     "POST /v1/users/{user_id}/vectors/search", scopes=("read",), answers={200: "VectorMatches"}
 )
-def search_vectors(user_id: UserId, body: VectorSearch) -> VectorMatches:
+def search_vectors(
+    service: Service, call: Call, *, user_id: UserId, body: VectorSearch
+) -> VectorMatches:
     """Search vectors.
 
     The nearest vectors of a namespace by cosine, among those whose metadata meet the `filter`. All
     of them are compared, also those that were stored just now.
     """
-    found = call().memory.vectors.search(
-        call().user(user_id),
+    found = service.vectors.search(
+        call.user(user_id),
         body.namespace,
         values=body.values,
         text=body.text,
@@ -158,6 +160,9 @@ def search_vectors(user_id: UserId, body: VectorSearch) -> VectorMatches:
 
 @operation("DELETE /v1/users/{user_id}/vectors", answers={200: "VectorsDeleted"})
 def delete_vectors(
+    service: Service,
+    call: Call,
+    *,
     user_id: UserId,
     namespace: NamedInQuery = DEFAULT_NAMESPACE,
     ids: Annotated[
@@ -169,16 +174,16 @@ def delete_vectors(
 
     Delete vectors by id, or all of a namespace. A namespace that is empty takes a new dimension.
     """
-    return {"count": call().memory.vectors.delete(call().user(user_id), namespace, ids)}
+    return {"count": service.vectors.delete(call.user(user_id), namespace, ids)}
 
 
 @operation("GET /v1/users/{user_id}/vectors/stats", answers={200: "VectorStats"})
-def count_vectors(user_id: UserId) -> VectorStats:
+def count_vectors(service: Service, call: Call, *, user_id: UserId) -> VectorStats:
     """Count vectors.
 
     The namespaces of the user that hold vectors, by name.
     """
-    namespaces = [_shown(one) for one in call().memory.vectors.stats(call().user(user_id))]
+    namespaces = [_shown(one) for one in service.vectors.stats(call.user(user_id))]
     return {"namespaces": namespaces, "count": sum(one["count"] for one in namespaces)}
 
 

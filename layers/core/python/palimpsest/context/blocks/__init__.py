@@ -1,1 +1,1 @@
-"""Blocks of memory: what each brings into a context."""
+"""Blocks of memory: the parts of long-term memory that a context shows."""

@@ -42,8 +42,8 @@ DEGRADED = "retrieval_model"
 DEFAULT = ExtractiveBlock(type="extractive")
 
 NEWEST, OLDEST = 400, 100
-"""How many records of a user are read: the newest, and the very first, which say who the user is.
-Recall searches all of them.
+"""How many records of a user are read: the newest, and the very first ones, because these say who
+the user is. Recall searches all records.
 """
 
 PREFERENCES = 100  # the newest, beside the other records
@@ -51,8 +51,8 @@ PREFERENCES = 100  # the newest, beside the other records
 POINTERS = 100  # in one read
 
 LAG = timedelta(seconds=2)
-"""By how much a list of records may lag behind: what was read right after a change is read once
-more.
+"""How long a list of records may lag after a change. A list that was read earlier than this is read
+again.
 """
 
 MAX_CACHED = 20_000  # records in a process
@@ -75,8 +75,8 @@ _NOTHING = "none"
 class ExtractiveMemory:
     """Implements `MemoryBlock`. Make one for all sessions: it caches the records of each user.
 
-    `chat` selects the facts of a block that has a `retrieval_prompt`. `update` and `delete` say how
-    a conversation changes what is remembered; without them it can't.
+    `chat` selects the facts of a block that has a `retrieval_prompt`. `update` and `delete` are how
+    a conversation changes memories; without them it can't change any.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class ExtractiveMemory:
         self._delete = delete
 
     def changing(self, *, update: Update, delete: Delete) -> Self:
-        """The same block, which conversations change in this way."""
+        """The same block, with these functions for changes by a conversation."""
         made = copy(self)
         made._update, made._delete = update, delete  # noqa: SLF001 - its own
         return made
@@ -105,7 +105,7 @@ class ExtractiveMemory:
         return self.chosen(session, self.read(session), message, asks=message is not None)
 
     def read(self, session: Conversation) -> RecordRanking:
-        """Return the user's records, to be chosen from. Raises `Unavailable`."""
+        """Return the user's records, from which the context chooses. Raises `Unavailable`."""
         return self._records.of(session.owner)
 
     def chosen(
@@ -147,8 +147,8 @@ class ExtractiveMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """The records at a version of the user. `is_settled`: no list lagged behind any more when they
-    were read.
+    """The records at a version of the user. `is_settled` is true if no list could lag any longer
+    when they were read.
     """
 
     user: UserState
@@ -210,14 +210,14 @@ class CurrentRecords:
 
 
 class ModelSelection:
-    """A model selects from what is remembered: it names numbers of facts and can add nothing."""
+    """Lets a model select remembered facts. It only names their numbers, so it can add nothing."""
 
     def __init__(self, chat: ChatModel | None) -> None:
         self._chat = chat
 
     def __call__(self, items: Sequence[Item], message: str, *, prompt: str) -> tuple[Item, ...]:
-        """Return those of the best items that the model names, in its order. Raises `ModelFailed`,
-        also if there is no model or it takes too long.
+        """Return the items that the model names, in its order. Raises `ModelFailed`, also if there
+        is no model or it takes too long.
         """
         chat = self._chat
         if chat is None:
@@ -243,7 +243,7 @@ def _numbered(items: Sequence[Item]) -> str:
 
 
 def _numbers(answer: str, *, most: int) -> list[int]:
-    """The numbers in an answer, each once. Raises `ModelOutputInvalid` if it holds anything
+    """The numbers in an answer, each once. Raises `ModelOutputInvalid` if the answer has anything
     else.
     """
     if answer.strip().strip(".").casefold() == _NOTHING:

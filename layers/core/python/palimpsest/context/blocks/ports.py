@@ -1,4 +1,4 @@
-"""What a block of memory does for a session, and what it brings into the context."""
+"""The interface of a memory block, and the items that it adds to a context."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ Content_co = TypeVar("Content_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One fact, record or past message that a block brings. `said_at` is in epoch milliseconds;
-    `speaker` is the role of a past message. `who` is the name of whoever said the text in their own
-    words; None if nobody is quoted. What `score` means depends on the block; a higher one fits
-    better.
+    """One fact, record or past message of a block. `said_at` is in epoch milliseconds; `speaker` is
+    the role of a past message. `who` names the speaker if the text quotes one, else None. Each
+    block has its own `score`; a higher score fits better.
     """
 
     id: str
@@ -36,13 +35,15 @@ class Item:
     who: str | None = None
 
     def is_from(self, source: Source) -> bool:
-        """Whether it comes from the messages of a source, of one session, or from some of them."""
+        """Whether the item comes from messages of this source, all in one session, or from some of
+        them.
+        """
         return self.source.session == source.session and set(source.seqs).issuperset(
             self.source.seqs
         )
 
     def is_held(self, session: str, seqs: frozenset[int]) -> bool:
-        """Whether it came from messages of this session that are all among `seqs`."""
+        """Whether all messages of the item are in this session and among `seqs`."""
         return (
             self.source.session == session
             and bool(self.source.seqs)
@@ -52,9 +53,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class BlockContent:
-    """What a block brings, the best first, and how much of it may be shown: at most `max_tokens`
-    and `max_items` (None: as much as the context has room for). `degraded` names what could not be
-    asked.
+    """The items of a block, the best first. A context shows at most `max_items` of them, with
+    `max_tokens` tokens (None: as many as fit). `degraded` names the parts that failed.
     """
 
     block: BlockType
@@ -86,7 +86,7 @@ class MemoryBlock(Protocol[Content_co]):
     """
 
     def get(self, session: Conversation, message: str | None = None) -> Content_co:
-        """Return what is remembered. `message` is the user's message that is about to be sent, if
+        """Return the remembered items. `message` is the user's message that is about to be sent, if
         there is one.
         """
 
@@ -94,7 +94,7 @@ class MemoryBlock(Protocol[Content_co]):
         """Remember the newest message of the session. Raises `ReadOnlyBlock`."""
 
     def delete(self, session: Conversation) -> None:
-        """Forget what came from the session. Raises `ReadOnlyBlock`."""
+        """Forget everything that came from the session. Raises `ReadOnlyBlock`."""
 
 
 Update = Callable[[Conversation, str], None]

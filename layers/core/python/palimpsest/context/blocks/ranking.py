@@ -45,8 +45,7 @@ class RecordRanking:
 
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
         """Return the records that have not expired, the best first; tasks of other sessions come
-        last. Those in their user's own words carry the name of that user. `now` is in epoch
-        milliseconds.
+        last. Records in the user's own words carry the user's name. `now` is in epoch milliseconds.
         """
         shared, name = self._shared(message), name_of("user", user=user)
         items = [
@@ -58,8 +57,8 @@ class RecordRanking:
         return tuple(items)
 
     def _shared(self, message: str | None) -> list[float]:
-        """How much of the message's words each record has, from 0 to 1: the fewer records have a
-        word, the more it weighs. Words that no record has count nothing.
+        """The share (0 to 1) of the message's words that each record has. A word weighs more if
+        fewer records have it. Words that no record has count nothing.
         """
         shared = [0.0] * len(self.records)
         asked = [

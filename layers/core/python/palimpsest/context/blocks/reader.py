@@ -1,5 +1,5 @@
-"""Read all blocks of a session beside its window: a block that fails is named, and the window
-answers without it.
+"""Read all blocks of a session while its window is read. If a block fails, the context names it and
+does without it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ PATIENCE = 5.0  # seconds that a context waits for its blocks
 
 @dataclass(frozen=True, slots=True)
 class BlockReader:
-    """The blocks that can be read here. One that is None counts as failed if the session's
-    configuration names it.
+    """The blocks of this service. If a session's configuration names a block that is None here, the
+    block counts as failed.
     """
 
     static: StaticMemory | None = None
@@ -36,8 +36,8 @@ class BlockReader:
     vector: VectorMemory | None = None
 
     def begin(self, session: Conversation, *, newest: str | None, asks: bool) -> BlockReads:
-        """Begin to read the session's blocks. `newest` is the message that the model will answer:
-        without one the vector block is not read. With `asks` a model may be asked.
+        """Begin to read the session's blocks. `newest` is the message that the model will answer;
+        without it, the vector block is not read. With `asks`, a model may select facts.
         """
         until = monotonic() + PATIENCE
         wanted = [
@@ -83,9 +83,7 @@ class BlockReads:
     failures: dict[str, str] = field(default_factory=dict)
 
     def results(self, message: str | None) -> tuple[BlockContent, ...]:
-        """Return what each block brings; `message` is the newest that the user said. Never
-        raises.
-        """
+        """Return the content of each block; `message` is the user's newest one. Never raises."""
         return tuple(self._result(block, task, message) for block, task in self.tasks.items())
 
     def _result(
@@ -112,12 +110,12 @@ class BlockReads:
 
 
 def stores(memories: Memories) -> Mapping[BlockType, Store]:
-    """For each block that stores what leaves a window: a test whether it has stored the messages of
-    a job's range.
+    """For each block that stores messages before they leave a window, a test whether it has stored
+    those of a job's range.
     """
 
     def extracted(job: Job) -> PartState:
-        """A range has failed while a part of it is parked."""
+        """A range counts as failed as long as a part of it is parked."""
         progress = memories.progress(Scope(job.tenant).user(job.user or ""), job.session)
         if any(first <= job.last and last >= job.first for first, last in progress.parked):
             return "failed"

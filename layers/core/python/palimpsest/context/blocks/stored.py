@@ -1,4 +1,4 @@
-"""The block of extracted facts over a store of one's own, which is searched with the user's newest
+"""The block of extracted facts over a caller's own store, which is searched with the user's newest
 message.
 """
 
@@ -18,11 +18,11 @@ from palimpsest.scope import UserScope
 
 PREFERENCES = 100
 Known = Callable[[UserScope, str], Sequence[Record]]
-"""The memories of a user that a message is about, and those that were said last."""
+"""Finds the memories of a user that a message is about, and the newest ones."""
 
 
 class ExtractiveInStore(ExtractiveMemory):
-    """As `ExtractiveMemory`; `known` finds what is remembered. Preferences come from `memories`."""
+    """As `ExtractiveMemory`; `known` finds the memories. Preferences come from `memories`."""
 
     def __init__(
         self, memories: Memories, clock: Clock, *, known: Known, chat: ChatModel | None = None

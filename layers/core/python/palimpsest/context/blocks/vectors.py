@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from palimpsest.recall.search import SearchMemories
 
 DEFAULT = VectorBlock(type="vector")
-SPARE = 20  # items beyond k: those that the window still shows are not repeated
-RECORDS_BESIDE = 2  # times k hits are searched: records tell which messages are outdated
+SPARE = 20  # items beyond k, because those that the window still shows are not repeated
+RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
 
 
 class SimilarMessages(Protocol):
@@ -33,15 +33,15 @@ class SimilarMessages(Protocol):
         self, owner: UserScope, text: str, *, k: int, least: float | None
     ) -> Sequence[Item]:
         """Return the k past messages that are most similar to the text, the most similar first;
-        `score` is the similarity (-1..1), `least` the lowest that counts (None: the embedding
-        model's own). Nothing comes from a session that was deleted or has expired. Raises
+        `score` is the similarity (-1..1), `least` the lowest similarity that counts (None: the
+        embedding model's own). Messages of deleted and expired sessions are left out. Raises
         `Unavailable` and `ModelFailed`.
         """
 
 
 class VectorMemory:
-    """Implements `MemoryBlock`. Without a message there is nothing to compare, and it brings
-    nothing.
+    """Implements `MemoryBlock`. Without a message there is nothing to compare, so the block is
+    empty.
     """
 
     def __init__(
@@ -74,9 +74,10 @@ class VectorMemory:
 
 
 def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
-    """Finds similar messages by one search by meaning; `search` is called for each, as models come
-    and go. Left out are messages that say an outdated value of a topic or the text again, and equal
-    texts beyond the first. Questions stand behind statements that are nearly as similar.
+    """Finds similar messages with one search by meaning. `search` is called each time, because
+    models come and go. It leaves out messages with an outdated value of a topic, messages with the
+    same text as the question, and repeated texts. A question ranks below statements that are nearly
+    as similar.
     """
 
     def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:

@@ -1,1 +1,3 @@
-"""Overflow: what leaves a full window, and what stands for it."""
+"""Overflow: selects the messages that leave a full window, and replaces them by a summary or
+memories.
+"""

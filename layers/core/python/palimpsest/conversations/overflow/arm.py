@@ -1,5 +1,5 @@
-"""Shrink a full window outside an append: start its overflow, do it because a caller asks, or give
-a job up.
+"""Shrink a full window outside an append: start its overflow, make room on request, or give up a
+failed job.
 """
 
 from __future__ import annotations
@@ -38,16 +38,14 @@ last overflow failed a short time ago, or a context fits the budget without it.
 PATIENCE, PAUSE = timedelta(seconds=3), 0.5
 """How long a pruning waits for vectors, and the seconds after which it looks again."""
 YOUNG = timedelta(minutes=1)
-"""A message that was stored no longer ago may soon have its vector; for an older one nobody
-waits.
-"""
+"""A message this young may soon get its vector. An older message is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
-    """What a request to make room led to: the id of the job that makes it (None: it is made
-    already), or why none is made. `kept` is what a pruning by meaning kept; `has_vectors` is false
-    if a message that it compared had no vector.
+class ArmResult:
+    """The result of a request to make room: the id of the `job` that makes it (None: it is done
+    already), or the reason why no room is made (`why_not`). `kept` are the turns that a pruning by
+    meaning kept; `has_vectors` is false if one of its messages had no vector.
     """
 
     job: str | None = None
@@ -63,49 +61,48 @@ class Arm:
 
     def __call__(
         self, scope: SessionScope, *, at_once: bool = False, again: bool = False
-    ) -> Requested:
+    ) -> ArmResult:
         """If the window passes its trigger, evict messages or create the job that does.
 
-        With `at_once`, the pause after a failed overflow is skipped. With `again`, the window is
-        planned for although nothing could be evicted when it passed its trigger. Raises `NotFound`,
-        `Unavailable`.
+        With `at_once`, the pause after a failed overflow is skipped. With `again`, the overflow is
+        planned even if an earlier plan could evict nothing. Raises `NotFound`, `Unavailable`.
         """
         return until_committed(
             lambda: self._attempt(scope, at_once=at_once, again=again), clock=self.clock
         )
 
-    def _attempt(self, scope: SessionScope, *, at_once: bool, again: bool) -> Requested:
+    def _attempt(self, scope: SessionScope, *, at_once: bool, again: bool) -> ArmResult:
         now = self.clock.now()
         head, settings = live(self.sessions.open(scope, settings=True), now=now)
         if head.job is not None:
-            return Requested(head.job)
+            return ArmResult(head.job)
         planned = replace(head, raised=0) if again else head
         if not planned.overflows(max(seconds(now), head.not_before)):
-            return Requested(why_not="below_trigger")
+            return ArmResult(why_not="below_trigger")
         if not (at_once or planned.overflows(seconds(now))):
-            return Requested(why_not="paused_after_failure")
+            return ArmResult(why_not="paused_after_failure")
         config = parsed(dict(settings.memory))
         held = window(self.sessions, scope, head)
         decided = decide(
             planned, config, held, scope=scope, now=seconds(now), created_at=stamp(now)
         )
         if decided.overflow is None and again:
-            return Requested(why_not="only_recent_turns")
+            return ArmResult(why_not="only_recent_turns")
         return _committed(self.sessions, scope, head, decided, now=now)
 
 
 def _committed(
     sessions: Sessions, scope: SessionScope, before: Head, decided: Armed, *, now: datetime
-) -> Requested:
+) -> ArmResult:
     after = touched(decided.head, now=now)
     commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
     sessions.commit(scope, commit)
-    return Requested(after.job)
+    return ArmResult(after.job)
 
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """`near` compares meanings; None: there are no vectors."""
+    """`near` compares meanings; it is None if there are no vectors."""
 
     sessions: Sessions
     jobs: Jobs
@@ -119,17 +116,17 @@ class Prune:
         strategy: Literal["fifo", "summarize", "semantic"],
         max_tokens: int | None = None,
         topic: str | None = None,
-    ) -> Requested:
+    ) -> ArmResult:
         """With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the
-        session's budget).
-        With `summarize`, create a job that summarises all but the recent turns, even if the window
-        is not full. With `semantic`, keep now what matters most to the topic (default: the user's
-        newest message) within `max_tokens`. A pruning by meaning waits up to three seconds for
-        vectors of messages that were just stored. Raises `NotFound`, `Unavailable`.
+        session's budget). With `summarize`, create a job that summarises all but the recent turns,
+        even if the window is not full. With `semantic`, keep now the turns that matter most to the
+        topic (default: the user's newest message) within `max_tokens`. A pruning by meaning waits
+        up to three seconds for vectors of messages that were just stored. Raises `NotFound`,
+        `Unavailable`.
         """
         until = self.clock.now() + PATIENCE
 
-        def attempt() -> Requested:
+        def attempt() -> ArmResult:
             now = self.clock.now()
             head, settings = live(self.sessions.open(scope, settings=True), now=now)
             budget = max_tokens or head.max_tokens
@@ -137,7 +134,7 @@ class Prune:
                 config = summarizing(parsed(dict(settings.memory)), max_tokens=max_tokens)
                 return self._fold(scope, head, config, now=now)
             if head.tokens <= budget:
-                return Requested(why_not="fits_already")
+                return ArmResult(why_not="fits_already")
             if strategy == "fifo":
                 return self._drop(scope, head, budget, now=now)
             return self._keep(scope, head, budget, topic, until=until)
@@ -146,25 +143,25 @@ class Prune:
 
     def _fold(
         self, scope: SessionScope, head: Head, config: Summarize, *, now: datetime
-    ) -> Requested:
+    ) -> ArmResult:
         if head.job is not None:
-            return Requested(head.job)
+            return ArmResult(head.job)
         held = window(self.sessions, scope, head)
         decided = decide(head, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
         if not decided.jobs:
-            return Requested(why_not="only_recent_turns")
+            return ArmResult(why_not="only_recent_turns")
         return _committed(self.sessions, scope, head, decided, now=now)
 
-    def _drop(self, scope: SessionScope, head: Head, budget: int, *, now: datetime) -> Requested:
+    def _drop(self, scope: SessionScope, head: Head, budget: int, *, now: datetime) -> ArmResult:
         eviction = fifo(head, window(self.sessions, scope, head), budget=budget)
         if eviction is None:
-            return Requested(why_not="only_recent_turns")
+            return ArmResult(why_not="only_recent_turns")
         decided = evict(head, eviction, method="fifo", created_at=stamp(now))
         return _committed(self.sessions, scope, head, decided, now=now)
 
     def _keep(
         self, scope: SessionScope, head: Head, budget: int, topic: str | None, *, until: datetime
-    ) -> Requested:
+    ) -> ArmResult:
         from palimpsest.conversations.overflow.semantic import contested, prune
 
         pinned = (
@@ -182,11 +179,11 @@ class Prune:
         now = self.clock.now()
         pruned = prune(head, held, budget=budget, topic=asked, near=similar, created_at=stamp(now))
         if pruned is None:
-            return Requested(why_not="only_recent_turns")
+            return ArmResult(why_not="only_recent_turns")
         _committed(
             self.sessions, scope, head, Armed(pruned.head, compaction=pruned.compaction), now=now
         )
-        return Requested(
+        return ArmResult(
             kept=pruned.kept, has_vectors=all(message.seq in similar for message in compared)
         )
 
@@ -214,7 +211,7 @@ class Prune:
     def _is_worth_waiting(
         self, messages: Sequence[Message], similar: Mapping[int, float], until: datetime
     ) -> bool:
-        """Whether a message without a vector was stored so lately that it may have one in time."""
+        """Whether a message without a vector is so young that it may get one in time."""
         now = self.clock.now()
         lacking = [message.created_at for message in messages if message.seq not in similar]
         return now < until and any(
@@ -222,8 +219,8 @@ class Prune:
         )
 
     def compact(self, scope: SessionScope, *, wait: float) -> WhyNot | None:
-        """Make room if the window passes its trigger, and wait at most `wait` seconds for a job
-        that does. Returns why nothing was done, if nothing was.
+        """If the window passes its trigger, make room, and wait at most `wait` seconds for the job
+        that makes it. If nothing was done, return the reason.
         """
         requested = Arm(self.sessions, self.clock)(scope, again=True)
         if requested.job is not None:
@@ -233,8 +230,8 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class OverflowJobs:
-    """What all workers of overflow jobs do alike: take one up, give one up, and start what failed
-    again.
+    """The steps that all workers of overflow jobs share: begin a job, give up a job, and start a
+    failed overflow again.
     """
 
     sessions: Sessions
@@ -242,9 +239,9 @@ class OverflowJobs:
     clock: Clock
 
     def taken_up(self, notice: JobNotice) -> tuple[Job, Head, Settings] | None:
-        """Begin the job, and return it with its session. None if nothing is to be done: it is done,
-        its session waits for it no more, or it had failed, and now that it is redriven its overflow
-        was armed anew.
+        """Begin the job, and return it with its session. None if there is nothing to do: the job is
+        done, its session no longer waits for it, or it had failed and its overflow was started
+        again now that it is redriven.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
@@ -260,15 +257,15 @@ class OverflowJobs:
         return job, opened.head, opened.settings
 
     def discard(self, job: Job) -> None:
-        """End a job that its session does not wait for any more."""
+        """End a job for which its session no longer waits."""
         with suppress(
             CommitLost
-        ):  # it has ended meanwhile: that was the other delivery of the same message
+        ):  # another delivery of the same message has ended the job meanwhile
             self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
 
     def arm(self, job: Job, *, at_once: bool = False) -> str | None:
         """Start the next overflow of the job's session, if one is due; returns its job's id."""
-        with suppress(NotFound):  # deleted meanwhile: nothing to make room in
+        with suppress(NotFound):  # the session was deleted meanwhile, so it needs no room
             return Arm(self.sessions, self.clock)(_session(job), at_once=at_once).job
         return None
 

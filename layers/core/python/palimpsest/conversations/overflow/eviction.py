@@ -1,5 +1,5 @@
-"""Which messages leave an overflowing window: whole turns, oldest first, never the current
-chain.
+"""Selects the messages that leave an overflowing window: whole turns, oldest first, never the
+current chain.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Literal
 
+from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.configuration import (
     Delete,
     Flush,
@@ -23,16 +24,16 @@ from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.turns import groups, turns
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import NOTHING, FlushPayload
+from palimpsest.jobs.kinds import NOTHING, FlushPayload, Payload
 from palimpsest.scope import SessionScope
 
 Turn = Sequence[Message]
 
 STAYING_SHARE = Fraction(
     3, 4
-)  # of the trigger: recent turns may weigh so much, so that the next overflow is not near
+)  # Recent turns may weigh this part of the trigger, so that the next overflow is not due soon.
 
-RAISE_SHARE = 10  # the trigger rises by this part of the budget where nothing can be evicted
+RAISE_SHARE = 10  # if nothing can be evicted, the trigger rises by this part of the budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ class Eviction:
 
 
 def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction | None:
-    """What the strategy evicts from the window (oldest first), whether or not it is full; None if
-    nothing can go. What a pruning kept before the window leaves with it.
+    """The messages that the strategy evicts from the window (oldest first), even if it is not full;
+    None if none can go. Turns that a pruning kept before the window leave with them.
     """
     head = replace(head, pins=())
     held = turns(_shown(window))
@@ -96,8 +97,8 @@ def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) ->
 
 
 def raised(head: Head, config: Strategy) -> int:
-    """How many tokens above the configured trigger the window may now grow, as nothing can be
-    evicted: a tenth of the budget more than it holds, so that not every append plans again.
+    """How many tokens the window may now exceed its configured trigger, because nothing can be
+    evicted: its weight and a tenth of the budget. So not every append plans an overflow again.
     """
     over = max(head.raised, head.tokens - head.trigger)
     return over + max(1, config.max_tokens // RAISE_SHARE)
@@ -191,7 +192,7 @@ def _eviction(head: Head, going: Sequence[Turn]) -> Eviction | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Overflow:
+class OverflowResult:
     """The result of an overflow: `done` at once, or `pending` until its job has run."""
 
     strategy: str
@@ -204,7 +205,7 @@ class Armed:
     """A decided overflow: the new head, and what the same transaction must write."""
 
     head: Head
-    overflow: Overflow | None = None
+    overflow: OverflowResult | None = None
     jobs: tuple[Job, ...] = ()
     compaction: Compaction | None = None
 
@@ -218,7 +219,7 @@ def decide(
     now: int,
     created_at: str,
 ) -> Armed:
-    """Decide what the overflow of this window does. If nothing can be evicted, the trigger rises.
+    """Decide how this window overflows. If nothing can be evicted, the trigger rises.
 
     `now` is epoch seconds, `created_at` the same time in RFC 3339.
     """
@@ -229,7 +230,11 @@ def decide(
         isinstance(config, Flush) and not config.parts
     ):
         return evict(head, eviction, method=config.strategy, created_at=created_at)
-    flush = config if isinstance(config, Flush) else None
+    parts: tuple[BlockType, ...] = ()
+    payload: Payload = NOTHING
+    if isinstance(config, Flush):
+        parts = config.parts
+        payload = FlushPayload(messages=eviction.messages, tokens=eviction.tokens)
     job = job_on(
         head,
         scope,
@@ -237,17 +242,15 @@ def decide(
         first=eviction.first,
         last=eviction.last,
         attempt=head.attempts,
-        parts=flush.parts if flush else (),
-        payload=FlushPayload(messages=eviction.messages, tokens=eviction.tokens)
-        if flush
-        else NOTHING,
+        parts=parts,
+        payload=payload,
         now=now,
     )
     head = replace(head, job=job.id, compaction="pending")
-    waits = flush is not None and "extractive" in flush.parts
+    waits = "extractive" in parts
     head, extraction = armed_extraction(head, scope, now=now) if waits else (head, ())
     return Armed(
-        head, overflow=Overflow(config.strategy, "pending", job.id), jobs=(job, *extraction)
+        head, overflow=OverflowResult(config.strategy, "pending", job.id), jobs=(job, *extraction)
     )
 
 
@@ -267,4 +270,4 @@ def evict(head: Head, eviction: Eviction, *, method: str, created_at: str) -> Ar
         newest=head.seq,
         summary_tokens=head.summary_tokens,
     )
-    return Armed(after, overflow=Overflow(method, "done"), compaction=compaction)
+    return Armed(after, overflow=OverflowResult(method, "done"), compaction=compaction)

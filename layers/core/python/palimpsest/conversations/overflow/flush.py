@@ -40,7 +40,7 @@ class FlushWindow:
         return OverflowJobs(self.sessions, self.jobs, self.clock)
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do as much of the job as is possible now. Safe to repeat. Raises `Unavailable`."""
+        """Do the part of the job that is possible now. Safe to repeat. Raises `Unavailable`."""
         taken = self._overflows.taken_up(notice)
         if taken is not None:
             self._advance(taken[0])
@@ -59,8 +59,8 @@ class FlushWindow:
             self._advance(job)
 
     def _advance(self, job: Job) -> None:
-        """Mark each part that is stored, and commit once all are. The other parts are marked even
-        if a store does not answer for one.
+        """Mark each stored part, and commit once all are stored. If a store does not answer for one
+        part, the others are still marked.
         """
         unavailable: Unavailable | None = None
         for part in sorted(job.lacking):
@@ -83,8 +83,8 @@ class FlushWindow:
             self._overflows.arm(job)
 
     def _commit(self, job: Job) -> bool:
-        """Move the window past what is stored, if the session still waits for this job; whether it
-        did.
+        """If the session still waits for this job, move the window past the stored messages. Return
+        whether it did.
 
         Raises `CommitLost`, also if a part is not stored.
         """

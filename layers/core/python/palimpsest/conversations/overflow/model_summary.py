@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
-from palimpsest.conversations.ports import Summarizer, Summary, Wanted
+from palimpsest.conversations.ports import Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import priced
@@ -21,21 +21,22 @@ from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 
 METHOD = "model"
-WORDS_PER_TOKEN = 0.6  # models are asked for a number of words, and so stay within the tokens
+# words asked for, per token of the limit: models count words better than tokens
+WORDS_PER_TOKEN = 0.6
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 READ_SHARE = (
     0.5  # of the room: the elements around short messages weigh as much as these, and escapes more
 )
 FIT_SHARE = 0.95
-FAR_TOO_LONG = 2  # times the limit: a longer summary is asked for again, a shorter one is cut
+FAR_TOO_LONG = 2  # times the limit; a longer summary is requested again, a shorter one is cut
 LEAST_ROOM = 256
-MOST_ROOM = 150_000  # what a model reads, and answers, within the time of one call
+MOST_ROOM = 150_000  # the tokens that a model can read and write within the time of one call
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One summary to be written: what the model is sent, how much it may answer, and what sending
-    it uses.
+    """One summary to write: the text for the model, the most tokens of its answer, and the usage of
+    sending the text.
     """
 
     instructions: str
@@ -59,13 +60,13 @@ class ModelSummarizer:
     chat: ChatModel
     tokens: TokenCounter
 
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         return min(
             MOST_ROOM, max(LEAST_ROOM, int(self._room(wanted, self._limit(wanted)) * READ_SHARE))
         )
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         said = [message for message in messages if message.role not in UNSHOWN_ROLES]
         step = self._step(previous, said, wanted)
@@ -85,7 +86,9 @@ class ModelSummarizer:
             usage=usage,
         )
 
-    def _step(self, previous: str | None, messages: Sequence[Message], wanted: Wanted) -> _Step:
+    def _step(
+        self, previous: str | None, messages: Sequence[Message], wanted: SummaryRequest
+    ) -> _Step:
         count, limit = self._counter(wanted.model), self._limit(wanted)
         room = max(LEAST_ROOM, int(self._room(wanted, limit) * FIT_SHARE))
         text = _data(previous, messages)
@@ -100,11 +103,11 @@ class ModelSummarizer:
         return _Step(instructions, text, wanted.model, limit, _words(limit), sent)
 
     def _written(self, step: _Step, count: Count) -> tuple[Completion, Usage]:
-        """The answer to use, and the usage of all calls. An empty answer, or one far too long, is
-        asked for again.
+        """The answer to use, and the usage of all calls. If an answer is empty or far too long, the
+        model is asked again.
         """
         long: Completion | None = None
-        usage = step.sent  # of a failed call only what was sent is known
+        usage = step.sent  # the answer's tokens of a failed call are unknown
         try:
             completion = self._asked(step, step.instructions)
             if count(completion.text) <= step.limit * FAR_TOO_LONG:
@@ -133,13 +136,13 @@ class ModelSummarizer:
             instructions=instructions, text=step.text, max_tokens=step.output, model=step.model
         )
 
-    def _limit(self, wanted: Wanted) -> int:
+    def _limit(self, wanted: SummaryRequest) -> int:
         """A model with a small window writes less, so that its summary leaves room for messages in
         the next call.
         """
         return max(1, min(wanted.max_tokens, self.chat.capacity(wanted.model) // 4))
 
-    def _room(self, wanted: Wanted, limit: int) -> int:
+    def _room(self, wanted: SummaryRequest, limit: int) -> int:
         said = _instructions(wanted.prompt, limit) + prompts.load("summary_repair")
         return (
             self.chat.capacity(wanted.model)
@@ -153,8 +156,8 @@ class ModelSummarizer:
 
 
 def _output(limit: int) -> int:
-    """The output tokens that the model is allowed: more than the limit, so that this code cuts it,
-    at a sentence.
+    """The model's output limit in tokens. It is above the summary's limit, so that this code can
+    cut the summary at the end of a sentence.
     """
     return limit + limit // 5 + 20
 
@@ -195,8 +198,8 @@ def _data(previous: str | None, messages: Sequence[Message]) -> str:
 
 
 class Summaries:
-    """Implements `Summarizer` by a model if there is a key and the tenant's models may still cost
-    something, else without one. If the model fails, the summary does.
+    """Implements `Summarizer`: by a model if there is a key and the tenant's cost limit is not
+    reached, else without a model. If the model fails, so does the summary.
     """
 
     def __init__(self, *, key: Secret, model: Summarizer, offline: Summarizer) -> None:
@@ -204,11 +207,11 @@ class Summaries:
         self._model = model
         self._offline = offline
 
-    def capacity(self, wanted: Wanted) -> int:
+    def capacity(self, wanted: SummaryRequest) -> int:
         return self._chosen().capacity(wanted)
 
     def summarize(
-        self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None
+        self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
         try:
             return self._chosen().summarize(messages, wanted, previous=previous)

@@ -1,6 +1,4 @@
-"""Decide which older turns stay in a window that is pruned by meaning: those that matter most to
-the current topic.
-"""
+"""Prunes a window by meaning: the older turns that matter most to the current topic stay."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message, text_of
@@ -20,19 +19,20 @@ from palimpsest.text.analyser import terms
 from palimpsest.text.salience import facts, is_own
 from palimpsest.text.sentences import sentences
 
-MAX_PINNED = 20  # messages: their numbers stand in the head
+MAX_PINNED = 20  # messages, because the head holds their numbers
 RECENT_TURNS = 5
 RECENT_SHARE = (
     2  # recent turns take at most one part of this many of the room; the newest stays in any case
 )
-RELEVANCE = 0.7  # what relevance to the topic weighs beside importance
-MANY_FACTS = 4  # names, numbers and the like that make a turn as important as can be
+RELEVANCE = 0.7  # the weight of relevance to the topic; importance has the rest
+MANY_FACTS = 4  # so many facts (names, numbers and the like) give a turn the highest importance
 
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """Messages `first` through `last` stay in the window: as `recent` turns, or for the larger part
-    of their `score` (0..1), as `relevant` to the topic or as `important`.
+    """Messages `first` through `last` stay in the window. The reason is `recent` for the newest
+    turns; for others it is the larger part of their `score` (0..1): `relevant` to the topic, or
+    `important`.
     """
 
     first: int
@@ -43,8 +43,8 @@ class KeptTurn:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The head of a pruned window, what left it (None: only turns that an earlier pruning had
-    kept), and what stays.
+    """The head of a pruned window, the messages that left it (None: only turns that an earlier
+    pruning had kept), and the turns that stay.
     """
 
     head: Head
@@ -53,9 +53,8 @@ class Pruning:
 
 
 def contested(head: Head, window: Sequence[Message], *, budget: int) -> tuple[Message, ...]:
-    """The messages that a pruning compares with the topic: those of the older turns that say
-    anything, as the others have no vectors. There are none if the window fits the budget (tokens)
-    already.
+    """The messages that a pruning compares with the topic: those of older turns that have text,
+    because others have no vectors. Empty if the window already fits the budget (tokens).
     """
     older = _older(head, _turns_of(window), budget) if head.tokens > budget else ()
     return tuple(
@@ -75,12 +74,12 @@ def prune(
     near: Mapping[int, float],
     created_at: str,
 ) -> Pruning | None:
-    """Keep, within the budget (tokens), the newest turns and those older ones that matter most,
+    """Keep, within the budget (tokens), the newest turns and the older turns that matter most,
     whole and in order.
 
-    `window` begins with what an earlier pruning has kept. `near` gives messages' similarity to the
-    topic (-1..1), where there is a model; words and importance count in any case. None if it fits
-    already or only the current chain is left.
+    `window` begins with what an earlier pruning has kept. With a model, `near` has the messages'
+    similarity to the topic (-1..1); words and importance always count. None if the window already
+    fits or only the current chain is left.
     """
     if head.tokens <= budget:
         return None
@@ -115,7 +114,7 @@ def _room(head: Head, budget: int) -> int:
 def _older(
     head: Head, held: Sequence[Sequence[Message]], budget: int
 ) -> Sequence[Sequence[Message]]:
-    """The turns that do not stay by themselves, as the recent ones do."""
+    """The turns that are not among the recent ones, which always stay."""
     return held[: len(held) - len(_recent(held, _room(head, budget)))] if held else ()
 
 
@@ -134,14 +133,21 @@ def _weight(turn: Sequence[Message]) -> int:
 
 def _shares(older: Sequence[Sequence[Message]], topic: str) -> list[float]:
     """For each turn the share of the topic's words that it has; rare words weigh more."""
-    bags = [
-        frozenset(term for message in turn for term in terms(text_of(message.chat)))
-        for turn in older
-    ]
-    common = Counter(term for bag in bags for term in bag)
-    weights = {term: math.log(1 + len(bags) / (1 + common[term])) for term in set(terms(topic))}
+    term_sets = [_terms_of(turn) for turn in older]
+    common = Counter(chain.from_iterable(term_sets))
+    weights = {
+        term: math.log(1 + len(term_sets) / (1 + common[term])) for term in set(terms(topic))
+    }
     total = sum(weights.values()) or 1.0
-    return [sum(weight for term, weight in weights.items() if term in bag) / total for bag in bags]
+    shares = []
+    for of_turn in term_sets:
+        shared = sum(weight for term, weight in weights.items() if term in of_turn)
+        shares.append(shared / total)
+    return shares
+
+
+def _terms_of(turn: Sequence[Message]) -> frozenset[str]:
+    return frozenset(term for message in turn for term in terms(text_of(message.chat)))
 
 
 def _scored(turn: Sequence[Message], share: float, near: Mapping[int, float]) -> KeptTurn:
@@ -159,8 +165,8 @@ def _scored(turn: Sequence[Message], share: float, near: Mapping[int, float]) ->
 
 
 def _picked(scores: Sequence[KeptTurn], older: Sequence[Sequence[Message]], room: int) -> list[int]:
-    """The numbers of the older turns that stay, in order: the best first, the newer of equals, as
-    they fit.
+    """The numbers of the older turns that stay, in order. The best are chosen first, of equals the
+    newer, as long as they fit.
     """
     picked, places = [], MAX_PINNED
     for number in sorted(

@@ -1,5 +1,5 @@
-"""One step of the summarize worker: read a job's messages, call the model, commit; the next job
-does what is left.
+"""One step of the summarize worker: read a job's messages, call the model, commit. The next job
+handles the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from palimpsest.conversations.lifecycle import folded
 from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.eviction import step
-from palimpsest.conversations.ports import Sessions, Summarizer, Summary, Wanted
+from palimpsest.conversations.ports import Sessions, Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
@@ -46,8 +46,8 @@ class _Fold:
 
 @dataclass(frozen=True, slots=True)
 class SummarizeOverflow:
-    """`models` are those that a session may name, None: any. For a session that named another one
-    before the operator took it from the list, the configured model is called.
+    """`models` are the models that a session may name (None: any). If the operator has removed a
+    session's model from the list, the configured model is called.
     """
 
     sessions: Sessions
@@ -62,8 +62,8 @@ class SummarizeOverflow:
         return OverflowJobs(self.sessions, self.jobs, self.clock)
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job that the notice names. Safe to repeat: no model is called for a job that has
-        ended or that its session no longer waits for.
+        """Do the job that the notice names. Safe to repeat: no model is called if the job has ended
+        or its session no longer waits for it.
 
         Raises `ModelFailed` (try again later), `Unavailable`.
         """
@@ -86,12 +86,16 @@ class SummarizeOverflow:
             self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
         )
         previous = self.sessions.compaction(scope, head.summary) if head.summary else None
-        wanted = Wanted(self._limit(head, config), config.summary_prompt, config.summary_model)
+        wanted = SummaryRequest(
+            self._limit(head, config), config.summary_prompt, config.summary_model
+        )
         room = self.summarizer.capacity(wanted)
         through = step((*pinned, *backlog), previous_tokens=head.summary_tokens, capacity=room)
         if through >= job.first:
             backlog = (*pinned, *backlog)
-        else:  # what a pruning kept is too much for one step: it stays in the history alone
+        # the turns that a pruning kept are too much for one step, so they remain only in the
+        # history
+        else:
             through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
         with counting(self.jobs, job), paid_by(scope.owner.user(head.user)):
@@ -108,7 +112,9 @@ class SummarizeOverflow:
         return max(1, min(config.summary_tokens, config.max_tokens // SUMMARY_SHARE - frame))
 
     def _commit(self, job: Job, fold: _Fold) -> bool:
-        """Commit if the session still waits for this job; whether it did. Raises `CommitLost`."""
+        """Commit if the session still waits for this job. Return whether it did. Raises
+        `CommitLost`.
+        """
         scope = Scope(job.tenant).session(job.session)
         head = self.sessions.open(scope).head
         used = priced(fold.summary.model, **asdict(fold.summary.usage))

@@ -12,7 +12,13 @@ from operator import attrgetter
 from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM
 from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message
 from palimpsest.conversations.weight import MESSAGE_OVERHEAD, REPLY_PRIMING, weigh
-from palimpsest.conversations.window.render import Cut, Entry, SummaryAs, shown, summary_messages
+from palimpsest.conversations.window.render import (
+    Cut,
+    SummaryAs,
+    WindowEntry,
+    shown,
+    summary_messages,
+)
 from palimpsest.conversations.window.turns import Chain, no_result, turns, with_every_result
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.text.cutting import Count, shortened
@@ -21,23 +27,22 @@ SUMMARY_SHARE = 4  # a summary takes at most this part of the budget
 
 LEAST_SUMMARY = 16  # tokens; less of a summary says nothing
 
-READ_IN_CHAIN = 64  # tokens that a message of the current chain counts for at most while it is read
+READ_IN_CHAIN = 64  # the most tokens for which a message of the current chain counts while reading
 
-MOST_BYTES = (
-    3_000_000  # of older turns: with all that stands beside it, an answer of 5 MB carries it
-)
+MOST_BYTES = 3_000_000  # Bytes of older turns; with the other parts, they fit an answer of 5 MB.
 
 LEAST_MESSAGE = MESSAGE_OVERHEAD + 1  # tokens; no message weighs less
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A context, ready to send, and what it weighs: `tokens` is all of it, the priming of the reply
-    included, and `window_tokens` what stands behind system message and summary.
+    """A context, ready to send, with its weight. `tokens` is the whole weight, including the
+    priming of the reply; `window_tokens` is the weight of the messages after system message and
+    summary.
 
-    `places` names for each message the sequence number of the stored message that it shows, None if
-    it shows none. `cuts` is what it leaves out of the current chain. `reserved` is how much room it
-    leaves free.
+    `places` has, for each message, the sequence number of the stored message that it shows; None if
+    it shows none. `cuts` lists the parts of the current chain that it leaves out. `reserved` is the
+    room that it leaves free.
     """
 
     messages: tuple[Chat, ...]
@@ -60,11 +65,11 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
     """Read messages, newest first, as far as a context of this budget can hold them; returns them
     oldest first.
 
-    Behind the last user message each counts for at most `READ_IN_CHAIN`: a huge tool output shall
-    not hide the rest of the chain, from which all outputs are cut. Reading ends with a whole turn,
-    or inside a chain too long to be read: then the caller supplies the user message itself. System
-    messages are read past: they are not part of the window. No more is read than an answer can
-    carry, however large the budget is.
+    After the last user message, each message counts for at most `READ_IN_CHAIN`. Otherwise a huge
+    tool output would hide the rest of the chain, although such outputs are cut later. Reading ends
+    with a whole turn. If the current chain is too long, reading ends inside it, and the caller
+    supplies the user message itself. System messages are skipped because they are not part of the
+    window. However large the budget is, no more is read than an answer can carry.
     """
     held: list[Message] = []
     read = weight = size = 0
@@ -84,20 +89,17 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
 
 
 def _bytes(message: Message) -> int:
-    """About how many bytes the message takes in an answer."""
+    """The approximate bytes of the message in an answer."""
     content, calls = message.chat.get("content"), message.chat.get("tool_calls")
-    texts = (
-        content if isinstance(content, str) else str(content or ""),
-        str(calls) if calls else "",
-    )
-    return sum(
-        len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts
-    )
+    text = content if isinstance(content, str) else str(content or "")
+    if calls:
+        text += str(calls)
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message, ...]:
-    """The messages that were read (newest first), oldest first; a turn that was read in part is
-    left out.
+    """The messages, which were read newest first, with the oldest first. A turn that was read only
+    in part is left out.
     """
     messages = tuple(reversed(held))
     if messages[0].seq >= last_user_seq or messages[0].role == "user":
@@ -106,18 +108,18 @@ def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message,
 
 
 def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The newest turn: all that a session without short-term memory shows of its history."""
+    """The newest turn. A session without short-term memory shows nothing else of its history."""
     shown_ones = [message for message in messages if message.role not in UNSHOWN_ROLES]
     return tuple(turns(shown_ones)[-1]) if shown_ones else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a context is made of. `messages`, oldest first, may begin inside a turn at a group, and
-    leave out what stands between the newest user message and the rest of its chain; `given` is
-    weighed but not stored, and a user message then is the current chain by itself. `taken` tokens
-    of the `budget` go to what is sent beside the messages. `system_tokens` is the weight of the
-    system message; None: it was not counted.
+    """The parts of a context. `messages`, oldest first, may begin inside a turn at a group, and may
+    lack the messages between the newest user message and the rest of its chain. `given` is a
+    message that is about to be sent: it is weighed but not stored, and if it is the user's, it
+    alone is the current chain. Of the `budget`, `taken` tokens go to parts that are sent beside the
+    messages. `system_tokens` is the weight of the system message; None: it was not counted.
     """
 
     messages: Sequence[Message]
@@ -146,11 +148,11 @@ def fit(material: Material, *, reserve: int = 0) -> Fitted:
     """Make the context: system message, summary, the newest turns that fit whole, and the current
     chain.
 
-    A chain that is too large alone is cut (see `chain`); the summary takes at most a quarter of the
-    budget, and gives way before the newest user message does. Weights are those counted at append:
-    nothing is counted again but system message (unless its weight is known), summary, and what is
-    cut. `reserve` tokens stay free, as far as system message, summary and current chain leave them:
-    older turns give way. Raises `BudgetTooSmall`.
+    If the current chain alone is too large, it is cut (see `chain`). The summary takes at most a
+    quarter of the budget, and is cut before the newest user message is. Weights were counted at
+    append; only the summary, cut texts, and a system message of unknown weight are counted again.
+    `reserve` tokens stay free, if system message, summary and current chain leave that much: older
+    turns are left out for it. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     count, system_tokens = material.count, material.system_tokens or 0
@@ -185,18 +187,16 @@ def fit(material: Material, *, reserve: int = 0) -> Fitted:
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """The summary as it fits, the window, what was cut of the current chain, and how much room
-    stays free.
-    """
+    """The summary as it fits, the window, the cuts of the current chain, and the free room."""
 
     summary: _ShownSummary
-    window: Sequence[Entry]
+    window: Sequence[WindowEntry]
     cuts: tuple[Cut, ...] = ()
     reserved: int = 0
 
 
 def _shared_out(
-    parts: Sequence[Sequence[Entry]],
+    parts: Sequence[Sequence[WindowEntry]],
     summary_within: Callable[..., _ShownSummary],
     *,
     room: int,
@@ -204,8 +204,8 @@ def _shared_out(
     reserve: int,
     count: Count,
 ) -> _Shares:
-    """Share the room between summary (`most` of it), current chain, what is to stay free, and older
-    turns.
+    """Share the room between the summary (at most `most`), the current chain, the reserve, and
+    older turns.
     """
     *older, current = parts
     weight = _weight(current)
@@ -224,10 +224,12 @@ def _shared_out(
     )
 
 
-def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> list[Sequence[Entry]]:
-    """What may stand in the window, with a result for each call; `given` comes last."""
+def _turns(
+    messages: Sequence[Message], given: Chat | None, count: Count
+) -> list[Sequence[WindowEntry]]:
+    """The messages for the window in turns, with a result for each call; `given` comes last."""
     entries = [
-        Entry(shown(message.chat), message.tokens, message.seq)
+        WindowEntry(shown(message.chat), message.tokens, message.seq)
         for message in messages
         if message.role not in UNSHOWN_ROLES
     ]
@@ -244,20 +246,20 @@ def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> lis
     return turns(entries)
 
 
-def _weighed(chat: Chat, count: Count) -> Entry:
-    return Entry(chat, weigh(chat, count))
+def _weighed(chat: Chat, count: Count) -> WindowEntry:
+    return WindowEntry(chat, weigh(chat, count))
 
 
-def _answering(entry: Entry, call: str, count: Count) -> Entry:
-    """The result with the id of the call that it answers."""
+def _answering(entry: WindowEntry, call: str, count: Count) -> WindowEntry:
+    """The tool's result, with the id of the call that it answers."""
     return replace(_weighed({**entry.chat, "tool_call_id": call}, count), seq=entry.seq)
 
 
-def _weight(entries: Sequence[Entry]) -> int:
+def _weight(entries: Sequence[WindowEntry]) -> int:
     return sum(entry.tokens for entry in entries)
 
 
-def _newest_turns(older: Sequence[Sequence[Entry]], *, room: int) -> list[Entry]:
+def _newest_turns(older: Sequence[Sequence[WindowEntry]], *, room: int) -> list[WindowEntry]:
     """As many turns, contiguous from the newest, as fit whole."""
     first = len(older)
     while first and (weight := _weight(older[first - 1])) <= room:
@@ -268,7 +270,7 @@ def _newest_turns(older: Sequence[Sequence[Entry]], *, room: int) -> list[Entry]
 
 @dataclass(frozen=True, slots=True)
 class _ShownSummary:
-    """The summary as it stands in the context."""
+    """The summary as the context shows it."""
 
     messages: tuple[Chat, ...] = ()
     tokens: int = 0
@@ -278,8 +280,8 @@ class _ShownSummary:
 def _summary_within(
     text: str | None, summary_as: SummaryAs, *, room: int, count: Count
 ) -> _ShownSummary:
-    """The summary within the room, cut if it is too large; no summary where hardly anything of it
-    would be left.
+    """The summary, cut to the room if it is too large. It is left out if hardly anything of it
+    would remain.
     """
     if not text:
         return _ShownSummary()

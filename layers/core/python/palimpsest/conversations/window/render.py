@@ -1,5 +1,5 @@
-"""How stored messages and summaries are written for a model: as chat messages, as a transcript, or
-with cut texts.
+"""Writes stored messages and summaries for a model: as chat messages, as a transcript, or with cut
+texts.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def called_for(content: str, *, tool: str) -> tuple[Chat, ...]:
 
 
 def plain(content: Any) -> str:
-    """Content as one text: its parts joined by new lines, each that is no text named in
+    """Content as one text: its parts joined by new lines. Parts that are not text are named in
     brackets.
     """
     if isinstance(content, str):
@@ -75,8 +75,8 @@ def _part(part: Mapping[str, Any]) -> str:
 
 
 def transcript(messages: Sequence[Message]) -> str:
-    """The messages for a prompt that is to read them as data: one element each, whose text can't
-    close it or open another, so that nobody speaks in another's name.
+    """The messages as data for a prompt, one element each. No text can close its element or open
+    another one, so nobody can speak in another's name.
     """
     return "\n".join(_element(message) for message in messages)
 
@@ -105,8 +105,8 @@ def _attributes(values: Mapping[str, Any]) -> str:
 
 
 def abridged(messages: Sequence[Message], *, room: int, count: Count) -> tuple[Message, ...]:
-    """The messages with so much left out that their transcript has about `room` tokens; all of them
-    if they fit. The largest are cut in the middle, so that every message is still seen.
+    """The messages, cut so that their transcript has about `room` tokens; unchanged if they fit.
+    The largest are cut in the middle, so that part of every message remains.
     """
     sizes = [count(transcript((message,))) + 1 for message in messages]
     if sum(sizes) <= room:
@@ -151,7 +151,8 @@ def _with(
     return {**chat, "content": content, "refusal": refusal or None, "tool_calls": calls}
 
 
-# tokens that a text keeps while others can give way: a marker, and a little on both sides of it
+# The tokens that a text keeps while others can be cut: a marker, and a little text on both sides of
+# it.
 FLOOR = 32
 
 Part = Literal["content", "refusal", "arguments"]
@@ -159,10 +160,8 @@ _Part = tuple[Part, int, str]  # which part, of which call, its text
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A message as a context shows it, and its weight there. `seq` is None for what is not
-    stored.
-    """
+class WindowEntry:
+    """A message as a context shows it, and its weight there. `seq` is None if it is not stored."""
 
     chat: Chat
     tokens: int
@@ -175,8 +174,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a context leaves out of a message: how many tokens of which part. `message`: all of it,
-    but for a word in its place where nothing else would be left.
+    """The tokens that a context leaves out of a part of a message. For the part `message`, the
+    whole message is left out; if nothing else would remain, a word takes its place.
     """
 
     seq: int | None
@@ -186,8 +185,8 @@ class Cut:
 
 @dataclass(slots=True)
 class Text:
-    """One text of a message: what it weighs, the least that can be left of it, and what it may
-    weigh (at first all).
+    """One text of a message: its weight, the least weight to which it can be cut, and its allowed
+    weight (at first all).
     """
 
     part: Part
@@ -206,10 +205,10 @@ class Text:
 
 
 @dataclass(slots=True)
-class Draft:
-    """A message in parts: its texts, and the weight of all that is never cut."""
+class MessageParts:
+    """A message in parts: its texts, and the weight of the parts that are never cut."""
 
-    entry: Entry
+    entry: WindowEntry
     fixed: int
     texts: list[Text]
 
@@ -222,16 +221,16 @@ class Draft:
         return self.fixed + sum(text.allowed for text in self.texts)
 
 
-def drafted(entry: Entry, count: Count) -> Draft:
-    """Take a message apart. Its longest text is not counted: it weighs what the rest leaves of the
-    whole.
+def drafted(entry: WindowEntry, count: Count) -> MessageParts:
+    """Take a message apart. Its longest text is not counted, because its weight is that of the
+    message without the other parts.
     """
     fixed = weigh(_bare(entry.chat), count)
     *others, longest = sorted(_parts(entry.chat), key=lambda part: _length(entry.chat, part))
     weights = [count(text) for _, _, text in others]
     weights.append(max(0, entry.tokens - fixed - sum(weights)))
     parts = zip([*others, longest], weights, strict=True)
-    return Draft(entry, fixed, [_text(entry, part, tokens, count) for part, tokens in parts])
+    return MessageParts(entry, fixed, [_text(entry, part, tokens, count) for part, tokens in parts])
 
 
 def _parts(chat: Chat) -> Iterator[_Part]:
@@ -243,13 +242,13 @@ def _parts(chat: Chat) -> Iterator[_Part]:
 
 
 def _length(chat: Chat, part: _Part) -> tuple[bool, int]:
-    """A text's length, to find the longest. Content in parts counts as longest: no text tells what
-    its images weigh.
+    """A text's length, to find the longest. Content in parts counts as the longest, because its
+    text does not show the weight of its images.
     """
     return part[0] == "content" and not isinstance(chat["content"], str), len(part[2])
 
 
-def _text(entry: Entry, part: _Part, tokens: int, count: Count) -> Text:
+def _text(entry: WindowEntry, part: _Part, tokens: int, count: Count) -> Text:
     name, call, text = part
     least = min(tokens, FLOOR)
     if name == "arguments" and tokens > FLOOR:
@@ -257,16 +256,16 @@ def _text(entry: Entry, part: _Part, tokens: int, count: Count) -> Text:
     return Text(name, call, text, tokens, least)
 
 
-def _replaced(entry: Entry, call: int, tokens: int) -> str:
-    """What stands in place of arguments. Only a function's must be JSON; a custom tool's input is
-    free text.
+def _replaced(entry: WindowEntry, call: int, tokens: int) -> str:
+    """The text in place of arguments. Arguments of a function must be JSON; the input of a custom
+    tool is free text.
     """
     is_function = entry.chat["tool_calls"][call].get("type", "function") == "function"
     return replacement(tokens, entry.seq) if is_function else marker(tokens, entry.seq).strip()
 
 
-def finished(draft: Draft, count: Count) -> tuple[Entry, list[Cut]]:
-    """Put a message together again, each text within what it is allowed."""
+def finished(draft: MessageParts, count: Count) -> tuple[WindowEntry, list[Cut]]:
+    """Put a message together again, with each text cut to its allowed weight."""
     entry, tokens, cuts = draft.entry, draft.fixed, []
     chat = dict(entry.chat)
     for text in draft.texts:
@@ -277,10 +276,10 @@ def finished(draft: Draft, count: Count) -> tuple[Entry, list[Cut]]:
         chat |= _holding(chat, text, shorter)
         tokens += weight
         cuts.append(Cut(entry.seq, text.part, text.tokens - weight))
-    return (Entry(chat, tokens, entry.seq), cuts) if cuts else (entry, cuts)
+    return (WindowEntry(chat, tokens, entry.seq), cuts) if cuts else (entry, cuts)
 
 
-def _shorter(entry: Entry, text: Text, count: Count) -> tuple[str, int]:
+def _shorter(entry: WindowEntry, text: Text, count: Count) -> tuple[str, int]:
     if text.part == "arguments":
         return _replaced(entry, text.call, text.tokens), text.allowed
     is_known = text.part == "refusal" or isinstance(entry.chat["content"], str)

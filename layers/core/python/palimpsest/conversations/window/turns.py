@@ -16,7 +16,15 @@ from typing import Protocol, TypeVar
 
 from palimpsest.conversations.message import Chat, answered_call, call_ids
 from palimpsest.conversations.weight import weigh
-from palimpsest.conversations.window.render import Cut, Draft, Entry, Text, drafted, finished, plain
+from palimpsest.conversations.window.render import (
+    Cut,
+    MessageParts,
+    Text,
+    WindowEntry,
+    drafted,
+    finished,
+    plain,
+)
 from palimpsest.text.cutting import Count, level, marker
 
 
@@ -95,7 +103,7 @@ def with_every_result(
 USER_SHARE = 4  # the part of the room that the user message keeps beside the newest group
 NAME_SHARE = 2  # the part of the room from which on a name is too long to be shown
 
-Group = Sequence[Draft]
+Group = Sequence[MessageParts]
 
 
 class Chain:
@@ -103,12 +111,12 @@ class Chain:
     `fit` it once.
     """
 
-    def __init__(self, entries: Sequence[Entry], count: Count) -> None:
+    def __init__(self, entries: Sequence[WindowEntry], count: Count) -> None:
         drafts = [drafted(entry, count) for entry in entries]
         has_user = drafts[0].role == "user"
         self._user = drafts[0] if has_user else None
         self._groups: list[Group] = groups(drafts[1:] if has_user else drafts)
-        self._gone: list[Draft] = []
+        self._gone: list[MessageParts] = []
         self._count = count
 
     @property
@@ -116,7 +124,7 @@ class Chain:
         """The room it needs so that the user message stays whole beside the newest group."""
         return (self._user.weight if self._user else 0) + sum(map(_least, self._groups[-1:]))
 
-    def fit(self, room: int) -> tuple[list[Entry], list[Cut]]:
+    def fit(self, room: int) -> tuple[list[WindowEntry], list[Cut]]:
         """The chain within the room, and what was left out of it. It is never empty."""
         self._drop(room, is_victim=_has_calls, weight=_least_with_texts)
         self._lower(_outputs, room)
@@ -130,7 +138,7 @@ class Chain:
         return self._finished()
 
     @property
-    def _held(self) -> Iterator[Draft]:
+    def _held(self) -> Iterator[MessageParts]:
         return joined([self._user] if self._user else [], *self._groups)
 
     @property
@@ -153,7 +161,7 @@ class Chain:
                 held.append(group)
         self._groups = held + self._groups[-1:]
 
-    def _lower(self, kind: Callable[[Draft], list[Text]], room: int) -> None:
+    def _lower(self, kind: Callable[[MessageParts], list[Text]], room: int) -> None:
         """Cut the largest texts of a kind down to one level, as high as the room allows."""
         texts = [text for group in self._groups for draft in group for text in kind(draft)]
         others = self._weight - sum(text.allowed for text in texts)
@@ -188,8 +196,8 @@ class Chain:
             self._gone += newest
         _squeeze(self._user, room - beside)
 
-    def _finished(self) -> tuple[list[Entry], list[Cut]]:
-        entries: list[Entry] = []
+    def _finished(self) -> tuple[list[WindowEntry], list[Cut]]:
+        entries: list[WindowEntry] = []
         cuts = [
             Cut(draft.entry.seq, "message", draft.entry.tokens)
             for draft in self._gone
@@ -211,7 +219,8 @@ def _has_no_calls(group: Group) -> bool:
 
 
 def _least(group: Group) -> int:
-    return sum(draft.fixed + sum(text.least for text in draft.texts) for draft in group)
+    fixed = sum(draft.fixed for draft in group)
+    return fixed + sum(text.least for draft in group for text in draft.texts)
 
 
 def _least_with_texts(group: Group) -> int:
@@ -219,11 +228,11 @@ def _least_with_texts(group: Group) -> int:
     return _least(group) + sum(text.tokens - text.least for draft in group for text in _said(draft))
 
 
-def _outputs(draft: Draft) -> list[Text]:
+def _outputs(draft: MessageParts) -> list[Text]:
     return draft.texts if draft.role == "tool" else []
 
 
-def _said(draft: Draft) -> list[Text]:
+def _said(draft: MessageParts) -> list[Text]:
     return (
         [text for text in draft.texts if text.part != "arguments"]
         if draft.role == "assistant"
@@ -231,18 +240,18 @@ def _said(draft: Draft) -> list[Text]:
     )
 
 
-def _arguments(draft: Draft) -> list[Text]:
+def _arguments(draft: MessageParts) -> list[Text]:
     return [text for text in draft.texts if text.part == "arguments"]
 
 
-def _squeeze(draft: Draft, room: int) -> None:
+def _squeeze(draft: MessageParts, room: int) -> None:
     """Cut a message's only text down to what the room leaves it, however little that is."""
     (text,) = draft.texts
     text.least = 0
     text.lower(room - draft.fixed)
 
 
-def _nameless(user: Draft, room: int, count: Count) -> Draft:
+def _nameless(user: MessageParts, room: int, count: Count) -> MessageParts:
     """The user's message, without its name if that alone takes half the room."""
     if user.fixed * NAME_SHARE <= room:
         return user
@@ -250,7 +259,7 @@ def _nameless(user: Draft, room: int, count: Count) -> Draft:
     return _again(user, chat, count)
 
 
-def _stub(draft: Draft, room: int, count: Count) -> Draft:
+def _stub(draft: MessageParts, room: int, count: Count) -> MessageParts:
     """A text in place of the newest message, for a chain without a user message whose bare calls
     are too large.
     """
@@ -261,5 +270,5 @@ def _stub(draft: Draft, room: int, count: Count) -> Draft:
     return stub
 
 
-def _again(draft: Draft, chat: dict[str, object], count: Count) -> Draft:
-    return drafted(Entry(chat, weigh(chat, count), draft.entry.seq), count)
+def _again(draft: MessageParts, chat: dict[str, object], count: Count) -> MessageParts:
+    return drafted(WindowEntry(chat, weigh(chat, count), draft.entry.seq), count)

@@ -38,7 +38,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope
 from palimpsest.tenants.keys import ApiKey
 from palimpsest.tenants.ports import StaticFact
-from palimpsest.tenants.settings import Limits, TenantSettings
+from palimpsest.tenants.settings import TenantLimits, TenantSettings
 
 M = TypeVar("M", bound=TableModel)
 
@@ -127,7 +127,7 @@ class DynamoDbTenants(_Models):
             by_type=item.days_by_type or {},
             models=None if item.models is None else tuple(item.models),
             change=item.change,
-            limits=Limits(**(item.limits or {})),
+            limits=TenantLimits(**(item.limits or {})),
         )
 
     def log_key(self, scope: Scope) -> bytes:

@@ -14,9 +14,9 @@ from typing import Any
 from palimpsest.engines.ladybug.process import Ended, GraphProcess
 from palimpsest.engines.ladybug.tables import Tables
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest.graph.cypher import Query
+from palimpsest.graph.cypher import CypherQuery
 from palimpsest.graph.neighbourhood import Graph
-from palimpsest.graph.ports import Limits, Rows
+from palimpsest.graph.ports import GraphLimits, Rows
 from palimpsest.graph.things import MOST_THINGS
 from palimpsest.scope import UserScope
 
@@ -47,10 +47,10 @@ class LadybugGraphs:
         self,
         scope: UserScope,
         graph: Graph,
-        asked: Query,
+        asked: CypherQuery,
         parameters: Mapping[str, Any],
         *,
-        limits: Limits,
+        limits: GraphLimits,
     ) -> Rows:
         with self._lock:
             try:
@@ -80,7 +80,7 @@ class LadybugGraphs:
             for scope in list(self._held):
                 self._drop(scope)
 
-    def _hold(self, scope: UserScope, graph: Graph, limits: Limits) -> None:
+    def _hold(self, scope: UserScope, graph: Graph, limits: GraphLimits) -> None:
         held = self._held.get(scope)
         if held is None or held.key != graph.key:
             self._drop(scope)
@@ -94,7 +94,11 @@ class LadybugGraphs:
         self._held.move_to_end(scope)
 
     def _asked(
-        self, scope: UserScope, asked: Query, parameters: Mapping[str, Any], limits: Limits
+        self,
+        scope: UserScope,
+        asked: CypherQuery,
+        parameters: Mapping[str, Any],
+        limits: GraphLimits,
     ) -> dict[str, Any]:
         held = self._held[scope]
         held.tables, statements = held.tables.more_for(asked)

@@ -14,7 +14,7 @@ from typing import Any
 
 from palimpsest.clock import stamp
 from palimpsest.errors import Conflict
-from palimpsest.graph.cypher import Query
+from palimpsest.graph.cypher import CypherQuery
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.things import PREFERENCE_TYPE, PREFERS, USER_TYPE, Entity, Relationship
 
@@ -72,7 +72,7 @@ class Tables:
                 options = f"from='{start}', to='{end}', {COPYING}"
                 yield from self._copied(folder, f"`{table}`", options, map(self._edge, edges))
 
-    def more_for(self, asked: Query) -> tuple[Tables, list[str]]:
+    def more_for(self, asked: CypherQuery) -> tuple[Tables, list[str]]:
         """The tables with those types and properties that a query names and nothing has, and the
         statements for it.
         """

@@ -235,7 +235,7 @@ def _memory_ids(value: Any, *, path: str) -> Test:
     )
 
 
-def _unknown(value: Any, *, path: str) -> NoReturn:  # noqa: ARG001 - as `FIELDS` are called
+def _unknown(value: Any, *, path: str) -> NoReturn:
     _refuse(path, "is not known here: no memory has one")
 
 

@@ -8,7 +8,6 @@ names its user too: `{memory_id}@{user_id}`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any, TypeVar, cast
@@ -19,7 +18,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import BaseModel, ValidationError
 
 from palimpsest.api import problems
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.compat.mem0 import filters
 from palimpsest.api.compat.mem0.shapes import (
     Mem0Add,
@@ -35,13 +34,14 @@ from palimpsest.api.compat.mem0.shapes import (
 from palimpsest.api.fields import LIKE_AN_ID, Json, rfc3339
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources import recall as recalling
-from palimpsest.api.resources.jobs import ended, shown_job
-from palimpsest.api.resources.memories import operations as memories
+from palimpsest.api.resources.jobs import ended
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
     IngestRequest,
     MemoryChange,
     NewMemories,
+    change,
+    statement,
 )
 from palimpsest.errors import BadRequest, FieldError, NotFound, Unprocessable
 from palimpsest.memory.record import ListedType, Record
@@ -52,6 +52,7 @@ operation = operations_on("mem0", function="memories")
 LONGEST_WAIT = 20.0  # seconds for an extraction; what is not extracted by then comes later
 MOST_LISTED = 100
 TYPES: list[ListedType] = ["fact", "event", "instruction", "task"]
+EVENTS = {"created": "ADD", "updated": "UPDATE", "unchanged": "NONE"}
 SCALARS = (str, int, float, bool)
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -67,17 +68,17 @@ FromRun = Annotated[str | None, Query(description="Only what comes from this ses
 
 
 @operation("GET /compat/mem0/ping", answers={200: "Mem0Ping"})
-def mem0_ping() -> Mem0Ping:
+def mem0_ping(service: Service, call: Call) -> Mem0Ping:
     """Check a key.
 
     The client of mem0's platform does this before all else.
     """
-    tenant = call().caller.tenant.tenant
+    tenant = call.caller.tenant.tenant
     return {"status": "ok", "org_id": tenant, "project_id": tenant}
 
 
 @operation("POST /compat/mem0/memories", answers={200: "Mem0Results"}, makes=False)
-def mem0_add(body: Mem0Add) -> Mem0Results:
+def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     """Add memories.
 
     What is worth remembering of the messages is extracted, and what was extracted within 20 seconds
@@ -97,21 +98,24 @@ def mem0_add(body: Mem0Add) -> Mem0Results:
         ]
         if not given:
             return {"results": []}
-        saved = memories.save_memories(user, _asked(NewMemories, {"memories": given}))
+        new = _asked(NewMemories, {"memories": given})
+        statements = [statement(memory) for memory in new.memories]
+        made = service.remember(call.user(user), statements, once=call.once)
         return {
-            "results": [
-                _shown(user, each, event=_event(each["outcome"])) for each in saved["memories"]
-            ]
+            "results": [_of_record(user, one.record, event=EVENTS[one.outcome]) for one in made]
         }
     asked = _asked(IngestRequest, {"messages": body.messages, "session_id": run, "agent_id": agent})
-    done = call().memory.ingest(call().user(user), asked.messages, session_id=run, agent=agent)
-    job = None if done.job_id is None else ended(done.job_id, LONGEST_WAIT)
-    made = [memories.read_memory(user, each) for each in (shown_job(job)["records"] if job else ())]
-    return {"results": [_shown(user, each, event="ADD") for each in made]}
+    done = service.ingest(call.user(user), asked.messages, session_id=run, agent=agent)
+    job = None if done.job_id is None else ended(service, call, done.job_id, LONGEST_WAIT)
+    records = [
+        service.manage_memories.read(call.user(user), memory).record
+        for memory in (service.report(job).records if job else ())
+    ]
+    return {"results": [_of_record(user, record, event="ADD") for record in records]}
 
 
 @operation("POST /compat/mem0/search", scopes=("read",), answers={200: "Mem0Results"})
-def mem0_search(body: Mem0Query) -> Mem0Results:
+def mem0_search(service: Service, call: Call, *, body: Mem0Query) -> Mem0Results:
     """Search memories.
 
     A recall, of records alone. Filters that only records can be tested for choose among the 100
@@ -124,11 +128,9 @@ def mem0_search(body: Mem0Query) -> Mem0Results:
     query = _asked(
         recalling.RecallBody, {"query": body.query, "k": MOST_LISTED if asked.is_narrower else most}
     )
-    found = (
-        call()
-        .memory.recall(call().user(asked.user), replace(query.asked(), filter=asked.where))
-        .memories
-    )
+    found = service.recall(
+        call.user(asked.user), replace(query.asked(), filter=asked.where)
+    ).memories
     least = body.threshold or 0
     fitting = [
         each for each in found if each.record and asked.holds(each.record) and each.score >= least
@@ -144,18 +146,28 @@ def mem0_search(body: Mem0Query) -> Mem0Results:
 
 @operation("GET /compat/mem0/memories", answers={200: "Mem0Results"})
 def mem0_list(
-    user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRun = None
+    service: Service,
+    call: Call,
+    *,
+    user_id: OfUser = None,
+    agent_id: FromAgent = None,
+    run_id: FromRun = None,
 ) -> Mem0Results:
     """List memories.
 
     The newest 100.
     """
-    _check_query()
-    return _listed(filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
+    _check_query(call)
+    return _listed(
+        service, call, filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+    )
 
 
 @operation("POST /compat/mem0/memories/list", scopes=("read",), answers={200: "Mem0Results"})
 def mem0_list_by(
+    service: Service,
+    call: Call,
+    *,
     body: Mem0List,
     page: Annotated[int, Query(ge=1, description="From 1")] = 1,
     page_size: Annotated[int, Query(ge=1, le=100, description="The most on a page")] = MOST_LISTED,
@@ -171,74 +183,81 @@ def mem0_list_by(
         start=body.start_date,
         end=body.end_date,
     )
-    return _listed(asked, first=(page - 1) * page_size, limit=page_size)
+    return _listed(service, call, asked, first=(page - 1) * page_size, limit=page_size)
 
 
 @operation("DELETE /compat/mem0/memories", answers={200: "Mem0Message"})
 def mem0_delete_all(
-    user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRun = None
+    service: Service,
+    call: Call,
+    *,
+    user_id: OfUser = None,
+    agent_id: FromAgent = None,
+    run_id: FromRun = None,
 ) -> Mem0Message:
     """Delete all memories of a user.
 
     Or those of an agent, or those that come from a session.
     """
-    _check_query()
+    _check_query(call)
     asked = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
     if asked.is_narrower:  # such as any agent: what forgets them knows one alone
         raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
     limits = _given({"types": TYPES, "agent_id": asked.agent, "session_id": asked.run})
-    memories.forget_memories(
-        asked.user, _asked(ForgetRequest, {"filter": limits, "wait": LONGEST_WAIT})
-    )
+    forget, scope = service.forget, call.user(asked.user)
+    where = _asked(ForgetRequest, {"filter": limits}).filter.read()
+    job_id = call.made(lambda key: forget(scope, where, key=key))
+    ended(service, call, job_id, LONGEST_WAIT)
     return {"message": "All relevant memories deleted"}
 
 
 @operation("GET /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"})
-def mem0_read(mem0_id: MemoryId) -> Mem0Memory:
+def mem0_read(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Memory:
     """Read a memory as mem0 has it.
 
     An id names the memory through all its versions: the answer is the current version.
     """
-    user, version = _current(mem0_id)
+    user, version = _current(service, call, mem0_id)
     return {**_of_record(user, version.record), "id": mem0_id}
 
 
 @operation("PUT /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"}, refuses=(405, 409))
-def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Mem0Memory:
+def mem0_update(service: Service, call: Call, *, mem0_id: MemoryId, body: Mem0Update) -> Mem0Memory:
     """Change a memory.
 
     New text makes a new version, which this id names from then on, as the ids of all its versions
     do.
     """
-    user, version = _current(mem0_id)
-    change = _given(
+    user, version = _current(service, call, mem0_id)
+    wanted = _given(
         {"content": body.text, "metadata": None if body.metadata is None else _terms(body.metadata)}
     )
-    changed = memories.change_memory(user, version.record.id, _asked(MemoryChange, change))
-    return {**_shown(user, changed), "id": mem0_id}
+    changed = service.manage_memories.patch(
+        call.user(user), version.record.id, change(_asked(MemoryChange, wanted))
+    )
+    return {**_of_record(user, changed), "id": mem0_id}
 
 
 @operation("DELETE /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Message"}, refuses=(405,))
-def mem0_delete(mem0_id: MemoryId) -> Mem0Message:
+def mem0_delete(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Message:
     """Delete one memory.
 
     All its versions are removed for good.
     """
     memory, user = _split(mem0_id)
-    call().memory.manage_memories.delete(call().user(user), memory, whole=True)
+    service.manage_memories.delete(call.user(user), memory, whole=True)
     return {"message": "Memory deleted successfully!"}
 
 
 @operation("GET /compat/mem0/memories/{mem0_id}/history", answers={200: "Mem0Change[]"})
-def mem0_history(mem0_id: MemoryId) -> Response[str]:
+def mem0_history(service: Service, call: Call, *, mem0_id: MemoryId) -> Response[str]:
     """Read a memory's history.
 
     The oldest change first.
     """
     memory, user = _split(mem0_id)
     chain = [
-        each.record
-        for each in reversed(call().memory.manage_memories.history(call().user(user), memory))
+        each.record for each in reversed(service.manage_memories.history(call.user(user), memory))
     ]
     changes: list[Mem0Change] = [
         {
@@ -255,12 +274,12 @@ def mem0_history(mem0_id: MemoryId) -> Response[str]:
     return Response(status_code=200, content_type="application/json", body=json.dumps(changes))
 
 
-def _current(mem0_id: str) -> tuple[str, Version]:
+def _current(service: Service, call: Call, mem0_id: str) -> tuple[str, Version]:
     """The user, and the version that holds now of the memory that an id of any of its versions
     names. Raises `NotFound` if none does.
     """
     memory, user = _split(mem0_id)
-    chain = call().memory.manage_memories.history(call().user(user), memory)
+    chain = service.manage_memories.history(call.user(user), memory)
     if not chain[0].is_current:
         raise NotFound("There is no such memory any more.", code="memory_not_found")
     return user, chain[0]
@@ -270,11 +289,11 @@ def _top(body: Mem0Add | Mem0Query | Mem0List) -> Json:
     return {name: getattr(body, name) for name in (*filters.OWNERS, "app_id")}
 
 
-def _check_query() -> None:
+def _check_query(call: Call) -> None:
     """Raise `Unprocessable` for a parameter that would say more of whose memories are meant than is
     read.
     """
-    given = parse_qs(call().request["rawQueryString"], keep_blank_values=True)
+    given = parse_qs(call.request["rawQueryString"], keep_blank_values=True)
     unknown = given.keys() - {*filters.OWNERS, "org_id", "project_id"}
     if unknown:
         raise Unprocessable(
@@ -307,8 +326,10 @@ def _split(mem0_id: str) -> tuple[str, str]:
     return memory, user
 
 
-def _listed(asked: filters.Asked, *, first: int = 0, limit: int = MOST_LISTED) -> Mem0Results:
-    every = call().memory.manage_memories.every(call().user(asked.user), asked.where)
+def _listed(
+    service: Service, call: Call, asked: filters.Asked, *, first: int = 0, limit: int = MOST_LISTED
+) -> Mem0Results:
+    every = service.manage_memories.every(call.user(asked.user), asked.where)
     page = islice(filter(asked.holds, every), first, first + limit)
     results = [_of_record(asked.user, each) for each in page]
     return {"count": len(results), "next": None, "previous": None, "results": results}
@@ -342,26 +363,15 @@ def _terms(metadata: Json) -> Json:
     }
 
 
-def _event(outcome: str) -> str:
-    return {"created": "ADD", "updated": "UPDATE"}.get(outcome, "NONE")
-
-
 def _of_record(user: str, record: Record, **more: Any) -> Mem0Memory:
-    fields = {name: getattr(record, name) for name in ("id", "type", "content", "metadata")}
-    return _shown(
-        user, {**fields, "agent_id": record.agent, "created_at": rfc3339(record.created_at)}, **more
-    )
-
-
-def _shown(user: str, memory: Mapping[str, object], **more: Any) -> Mem0Memory:
-    since = memory.get("created_at") or memory["valid_from"]
+    since = rfc3339(record.created_at)
     shown: Any = {
-        "id": f"{memory['id']}@{user}",
-        "memory": memory["content"],
+        "id": f"{record.id}@{user}",
+        "memory": record.content,
         "user_id": user,
-        "agent_id": memory.get("agent_id"),
-        "metadata": memory.get("metadata") or {},
-        "categories": [memory["type"]],
+        "agent_id": record.agent,
+        "metadata": record.metadata or {},
+        "categories": [record.type],
         "created_at": since,
         "updated_at": since,
         **more,

@@ -10,7 +10,7 @@ from typing import Annotated, cast
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from palimpsest.api.answers import Deleted
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LIKE_AN_ID, Json, UserId
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, by_id, listing
@@ -30,7 +30,7 @@ from palimpsest.api.resources.graph.shapes import (
     shown_neighbors,
     shown_relationship,
 )
-from palimpsest.graph.neighbourhood import Direction, Part, Which
+from palimpsest.graph.neighbourhood import Direction, GraphPart, Which
 from palimpsest.scope import checked_id
 
 operation = operations_on("graph", function="memories")
@@ -47,19 +47,21 @@ OfType = Annotated[str | None, Query(max_length=64, description="Only those of t
 @operation(
     "POST /v1/users/{user_id}/graph/entities", answers={201: "GraphEntities"}, refuses=(409,)
 )
-def put_entities(user_id: UserId, body: NewEntities) -> GraphEntities:
+def put_entities(
+    service: Service, call: Call, *, user_id: UserId, body: NewEntities
+) -> GraphEntities:
     """Store entities.
 
     Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the
     same type and name are the same entity. A user has at most 20,000.
     """
     given = [one.read() for one in body.entities]
-    made = call().memory.graph.put_entities(
-        call().user(user_id), given, agent=body.agent_id, once=call().once
+    made = service.graph.put_entities(
+        call.user(user_id), given, agent=body.agent_id, once=call.once
     )
     rows = [shown_entity(*one) for one in made]
     if (
-        not call().shows
+        not call.shows
     ):  # which id the entity had before is stored; the one that was sent, or made, means the same
         rows = [
             cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)
@@ -71,6 +73,9 @@ def put_entities(user_id: UserId, body: NewEntities) -> GraphEntities:
     "GET /v1/users/{user_id}/graph/entities", answers={200: "GraphEntityPage"}, refuses=(413,)
 )
 def list_entities(
+    service: Service,
+    call: Call,
+    *,
     user_id: UserId,
     type: OfType = None,  # noqa: A002 - as it is called in the query
     name: Annotated[
@@ -83,41 +88,43 @@ def list_entities(
 
     Current entities, also those that have ended, ordered by id.
     """
-    scope = call().user(user_id)
+    scope = call.user(user_id)
     listed = (scope.partition, "entities", type, name)
-    find = by_id(partial(call().memory.graph.read.entities, scope, Which(type, name)))
+    find = by_id(partial(service.graph.read.entities, scope, Which(type, name)))
     return listing("entities", find, shown_entity, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}/graph/entities/{entity_id}", answers={200: "GraphEntity"})
-def read_entity(user_id: UserId, entity_id: EntityId) -> GraphEntity:
+def read_entity(
+    service: Service, call: Call, *, user_id: UserId, entity_id: EntityId
+) -> GraphEntity:
     """Read an entity.
 
     Its current version. Earlier ones are in the history of `memory_id`.
     """
     name = checked_id(entity_id, field="entity_id")
-    return shown_entity(call().memory.graph.entity(call().user(user_id), name))
+    return shown_entity(service.graph.entity(call.user(user_id), name))
 
 
 @operation("PATCH /v1/users/{user_id}/graph/entities/{entity_id}", answers={200: "GraphEntity"})
-def change_entity(user_id: UserId, entity_id: EntityId, body: EntityChange) -> GraphEntity:
+def change_entity(
+    service: Service, call: Call, *, user_id: UserId, entity_id: EntityId, body: EntityChange
+) -> GraphEntity:
     """Change an entity.
 
     Name, properties or end change in a new version that holds from now on.
     """
     name = checked_id(entity_id, field="entity_id")
-    return shown_entity(call().memory.graph.change_entity(call().user(user_id), name, body.read()))
+    return shown_entity(service.graph.change_entity(call.user(user_id), name, body.read()))
 
 
 @operation("DELETE /v1/users/{user_id}/graph/entities/{entity_id}", answers={200: "Deleted"})
-def delete_entity(user_id: UserId, entity_id: EntityId) -> Deleted:
+def delete_entity(service: Service, call: Call, *, user_id: UserId, entity_id: EntityId) -> Deleted:
     """Delete an entity.
 
     Remove it for good with all its versions, and the relationships from and to it.
     """
-    call().memory.graph.delete_entity(
-        call().user(user_id), checked_id(entity_id, field="entity_id")
-    )
+    service.graph.delete_entity(call.user(user_id), checked_id(entity_id, field="entity_id"))
     return {"id": entity_id, "deleted": True}
 
 
@@ -126,7 +133,10 @@ def delete_entity(user_id: UserId, entity_id: EntityId) -> Deleted:
     answers={200: "Neighbors"},
     refuses=(413,),
 )
-def list_neighbors(  # noqa: PLR0917 - Powertools passes parameters by name
+def list_neighbors(
+    service: Service,
+    call: Call,
+    *,
     user_id: UserId,
     entity_id: EntityId,
     depth: Annotated[int, Query(ge=1, le=4, description="How many steps to go")] = 1,
@@ -146,8 +156,8 @@ def list_neighbors(  # noqa: PLR0917 - Powertools passes parameters by name
     and preferences, nearest first, and the relationships that lead to them.
     """
     name = checked_id(entity_id, field="entity_id")
-    part = Part(name, depth, direction, frozenset(types or ()))
-    return shown_neighbors(call().memory.graph.neighbors(call().user(user_id), part, most=limit))
+    part = GraphPart(name, depth, direction, frozenset(types or ()))
+    return shown_neighbors(service.graph.neighbors(call.user(user_id), part, most=limit))
 
 
 @operation(
@@ -156,7 +166,7 @@ def list_neighbors(  # noqa: PLR0917 - Powertools passes parameters by name
     answers={200: "GraphRows"},
     refuses=(409,),
 )
-def query_graph(user_id: UserId, body: GraphQuery) -> GraphRows:
+def query_graph(service: Service, call: Call, *, user_id: UserId, body: GraphQuery) -> GraphRows:
     """Query the graph.
 
     Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's
@@ -166,9 +176,9 @@ def query_graph(user_id: UserId, body: GraphQuery) -> GraphRows:
     alone; what it runs over has at most 20,000 entities and as many relationships (409 beyond). Two
     queries of a tenant run at once; one more is 429 `too_many_queries`.
     """
-    call().take_place_to_query()
+    call.take_place_to_query()
     part = body.around.read(user_id) if body.around else None
-    found = call().memory.query_graph(call().user(user_id), body.cypher, body.parameters, part=part)
+    found = service.query_graph(call.user(user_id), body.cypher, body.parameters, part=part)
     return {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
 
 
@@ -177,7 +187,9 @@ def query_graph(user_id: UserId, body: GraphQuery) -> GraphRows:
     answers={201: "GraphRelationships"},
     refuses=(409,),
 )
-def put_relationships(user_id: UserId, body: NewRelationships) -> GraphRelationships:
+def put_relationships(
+    service: Service, call: Call, *, user_id: UserId, body: NewRelationships
+) -> GraphRelationships:
     """Store relationships.
 
     Store 1 to 30 relationships between entities that are there; the user is one, under the user's
@@ -186,8 +198,8 @@ def put_relationships(user_id: UserId, body: NewRelationships) -> GraphRelations
     20,000.
     """
     given = [one.read() for one in body.relationships]
-    made = call().memory.graph.put_relationships(
-        call().user(user_id), given, agent=body.agent_id, once=call().once
+    made = service.graph.put_relationships(
+        call.user(user_id), given, agent=body.agent_id, once=call.once
     )
     return {"relationships": [shown_relationship(*one) for one in made]}
 
@@ -197,7 +209,10 @@ def put_relationships(user_id: UserId, body: NewRelationships) -> GraphRelations
     answers={200: "GraphRelationshipPage"},
     refuses=(413,),
 )
-def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
+def list_relationships(
+    service: Service,
+    call: Call,
+    *,
     user_id: UserId,
     type: OfType = None,  # noqa: A002 - as it is called in the query
     start: Annotated[
@@ -217,10 +232,10 @@ def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
 
     Current relationships, also those that have ended, ordered by id.
     """
-    scope = call().user(user_id)
+    scope = call.user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
     find = by_id(
-        partial(call().memory.graph.read.relationships, scope, Which(type, start=start, end=end))
+        partial(service.graph.read.relationships, scope, Which(type, start=start, end=end))
     )
     return listing(
         "relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor
@@ -231,13 +246,15 @@ def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
     "GET /v1/users/{user_id}/graph/relationships/{relationship_id}",
     answers={200: "GraphRelationship"},
 )
-def read_relationship(user_id: UserId, relationship_id: RelationshipId) -> GraphRelationship:
+def read_relationship(
+    service: Service, call: Call, *, user_id: UserId, relationship_id: RelationshipId
+) -> GraphRelationship:
     """Read a relationship.
 
     Its current version. Earlier ones are in the history of `memory_id`.
     """
     name = checked_id(relationship_id, field="relationship_id")
-    return shown_relationship(call().memory.graph.relationship(call().user(user_id), name))
+    return shown_relationship(service.graph.relationship(call.user(user_id), name))
 
 
 @operation(
@@ -245,25 +262,32 @@ def read_relationship(user_id: UserId, relationship_id: RelationshipId) -> Graph
     answers={200: "GraphRelationship"},
 )
 def change_relationship(
-    user_id: UserId, relationship_id: RelationshipId, body: RelationshipChange
+    service: Service,
+    call: Call,
+    *,
+    user_id: UserId,
+    relationship_id: RelationshipId,
+    body: RelationshipChange,
 ) -> GraphRelationship:
     """Change a relationship.
 
     Properties or end change in a new version that holds from now on.
     """
     name = checked_id(relationship_id, field="relationship_id")
-    changed = call().memory.graph.change_relationship(call().user(user_id), name, body.read())
+    changed = service.graph.change_relationship(call.user(user_id), name, body.read())
     return shown_relationship(changed)
 
 
 @operation(
     "DELETE /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "Deleted"}
 )
-def delete_relationship(user_id: UserId, relationship_id: RelationshipId) -> Deleted:
+def delete_relationship(
+    service: Service, call: Call, *, user_id: UserId, relationship_id: RelationshipId
+) -> Deleted:
     """Delete a relationship.
 
     Remove it for good with all its versions.
     """
     name = checked_id(relationship_id, field="relationship_id")
-    call().memory.graph.delete_relationship(call().user(user_id), name)
+    service.graph.delete_relationship(call.user(user_id), name)
     return {"id": relationship_id, "deleted": True}

@@ -27,7 +27,7 @@ from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.memories.shapes import GivenSource
 from palimpsest.graph.cypher import MAX_QUERY
 from palimpsest.graph.names import entity_id
-from palimpsest.graph.neighbourhood import Around, Part
+from palimpsest.graph.neighbourhood import Around, GraphPart
 from palimpsest.graph.things import (
     ENTITY_TYPE,
     OWN_NAMES,
@@ -45,7 +45,10 @@ from palimpsest.memory.remember import MAX_STATEMENTS
 def _properties(given: dict[str, Any]) -> dict[str, Any]:
     for name in given:
         if not re.fullmatch(PROPERTY, name) or name.casefold() in OWN_NAMES:
-            message = f"{name[:64]!r} is no name of a property: a small letter, then letters, digits or _; not {OWN}"
+            message = (
+                f"{name[:64]!r} is no name of a property: a small letter, then letters, digits or "
+                f"_; not {OWN}"
+            )
             raise ValueError(message)
     return given
 
@@ -174,8 +177,8 @@ class PartOfGraph(Closed):
     entity_id: Annotated[Id | None, Field(description="Default: the user")] = None
     depth: Annotated[int, Field(ge=1, le=4, description="How many steps to go")] = 1
 
-    def read(self, user: str) -> Part:
-        return Part(self.entity_id or user, self.depth)
+    def read(self, user: str) -> GraphPart:
+        return GraphPart(self.entity_id or user, self.depth)
 
 
 class GraphQuery(Closed):

@@ -4,10 +4,8 @@ transcript.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from typing import Annotated, Literal
 
 from aws_lambda_powertools.event_handler import Response
@@ -15,7 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 
 from palimpsest.api.answers import Deleted, WouldForget
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
     Json,
@@ -26,9 +24,9 @@ from palimpsest.api.fields import (
     milliseconds_of,
 )
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order, listing
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order
 from palimpsest.api.resources.filters import read_terms, stored_topic
-from palimpsest.api.resources.jobs import awaited, awaited_or_ended
+from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
     IngestRequest,
@@ -40,11 +38,16 @@ from palimpsest.api.resources.memories.shapes import (
     shown,
     statement,
 )
-from palimpsest.errors import NotFound, ReadOnlyBlock
+from palimpsest.api.resources.memories.views import (
+    forgotten,
+    no_static_fact,
+    page_of_memories,
+    page_of_versions,
+    saved,
+)
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.record import ListedType, Record
-from palimpsest.memory.versions import Version
 from palimpsest.scope import UserScope
 
 operation = operations_on("memories", function="memories")
@@ -106,7 +109,9 @@ Terms = Annotated[
 
 
 @operation("POST /v1/users/{user_id}/memories", answers={201: "SavedMemories"})
-def save_memories(user_id: UserId, body: NewMemories) -> SavedMemories:
+def save_memories(
+    service: Service, call: Call, *, user_id: UserId, body: NewMemories
+) -> SavedMemories:
     """Save memories.
 
     Save 1 to 30 memories. Each has an outcome: `created` (`supersedes` names the version that it
@@ -114,23 +119,18 @@ def save_memories(user_id: UserId, body: NewMemories) -> SavedMemories:
     body) or `unchanged`. A repeated request changes nothing; with events, send an Idempotency-Key
     or give them a `valid_from` for that. The user comes from the path, never from the body.
     """
-    scope = call().user(user_id)
+    scope = call.user(user_id)
     if any(one.embedding is not None for one in body.memories):
-        body.check_embeddings(call().memory.search.vectors.space)
-    made = call().memory.remember(
-        scope, [statement(each) for each in body.memories], once=call().once
-    )
-    versions = call().memory.show(scope, [one.record for one in made])
-    return {
-        "memories": [
-            {**shown(version), "outcome": one.outcome}
-            for version, one in zip(versions, made, strict=True)
-        ]
-    }
+        body.check_embeddings(service.search.vectors.space)
+    made = service.remember(scope, [statement(each) for each in body.memories], once=call.once)
+    return saved(service, scope, made)
 
 
 @operation("GET /v1/users/{user_id}/memories", answers={200: "MemoryPage"}, refuses=(413,))
-def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
+def list_memories(
+    service: Service,
+    call: Call,
+    *,
     user_id: UserId,
     types: Types = None,
     min_importance: MinImportance = None,
@@ -166,71 +166,55 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
         subject=subject,
         session=session_id,
         agent=agent_id,
-        metadata=read_terms(as_sent("metadata") if metadata else ()) or {},
+        metadata=read_terms(as_sent(call, "metadata") if metadata else ()) or {},
         topic=stored_topic(topic_key),
     )
-    scope = call().user(user_id)
-    find = partial(
-        call().memory.show.listed,
-        scope,
-        where=where,
-        newest_first=order == "desc",
-        superseded=status == "superseded",
+    scope = call.user(user_id)
+    return page_of_memories(
+        service, scope, where, status=status, order=order, limit=limit, cursor=cursor
     )
-    listed = (scope.partition, "memories", *_limits(where), status, order)
-    return listing("memories", find, shown, listed=listed, limit=limit, cursor=cursor)
-
-
-def _limits(where: Filter) -> tuple[object, ...]:
-    """The filter, so that a cursor is good for no other."""
-    limits = {
-        **asdict(where),
-        "types": sorted(where.types),
-        "metadata": sorted(where.metadata.items(), key=str),
-    }
-    return tuple(limits.values())
 
 
 @operation("GET /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"})
-def read_memory(user_id: UserId, memory_id: MemoryId) -> Memory:
+def read_memory(service: Service, call: Call, *, user_id: UserId, memory_id: MemoryId) -> Memory:
     """Read a memory.
 
     A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
     """
-    scope = call().user(user_id)
-    (version,) = call().memory.show.used(
-        scope, [call().memory.manage_memories.read(scope, memory_id)]
-    )
-    return shown(version)
+    scope = call.user(user_id)
+    (version,) = service.show.used(scope, [service.manage_memories.read(scope, memory_id)])
+    return shown(version, now=service.clock.now())
 
 
 @operation(
     "PATCH /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"}, refuses=(405, 409)
 )
-def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Memory:
+def change_memory(
+    service: Service, call: Call, *, user_id: UserId, memory_id: MemoryId, body: MemoryChange
+) -> Memory:
     """Change a memory.
 
     New content makes a new version with another id, which is the answer. Other fields change in
     place. Only the current version can be changed; the same change of content again answers the
     version that it made.
     """
-    scope = call().user(user_id)
-    with _no_static_fact(memory_id):
-        changed = call().memory.manage_memories.patch(scope, memory_id, change(body))
-    return _shown(scope, changed)
+    scope = call.user(user_id)
+    with no_static_fact(service, call, memory_id):
+        changed = service.manage_memories.patch(scope, memory_id, change(body))
+    return _shown(service, scope, changed)
 
 
 @operation(
     "DELETE /v1/users/{user_id}/memories/{memory_id}", answers={200: "Deleted"}, refuses=(405,)
 )
-def delete_memory(user_id: UserId, memory_id: MemoryId) -> Deleted:
+def delete_memory(service: Service, call: Call, *, user_id: UserId, memory_id: MemoryId) -> Deleted:
     """Delete a memory.
 
     Remove one version for good. If it was the current version, the topic has none from then on: no
     older version becomes current. The same messages do not produce it again.
     """
-    with _no_static_fact(memory_id):
-        call().memory.manage_memories.delete(call().user(user_id), memory_id)
+    with no_static_fact(service, call, memory_id):
+        service.manage_memories.delete(call.user(user_id), memory_id)
     return {"id": memory_id, "deleted": True}
 
 
@@ -240,6 +224,9 @@ def delete_memory(user_id: UserId, memory_id: MemoryId) -> Deleted:
     refuses=(413,),
 )
 def read_memory_history(
+    service: Service,
+    call: Call,
+    *,
     user_id: UserId,
     memory_id: MemoryId,
     limit: Limit = DEFAULT_LIMIT,
@@ -250,76 +237,51 @@ def read_memory_history(
 
     All versions of the memory's topic, earlier and later ones.
     """
-    scope = call().user(user_id)
-    chain = call().memory.manage_memories.history(scope, memory_id)
-    in_order = chain if order == "desc" else chain[::-1]
-
-    def find(*, limit: int, after: str | None) -> tuple[Sequence[Version], str | None]:
-        begin = next(
-            (at for at, version in enumerate(in_order, 1) if str(version.number) == after), 0
-        )
-        page = call().memory.show.used(scope, in_order[begin : begin + limit])
-        return page, str(page[-1].number) if begin + limit < len(chain) else None
-
-    listed = (scope.partition, "history", memory_id, order)
-    return listing("versions", find, shown, listed=listed, limit=limit, cursor=cursor)
+    return page_of_versions(
+        service, call.user(user_id), memory_id, order=order, limit=limit, cursor=cursor
+    )
 
 
 @operation("POST /v1/users/{user_id}/memories/{memory_id}/revert", answers={200: "Memory"})
-def revert_memory(user_id: UserId, memory_id: MemoryId) -> Memory:
+def revert_memory(service: Service, call: Call, *, user_id: UserId, memory_id: MemoryId) -> Memory:
     """Revert to a version.
 
     The content of this version becomes current again, as a new version.
     """
-    scope = call().user(user_id)
-    return _shown(scope, call().memory.manage_memories.revert(scope, memory_id, once=call().once))
+    scope = call.user(user_id)
+    return _shown(service, scope, service.manage_memories.revert(scope, memory_id, once=call.once))
 
 
-@contextmanager
-def _no_static_fact(memory_id: str) -> Iterator[None]:
-    """Refuse to change a static fact as a memory: a context shows ids of both."""
-    try:
-        yield
-    except NotFound as error:
-        if any(fact.id == memory_id for fact in call().memory.facts.listed(call().caller.tenant)):
-            raise ReadOnlyBlock(
-                "This id is a static fact's. It can be changed with the scope admin, at "
-                "/v1/static-facts."
-            ) from error
-        raise
-
-
-def _shown(scope: UserScope, record: Record) -> Memory:
-    (version,) = call().memory.show(scope, [record])
-    return shown(version)
+def _shown(service: Service, scope: UserScope, record: Record) -> Memory:
+    (version,) = service.show(scope, [record])
+    return shown(version, now=service.clock.now())
 
 
 @operation(
     "POST /v1/users/{user_id}/memories/forget",
     answers={200: "JobDone | WouldForget", 202: "JobPending"},
 )
-def forget_memories(user_id: UserId, body: ForgetRequest) -> WouldForget | Response[str]:
+def forget_memories(
+    service: Service, call: Call, *, user_id: UserId, body: ForgetRequest
+) -> WouldForget | Response[str]:
     """Forget memories.
 
     A job removes every current memory that matches the filter now, with all versions of its topic.
     Memories that are saved later stay. With `dry_run`, which needs the scope `read`, nothing is
     removed, and the answer lists the memories that match.
     """
-    scope = call().user(user_id)
-    where = body.filter.read()
-    if body.dry_run:
-        call().caller.require("read")
-        ids = call().memory.manage_memories.matching(scope, where)
-        return {"dry_run": True, "count": len(ids), "ids": ids}
-    forget = call().memory.forget
-    return awaited(call().made(lambda key: forget(scope, where, key=key)), wait=body.wait)
+    return forgotten(
+        service, call, call.user(user_id), body.filter.read(), dry_run=body.dry_run, wait=body.wait
+    )
 
 
 @operation(
     "POST /v1/users/{user_id}/ingest",
     answers={200: "JobDone | NothingExtracted", 202: "JobPending"},
 )
-def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
+def ingest_transcript(
+    service: Service, call: Call, *, user_id: UserId, body: IngestRequest
+) -> Response[str]:
     """Ingest a transcript.
 
     Store 1 to 1000 messages as the history of a session, word for word; a job extracts memories
@@ -334,12 +296,12 @@ def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
     messages that it has not met are extracted, in their order. The digests go with the session, and
     with the user.
     """
-    scope, memory = call().user(user_id), call().memory
+    scope = call.user(user_id)
     asked = {"session_id": body.session_id, "agent": body.agent_id} | (
         {"after": body.after} if body.after else {}
     )
-    ingest: Callable[..., Ingested] = memory.ingest if body.store else memory.ingest_outside
-    done = call().made(lambda _: asdict(ingest(scope, body.messages, **asked)))
+    ingest: Callable[..., Ingested] = service.ingest if body.store else service.ingest_outside
+    done = call.made(lambda _: asdict(ingest(scope, body.messages, **asked)))
     beside = {
         "session_id": done["session"],
         "created": done["created"],
@@ -347,4 +309,4 @@ def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
     }
     if done.get("last") is not None:
         beside["last_seq"] = done["last"]
-    return awaited_or_ended(done["job_id"], wait=body.wait, beside=beside)
+    return awaited_or_ended(service, call, done["job_id"], wait=body.wait, beside=beside)

@@ -5,6 +5,7 @@ give.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -19,7 +20,6 @@ from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Provenance, provenance
-from palimpsest.api.call import call
 from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
@@ -43,7 +43,7 @@ from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.memory import filters
 from palimpsest.memory.manage import KEPT
-from palimpsest.memory.manage import Change as Changed
+from palimpsest.memory.manage import RecordChange as Changed
 from palimpsest.memory.record import MAX_CONTENT, RecordType, SaidType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
@@ -326,10 +326,13 @@ class MemoryVersions(TypedDict):
     next_cursor: NextCursor
 
 
-def shown(version: Version) -> Memory:
-    record, now = version.record, milliseconds(call().wired.clock.now())
+def shown(version: Version, *, now: datetime) -> Memory:
+    """The memory as callers see it; its `decay` is that of `now`."""
+    record = version.record
     used_at = (version.used_at or 0) * 1000
-    decay = freshness(said_at=record.valid_from, uses=version.uses, used_at=used_at, now=now)
+    decay = freshness(
+        said_at=record.valid_from, uses=version.uses, used_at=used_at, now=milliseconds(now)
+    )
     return {
         "id": record.id,
         "type": record.type,

@@ -14,7 +14,7 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from palimpsest.api.answers import WouldForget, answered
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
     Json,
@@ -53,90 +53,107 @@ KeepMemories = Annotated[bool, Query(description="Keep every memory that was ext
 
 
 @operation("POST /v1/sessions", answers={201: "Session", 200: "Session"})
-def create_session(body: NewSession) -> Response[str]:
+def create_session(service: Service, call: Call, *, body: NewSession) -> Response[str]:
     """Begin a session.
 
     Begin a session for a user. As long as the session has no messages, the same request returns it
     again with 200.
     """
-    once = call().once
+    once = call.once
     session_id = body.session_id or f"ses_{once.call.name if once else uuid.uuid4().hex}"
-    scope = call().session(session_id)
+    scope = call.session(session_id)
     with naming("memory"):
-        session, is_new = call().use.manage.create(
+        session, is_new = service.manage.create(
             scope, user=body.user_id, agent=body.agent_id, wanted=body.wanted(), once=once
         )
-    return answered(_shown(scope, session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+    return answered(
+        _shown(service, scope, session),
+        status=HTTPStatus.CREATED if is_new else HTTPStatus.OK,
+        shows=call.shows,
+    )
 
 
 @operation("GET /v1/sessions/{session_id}", answers={200: "Session"})
-def read_session(session_id: SessionId) -> shapes.Session:
+def read_session(service: Service, call: Call, *, session_id: SessionId) -> shapes.Session:
     """Read a session.
 
     The session's configuration, its window, its totals, whether a compaction is pending or has
     failed, and the last message that memories were extracted from.
     """
-    scope = call().session(session_id)
-    return _shown(scope, call().use.manage.read(scope))
+    scope = call.session(session_id)
+    return _shown(service, scope, service.manage.read(scope))
 
 
-def _shown(scope: SessionScope, found: Session) -> shapes.Session:
-    return {**shapes.session(found), "last_extracted": _last_extracted(scope, found)}
+def _shown(service: Service, scope: SessionScope, found: Session) -> shapes.Session:
+    return {**shapes.session(found), "last_extracted": _last_extracted(service, scope, found)}
 
 
-def _last_extracted(scope: SessionScope, found: Session) -> shapes.LastExtracted | None:
-    head, report = found.head, call().use.report
+def _last_extracted(
+    service: Service, scope: SessionScope, found: Session
+) -> shapes.LastExtracted | None:
+    head, report = found.head, service.report
     has_messages = (
         head.seq > head.base
     )  # what is at or below the base was another session of this id
-    seq = report.through(scope.owner.user(head.user), found.id) if report and has_messages else 0
+    seq = report.through(scope.owner.user(head.user), found.id) if has_messages else 0
     if seq <= head.base:
         return None
-    stored = () if head.is_withdrawn(seq) else call().use.stores.sessions.messages_at(scope, [seq])
+    stored = () if head.is_withdrawn(seq) else service.stores.sessions.messages_at(scope, [seq])
     return {"seq": seq, "id": stored[0].id if stored else None}
 
 
 @operation(
     "PUT /v1/sessions/{session_id}", answers={200: "Session", 201: "Session"}, refuses=(409,)
 )
-def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
+def replace_session(
+    service: Service, call: Call, *, session_id: SessionId, body: SessionSetup
+) -> Response[str]:
     """Configure a session anew.
 
     Replace system message, memory configuration and metadata. Fields that are left out go back to
     their defaults. With a `user_id`, a session that does not exist is begun (201).
     """
-    scope = call().session(session_id)
+    scope = call.session(session_id)
     with naming("memory"):
-        session, is_new = call().use.manage.replace(
+        session, is_new = service.manage.replace(
             scope, user=body.user_id, agent=body.agent_id, wanted=body.wanted()
         )
-    return answered(_shown(scope, session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+    return answered(
+        _shown(service, scope, session),
+        status=HTTPStatus.CREATED if is_new else HTTPStatus.OK,
+        shows=call.shows,
+    )
 
 
 @operation("PATCH /v1/sessions/{session_id}", answers={200: "Session"}, refuses=(409,))
-def change_session(session_id: SessionId, body: SessionChange) -> shapes.Session:
+def change_session(
+    service: Service, call: Call, *, session_id: SessionId, body: SessionChange
+) -> shapes.Session:
     """Change a session.
 
     Change the fields that are given. `memory` merges field by field, `metadata` key by key; null
     removes.
     """
     clear_system = "system" in body.model_fields_set and body.system is None
-    scope = call().session(session_id)
+    scope = call.session(session_id)
     with naming("memory"):
-        session = call().use.manage.patch(
+        session = service.manage.patch(
             scope,
             user=body.user_id,
             agent=body.agent_id,
             wanted=body.wanted(),
             clear_system=clear_system,
         )
-    return _shown(scope, session)
+    return _shown(service, scope, session)
 
 
 @operation("DELETE /v1/sessions/{session_id}", answers={200: "JobDone", 202: "JobPending"})
 def delete_session(
+    service: Service,
+    call: Call,
+    *,
     session_id: SessionId,
-    keep_memories: KeepMemories = False,  # noqa: FBT002 - Powertools passes parameters by name
+    keep_memories: KeepMemories = False,
     wait: Wait = 0,
 ) -> Response[str]:
     """Delete a session.
@@ -145,26 +162,31 @@ def delete_session(
     have no other source.
     """
     return awaited(
-        call().use.manage.delete(call().session(session_id), keep_memories=keep_memories), wait=wait
+        service,
+        call,
+        service.manage.delete(call.session(session_id), keep_memories=keep_memories),
+        wait=wait,
     )
 
 
 @operation("POST /v1/sessions/{session_id}/end", answers={200: "EndedSession"})
-def end_session(session_id: SessionId, body: EndRequest) -> EndedSession:
+def end_session(
+    service: Service, call: Call, *, session_id: SessionId, body: EndRequest
+) -> EndedSession:
     """End a session.
 
     Mark the session as ended. The next append opens it again. If the session extracts memories by
     itself, a job extracts what is left; the answer names it, once it has ended or `wait` seconds
     have passed.
     """
-    scope, use = call().session(session_id), call().use
-    job_id = call().made(lambda _: [use.manage.end(scope)[1]])[0]
+    scope = call.session(session_id)
+    job_id = call.made(lambda _: [service.manage.end(scope)[1]])[0]
     job = (
         None
         if job_id is None
-        else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
+        else service.read_job(scope.owner, job_id, wait=call.patience(body.wait))
     )
-    session = _shown(scope, use.manage.read(scope))
+    session = _shown(service, scope, service.manage.read(scope))
     return {**session, "job_id": job_id, "state": "done" if job is None else job.state}
 
 
@@ -172,26 +194,30 @@ def end_session(session_id: SessionId, body: EndRequest) -> EndedSession:
     "POST /v1/sessions/{session_id}/extract",
     answers={200: "JobDone | NothingExtracted", 202: "JobPending"},
 )
-def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str]:
+def extract_session(
+    service: Service, call: Call, *, session_id: SessionId, body: ExtractRequest
+) -> Response[str]:
     """Extract memories from a session.
 
     A job extracts memories from the messages that came after the last extraction. With `if_needed`
     it does so only if enough turns wait. If nothing waits, the answer is the last job, with `armed`
     false.
     """
-    extract = call().use.extract
+    extract = service.extract
     if extract is None:
         raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory")
-    scope, turns = call().session(session_id), body.max_buffer_turns
-    asked = call().made(
+    scope, turns = call.session(session_id), body.max_buffer_turns
+    asked = call.made(
         lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns))
     )
     beside = {"session_id": session_id, "armed": asked["armed"]}
-    return awaited_or_ended(asked["job_id"], wait=body.wait, beside=beside)
+    return awaited_or_ended(service, call, asked["job_id"], wait=body.wait, beside=beside)
 
 
 @operation("POST /v1/sessions/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
-def forget_sessions(body: ForgetSessionsRequest) -> WouldForget | Response[str]:
+def forget_sessions(
+    service: Service, call: Call, *, body: ForgetSessionsRequest
+) -> WouldForget | Response[str]:
     """Forget sessions.
 
     A job deletes every session that matches now. Sessions that begin later stay. With `dry_run`,
@@ -199,23 +225,27 @@ def forget_sessions(body: ForgetSessionsRequest) -> WouldForget | Response[str]:
     """
     from palimpsest.memory.removal.sessions import WhichSessions
 
-    scope, use = call().caller.tenant, call().use.forget_sessions
-    which = WhichSessions(body.user_id, body.agent_id, body.status, _idle_since(body.older_than))
+    scope, forget = call.caller.tenant, service.forget_sessions
+    which = WhichSessions(
+        body.user_id,
+        body.agent_id,
+        body.status,
+        _idle_since(body.older_than, now=service.clock.now()),
+    )
     if body.dry_run:
-        call().caller.require("read")
-        ids = use.matching(scope, which)
+        call.caller.require("read")
+        ids = forget.matching(scope, which)
         return {"dry_run": True, "count": len(ids), "ids": ids}
-    job_id = call().made(lambda key: use(scope, which, keep_memories=body.keep_memories, key=key))
-    return awaited(job_id, wait=body.wait)
+    job_id = call.made(lambda key: forget(scope, which, keep_memories=body.keep_memories, key=key))
+    return awaited(service, call, job_id, wait=body.wait)
 
 
-def _idle_since(older_than: str | None) -> int | None:
+def _idle_since(older_than: str | None, *, now: datetime) -> int | None:
     """In epoch milliseconds. Raises `Unprocessable` for a time to come: it would name every
     session.
     """
     if older_than is None:
         return None
-    now = call().wired.clock.now()
     moment = shapes.moment_of(older_than, now=now)
     if moment > now:
         errors = (FieldError("older_than", "must be in the past"),)
@@ -262,7 +292,10 @@ def _overlaps(span: Span, first: int, last: int) -> bool:
 
 
 @operation("GET /v1/sessions", function="memories", answers={200: "SessionPage"}, refuses=(413,))
-def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
+def list_sessions(
+    service: Service,
+    call: Call,
+    *,
     user_id: Annotated[
         str | None, Query(description="Only this user's", json_schema_extra=LIKE_AN_ID)
     ] = None,
@@ -308,7 +341,7 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
 
     check_ids(user_id=user_id, agent_id=agent_id)
     terms, said = (
-        read_terms(as_sent("metadata") if metadata else ()) or {},
+        read_terms(as_sent(call, "metadata") if metadata else ()) or {},
         (milliseconds_of(after), milliseconds_of(before)),
     )
     began = (milliseconds_of(created_after), milliseconds_of(created_before))
@@ -320,14 +353,14 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
         said,
         tuple(condition.test for condition in conditions(terms)),
     )
-    tenant = call().caller.tenant
+    tenant = call.caller.tenant
     since, until = map(_stamped, (created_after, created_before))
     listed = (
         tenant.tenant, "sessions", user_id, agent_id, status, since, until, order, said,
         sorted(terms.items(), key=str), q,
     )  # fmt: skip
     find: Find[Session] = partial(
-        call().memory.list_sessions,
+        service.list_sessions,
         tenant,
         user=user_id,
         agent=agent_id,
@@ -338,28 +371,28 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
         newest_first=order == "desc",
     )
     if q is not None:
-        find = partial(_matching, q, where)
+        find = partial(_matching, service, call, q, where)
     return listing("sessions", find, shapes.session, listed=listed, limit=limit, cursor=cursor)
 
 
 def _matching(
-    words: str, where: _Wanted, *, limit: int, after: str | None
+    service: Service, call: Call, words: str, where: _Wanted, *, limit: int, after: str | None
 ) -> tuple[Sequence[Session], str | None]:
     """The sessions in which these words were said, the best match first."""
     from palimpsest.recall.search import MESSAGES
 
-    tenant, memory = call().caller.tenant, call().memory
+    tenant = call.caller.tenant
     messages = replace(MESSAGES, created_after=where.said[0], created_before=where.said[1])
     if where.user is None:
-        ids, following = memory.find_sessions.of_tenant(
+        ids, following = service.find_sessions.of_tenant(
             tenant, words, limit=limit, after=after, where=messages
         )
     else:
         ids, following = (
-            memory.find_sessions(tenant.user(where.user), words, limit=limit, where=messages),
+            service.find_sessions(tenant.user(where.user), words, limit=limit, where=messages),
             None,
         )
-    return list(filter(where, memory.list_sessions.opened(tenant, ids))), following
+    return list(filter(where, service.list_sessions.opened(tenant, ids))), following
 
 
 def _stamped(given: str | None) -> str | None:

@@ -74,9 +74,9 @@ class SessionSetup(Closed):
             )
         return self
 
-    def wanted(self) -> manage.Wanted:
+    def wanted(self) -> manage.SessionRequest:
         kept = (self.retention_days or 0) if "retention_days" in self.model_fields_set else None
-        return manage.Wanted(
+        return manage.SessionRequest(
             system=self.system, memory=self.memory, metadata=self.metadata, retention=kept
         )
 

@@ -1,0 +1,96 @@
+"""How far material reaches that a phrase announces."""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - marks of many scripts
+import re
+from functools import cache
+
+from palimpsest.extraction.testimony.words import beginning, phrases
+
+LONGEST_SENTENCE = 1_000  # characters that are read for the end of a sentence
+LONGEST_QUOTATION = 4_000
+CLOSERS = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "'": "'", "”": "”", "‚": "‘"}
+OPENERS = '["“„«‘‚]'
+_SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’»)]*(?=\s|$)|\n")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_BLANKS = re.compile(r"\s*")
+
+
+def after_blanks(text: str, start: int) -> int:
+    match = _BLANKS.match(text, start)
+    return match.end() if match else start
+
+
+def sentence_end(text: str, start: int) -> int:
+    """Where the sentence ends that goes through `start`."""
+    limit = min(len(text), start + LONGEST_SENTENCE)
+    match = _SENTENCE_END.search(text, start, limit)
+    return match.end() if match else limit
+
+
+def sentence_start(text: str, place: int) -> int:
+    """Where the sentence begins that goes through `place`."""
+    least = max(0, place - LONGEST_SENTENCE)
+    ends = [text.rfind(mark, least, place) for mark in (". ", "! ", "? ", "\n")]
+    return max(*ends, least - 1) + 1
+
+
+def paragraph_end(text: str, start: int) -> int:
+    match = _PARAGRAPH_END.search(text, start)
+    return match.start() if match else len(text)
+
+
+def quotation_end(text: str, start: int) -> int | None:
+    """The end of the quotation that begins at `start`; None if none begins there. An open one ends
+    with its paragraph.
+    """
+    closer = CLOSERS.get(text[start : start + 1])
+    if closer is None or not text[start + 1 : start + 2].strip():
+        return None
+    place, limit = start, min(len(text), start + LONGEST_QUOTATION)
+    while (place := text.find(closer, place + 1, limit)) >= 0:
+        if closer not in "'’" or not text[place + 1 : place + 2].isalnum():
+            return place + 1
+    if text[start] == "„" and (place := text.find("”", start, limit)) >= 0:
+        return place + 1
+    return None if closer in "'’" else min(paragraph_end(text, start), limit)
+
+
+@cache
+def signature() -> re.Pattern[str]:
+    """A closing on a line of its own, and the line of a name after it."""
+    return re.compile(
+        rf"^[ \t]*(?:{phrases('closing')})[ \t]*(?:[,!.]|[ \t]*$)[ \t]*"
+        rf"(?:(?P<here>[A-ZÀ-Þ][^\n,.!?]{{0,40}})|\n\s*(?P<name>[^\n.!?]{{1,40}}))[ \t]*$",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+@cache
+def salutation() -> re.Pattern[str]:
+    """A line, or the beginning of one, that greets somebody by name."""
+    return re.compile(
+        rf"^[ \t]*(?i:{phrases('salutation')})[ \t]+(?!(?i:{phrases('not_a_person')})\b)"
+        rf"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau|Madame|Monsieur|Señora?)\b\.?[ \t]*)*"
+        rf"[A-ZÀ-Þ][\w'’-]*(?:[ \t][A-ZÀ-Þ][\w'’-]*){{0,2}}[ \t]*[,!:–-]",
+        re.MULTILINE,
+    )
+
+
+def return_of_the_speaker(text: str, start: int, end: int) -> int:
+    """Where the speaker speaks of themselves again between two places; else the end."""
+    match = beginning("returns").search(text, start, end)
+    return match.start() if match else end
+
+
+def text_end(text: str, start: int, *, is_long: bool) -> int:
+    """Where a text ends that was announced to follow at `start`."""
+    first = after_blanks(text, start)
+    is_mail = salutation().match(text, first) is not None
+    is_long = is_long or is_mail or "\n" in text[start:first]
+    limit = len(text) if is_long else paragraph_end(text, first)
+    signed = signature().search(text, first, limit)
+    if signed:
+        return signed.end()
+    return return_of_the_speaker(text, first, limit)

@@ -1,0 +1,60 @@
+"""Why a finding does not rest on what its user says of themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.testimony.reading import Withheld
+from palimpsest.extraction.testimony.secrets import holds_secret
+
+_WORD = re.compile(r"[^\W_]+")
+LEAST_NAME = 3
+
+
+class Heard(Protocol):
+    """The messages that an extractor read, and what was withheld of them."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]: ...
+    @property
+    def before(self) -> tuple[Message, ...]: ...
+    @property
+    def withheld(self) -> Mapping[int, Withheld]: ...
+
+
+def not_testimony(finding: Finding, heard: Heard) -> str | None:
+    """Why a finding rests on words that no record may rest on, or None: it holds a secret, or its
+    quote, or a name or number of its content, is only there.
+    """
+    terms = " \n".join((*finding.keywords, *finding.queries))
+    if holds_secret(f"{finding.content}\n{finding.quote}\n{terms}"):
+        return "secret"
+    spans = [span for seq in finding.seqs for span in heard.withheld.get(seq, ())]
+    if not spans:
+        return None
+    own = _words(text_of(message.chat) for message in (*heard.messages, *heard.before))
+    told = {word for word in _names(finding) if word not in own}
+    every = {word for word in _words([finding.content, terms]) - own if len(word) >= LEAST_NAME}
+    quoted = set(_WORD.findall(finding.quote.casefold()))
+    for kind, text in spans:
+        words = _words([text])
+        if (every if kind == "secret" else told) & words or (not quoted <= own and quoted <= words):
+            return kind
+    return None
+
+
+def _names(finding: Finding) -> Sequence[str]:
+    """The words of a content that are names or numbers."""
+    return [
+        word.casefold()
+        for word in _WORD.findall(finding.content)
+        if len(word) >= LEAST_NAME and (word[0].isupper() or word[0].isdigit())
+    ]
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text.casefold())}

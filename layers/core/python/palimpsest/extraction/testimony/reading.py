@@ -1,0 +1,128 @@
+"""Reads the messages of a session one after the other: whose words they are, and which of them a
+later message takes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.extraction.testimony.frames import play_begins, play_ends
+from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
+from palimpsest.extraction.testimony.words import anywhere
+
+Withheld = tuple[tuple[SpanClass, str], ...]
+"""The words of a message that no record rests on, and the class of each."""
+
+MOST_READ = 32_000
+"""Characters at each end of a message that are read; what is between them is material."""
+
+REPEATED = frozenset({"request", "mail", "transcript", "fiction", "play", "hypothetical", "chat"})
+"""Reasons of material that the answer to it repeats or continues."""
+
+
+def _without_middle(text: str) -> str:
+    if len(text) <= 2 * MOST_READ:
+        return text
+    return f"{text[:MOST_READ]}\n\n{text[-MOST_READ:]}"
+
+
+@dataclass(slots=True)
+class Reader:
+    """What is known of a session's messages so far.
+
+    `taken_back` has the reasons for messages that a later one took back; `withheld` has the words
+    that are not their speaker's testimony, by sequence number.
+    """
+
+    user: str | None = None
+    plays: bool = False
+    answers_material: bool = False
+    last_of_user: int | None = None
+    taken_back: dict[int, str] = field(default_factory=dict)
+    withheld: dict[int, Withheld] = field(default_factory=dict)
+    owns: dict[int, str] = field(default_factory=dict)
+
+    def reads(self, message: Message) -> str | None:
+        """Take notice of a message, the next of the session: why nothing of it is testimony, or
+        None.
+        """
+        text = _without_middle(text_of(message.chat))
+        if message.role != "user":
+            return self._answered(message, text)
+        if anywhere("forget").search(text) and self.last_of_user is not None:
+            self.taken_back[self.last_of_user] = "off_record"
+        self.last_of_user = message.seq
+        if is_off_record(message, text):
+            self.withheld[message.seq] = (("off_record", text),)
+            self.answers_material = True
+            return "off_record"
+        return self._testimony(message, text)
+
+    def own(self, message: Message) -> Message:
+        """The message with its speaker's own words alone. `reads` has seen it."""
+        if message.seq not in self.owns:
+            return message
+        return replace(message, chat={**message.chat, "content": self.owns.pop(message.seq)})
+
+    def heard(self, message: Message) -> Message | None:
+        """A message before a chunk without what is not its speaker's testimony; None if it has
+        nothing else.
+        """
+        text = _without_middle(text_of(message.chat))
+        if message.role != "user":
+            own = own_text(text, secret_spans(text))
+            return replace(message, chat={**message.chat, "content": own})
+        if is_off_record(message, text):
+            return None
+        own = own_text(text, spans(text, user=self.user))
+        return replace(message, chat={**message.chat, "content": own}) if own.strip() else None
+
+    def _answered(self, message: Message, text: str) -> str | None:
+        """An answer to material, or within a play, repeats or continues it."""
+        if message.role == "assistant" and text.strip() and (self.plays or self.answers_material):
+            self.withheld[message.seq] = (("material", text),)
+            return "material"
+        found = secret_spans(text)
+        if len(found) > 1 or any(span.kind == "secret" for span in found):
+            self.withheld[message.seq] = withheld(text, found)
+            self.owns[message.seq] = own_text(text, found)
+        return None
+
+    def _testimony(self, message: Message, text: str) -> str | None:
+        start = play_ends(text) if self.plays else 0
+        if self.plays:
+            self.withheld[message.seq] = (("material", text[:start]),)
+            self.plays = start == len(text) and not anywhere("play_ends").search(text)
+        rest = text[start:]
+        found = spans(rest, user=self.user)
+        begins = play_begins(rest)
+        self.plays |= begins is not None and not anywhere("play_ends").search(rest, begins)
+        others = withheld(rest, found)
+        if others:
+            self.withheld[message.seq] = (*self.withheld.get(message.seq, ()), *others)
+        self.answers_material = self.plays or any(span.reason in REPEATED for span in found)
+        own = own_text(rest, found)
+        if own != text_of(message.chat):
+            self.owns[message.seq] = own
+        if any(letter.isalnum() for letter in own) or not (others or start):
+            return None
+        self.owns.pop(message.seq, None)
+        return others[0][0] if others else "material"
+
+
+def is_off_record(message: Message, text: str) -> bool:
+    """Whether the speaker does not want a message to be remembered."""
+    if message.extra.get("off_record") is True:
+        return True
+    return any(anywhere(name).search(text) for name in ("off_record", "forget"))
+
+
+def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
+    """A reader that has read these messages of a session, in their order."""
+    reader = Reader(user)
+    for message in messages:
+        if message.role in ("user", "assistant"):
+            reader.reads(message)
+    return Reader(user, plays=reader.plays, answers_material=reader.answers_material)

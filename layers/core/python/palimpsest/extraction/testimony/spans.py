@@ -1,0 +1,73 @@
+"""Divides a message's text into what its speaker says of themselves and what is only material."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.extraction.testimony.blocks import Mark, blocks
+from palimpsest.extraction.testimony.frames import frames
+from palimpsest.extraction.testimony.secrets import secrets
+
+SpanClass = Literal["own", "material", "secret", "off_record"]
+GAP = "\n"
+"""What a reader of the own text sees in the place of other spans: the end of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text, its class, and the reason for it; own words have none."""
+
+    start: int
+    end: int
+    kind: SpanClass
+    reason: str = ""
+
+
+def spans(text: str, *, user: str | None = None) -> tuple[Span, ...]:
+    """The spans of a text in their order: they cover all of it, and none is empty.
+
+    `user` is the name by which the user signs. It takes time in proportion to the text.
+    """
+    return tuple(_covering(_merged(text, user=user), len(text)))
+
+
+def secret_spans(text: str) -> tuple[Span, ...]:
+    """The spans of a text of which nothing is material: secrets, and all else."""
+    return tuple(_covering(_secret(text), len(text)))
+
+
+def own_text(text: str, found: Iterable[Span]) -> str:
+    """The text without the spans that are not the speaker's own; it is the text itself if all
+    are.
+    """
+    return "".join(text[span.start : span.end] if span.kind == "own" else GAP for span in found)
+
+
+def withheld(text: str, found: Iterable[Span]) -> tuple[tuple[SpanClass, str], ...]:
+    """The words of each span that is not the speaker's own."""
+    return tuple((span.kind, text[span.start : span.end]) for span in found if span.kind != "own")
+
+
+def _merged(text: str, *, user: str | None) -> list[Span]:
+    marks: list[Mark] = [*blocks(text, user=user), *frames(text)]
+    material = [Span(start, end, "material", reason) for start, end, reason in marks]
+    return sorted([*material, *_secret(text)], key=lambda span: (span.start, span.end))
+
+
+def _secret(text: str) -> list[Span]:
+    return [Span(start, end, "secret", reason) for start, end, reason in sorted(secrets(text))]
+
+
+def _covering(marked: Iterable[Span], length: int) -> Iterator[Span]:
+    place = 0
+    for span in marked:
+        if span.end <= max(place, span.start):
+            continue
+        if span.start > place:
+            yield Span(place, span.start, "own")
+        yield Span(max(place, span.start), span.end, span.kind, span.reason)
+        place = span.end
+    if place < length:
+        yield Span(place, length, "own")

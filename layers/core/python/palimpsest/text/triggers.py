@@ -1,0 +1,87 @@
+"""Tells which of many patterns may match a text, by words of which every match has one."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from palimpsest.text.folding import folded
+
+OPEN: Final = "*"
+"""Ends a trigger that is only the beginning of a word."""
+BEGINNING = 3  # the letters by which beginnings of words are looked up
+MOST_WORDS = 16_384  # remembered: words come back
+MOST_COMBINATIONS = 4_096  # of patterns, remembered
+FIRST_WITHOUT_BLANKS = "\u0590"  # Hebrew and all scripts after it join words, or write no blanks
+_TWO = "İ"  # its lower case has two characters: a text with it may match every pattern
+_ALIKE = {ord("ı"): "i", ord("ſ"): "s", ord(_TWO): "i"}  # noqa: RUF001 - equal when case is ignored
+_LETTERS = re.compile(r"[^\W_]+")
+
+
+class Triggers:
+    """The triggers of several patterns. A pattern without triggers may match every text.
+
+    A trigger is one word in lower case ("live"), or the beginning of a word ("decid*"). In scripts
+    that join words or write no blanks it may be any part of a word.
+    """
+
+    def __init__(self, triggers: Sequence[Sequence[str]]) -> None:
+        self._all = (1 << len(triggers)) - 1
+        self._always = 0
+        self._words: dict[str, int] = defaultdict(int)
+        self._beginnings: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._parts: dict[str, int] = defaultdict(int)
+        for number, words in enumerate(triggers):
+            self._always |= 0 if words else 1 << number
+            for word in words:
+                self._add(lowered(word), 1 << number)
+        self._patterns_of = lru_cache(maxsize=MOST_WORDS)(self._looked_up)
+
+    def candidates(self, text: str) -> Sequence[int]:
+        """The numbers of the patterns that may match the text, in order."""
+        if _TWO in text:
+            return _bits(self._all)
+        found = self._always
+        for word in word_set(lowered(text)):
+            found |= self._patterns_of(word)
+        return _bits(found)
+
+    def _add(self, word: str, pattern: int) -> None:
+        if word >= FIRST_WITHOUT_BLANKS:
+            self._parts[word] |= pattern
+        elif word.endswith(OPEN):
+            self._beginnings[word[:BEGINNING]][word[:-1]] |= pattern
+        else:
+            self._words[word] |= pattern
+
+    def _looked_up(self, word: str) -> int:
+        patterns = self._words.get(word, 0)
+        for beginning, those in self._beginnings.get(word[:BEGINNING], {}).items():
+            patterns |= those if word.startswith(beginning) else 0
+        if not word.isascii():
+            for part, those in self._parts.items():
+                patterns |= those if part in word else 0
+        return patterns
+
+
+@lru_cache(maxsize=MOST_COMBINATIONS)
+def _bits(number: int) -> Sequence[int]:
+    """The places of the bits that are set, in order."""
+    return tuple(place for place in range(number.bit_length()) if number >> place & 1)
+
+
+@lru_cache(maxsize=8)  # several readers look at a sentence one after the other
+def word_set(lower: str) -> frozenset[str]:
+    """The runs of letters and digits of a text in lower case."""
+    return frozenset(folded(lower).split() if lower.isascii() else _LETTERS.findall(lower))
+
+
+@lru_cache(maxsize=8)
+def lowered(text: str) -> str:
+    """The text in lower case. Each letter keeps its place. Letters that are equal when case is
+    ignored become one letter.
+    """
+    return (text if text.isascii() else text.translate(_ALIKE)).lower()

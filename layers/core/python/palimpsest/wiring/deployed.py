@@ -1,0 +1,99 @@
+"""The service of the functions that answer the API, over deployed stores and models."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from palimpsest import settings
+from palimpsest.wiring.engines import (
+    blob_store,
+    fact_store,
+    has_key,
+    keyed_calls,
+    memory_store,
+    metered_model,
+    question_embedder,
+    reranker,
+    search_index,
+    session_store,
+    system_clock,
+    tenant_store,
+    token_counter,
+    usage_store,
+    vector_store,
+)
+from palimpsest.wiring.parts import Models, Stores
+from palimpsest.wiring.service import Service
+
+OF_EVERY_TURN = ("append", "context", "history", "manage", "read_job")
+OF_MEMORIES = (
+    "context",
+    "erase",
+    "facts",
+    "forget",
+    "graph",
+    "import_foreign",
+    "imports",
+    "index",
+    "ingest_outside",
+    "preferences",
+    "query_graph",
+    "show",
+    "vectors",
+)
+"""The use cases that a function builds while it starts, when it has more CPU than later."""
+
+
+@cache
+def sessions_service() -> Service:
+    """No model selects memories, because this function answers every turn. Another function makes
+    its vectors, if the settings name one.
+    """
+    environment = settings.SessionsSettings.read()
+    function = environment.embed_function
+    models = Models(
+        embedder=lambda: question_embedder(environment, function=function),
+        may_name=environment.models,
+    )
+    return _service(environment, models, OF_EVERY_TURN)
+
+
+@cache
+def memories_service() -> Service:
+    environment = settings.MemoriesSettings.read()
+    model = metered_model(environment)
+    models = Models(
+        embedder=lambda: question_embedder(environment),
+        answerer=lambda: model if has_key(environment) else None,
+        selector=model,
+        reranker=lambda: reranker(environment),
+        may_name=environment.models,
+    )
+    return _service(environment, models, OF_MEMORIES)
+
+
+def _service(
+    environment: settings.ServiceSettings, models: Models, built: tuple[str, ...]
+) -> Service:
+    """The service, with the use cases `built` already."""
+    service = Service(_stores(environment), models, token_counter(), system_clock())
+    for name in built:
+        getattr(service, name)
+    return service
+
+
+def _stores(environment: settings.ServiceSettings) -> Stores:
+    sessions_table, memories_table = environment.sessions_table, environment.memories_table
+    sessions, jobs = session_store(sessions_table, memories_table)
+    return Stores(
+        sessions=sessions,
+        jobs=jobs,
+        calls=keyed_calls(sessions_table),
+        tenants=tenant_store(environment.tenants_table, sessions_table),
+        blobs=blob_store(environment.contents_bucket),
+        usages=usage_store(sessions_table),
+        memories=memory_store(memories_table, sessions_table),
+        facts=fact_store(environment.tenants_table),
+        index=lambda: search_index(environment),
+        vectors=lambda: vector_store(memories_table),
+    )

@@ -1,0 +1,64 @@
+"""Whose statement a finding is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from palimpsest.conversations.message import Chat
+from palimpsest.extraction.checks import ConversationOwner, checked
+from palimpsest.extraction.chunk import chunk_of
+from palimpsest.extraction.finding import Finding
+from palimpsest.offline.extractor import PatternExtractor
+
+from tests.unit.conversations.window.transcripts import conversation, user
+
+Stated = tuple[str | None, str | None]
+
+
+def stated(*chats: Chat, user_id: str = "sarah", by: Finding | None = None) -> list[Stated]:
+    what = chunk_of(conversation(*chats), first=1, last=len(chats), room=None)
+    found = [by] if by else PatternExtractor().extract(what, prompt=None).findings
+    owner = ConversationOwner(tenant="acme", user=user_id, session="s")
+    return [(one.subject, one.topic) for one in checked(found, what, owner=owner).findings]
+
+
+def test_what_a_message_of_another_name_says_is_about_that_person() -> None:
+    told = {"role": "user", "name": "Bob", "content": "I live in Kiel."}
+    assert stated(told) == [("bob", "bob residence")]
+    assert stated({**told, "name": "Sarah"}) == [("user", "residence")]
+    assert stated(user("I live in Kiel.")) == [("user", "residence")]
+
+
+def test_a_finding_of_a_model_is_about_the_speaker_too() -> None:
+    told = {"role": "user", "name": "Bob", "content": "I live in Kiel."}
+    wrong = Finding("fact", "The user lives in Kiel.", (1,), "I live in Kiel", topic="residence",
+                    subject="user", importance=0.9)  # fmt: skip
+    assert stated(told, by=wrong) == [("bob", "bob residence")]
+
+
+@pytest.mark.parametrize("text", ["Bob: I live in Kiel.", "Ann: Hi!\nBob: I live in Kiel."])
+def test_a_labelled_line_is_said_by_whom_it_names(text: str) -> None:
+    assert stated(user(text)) == [("bob", "bob residence")]
+    assert stated(user(text.replace("Bob", "Sarah"))) == [("user", "residence")]
+    assert stated(user("Note: I live in Kiel.")) == [("user", "residence")]
+
+
+def test_the_only_name_of_a_user_whose_id_is_none_is_the_users() -> None:
+    told = {"role": "user", "name": "Bob", "content": "I live in Kiel."}
+    assert stated(told, user_id="u-17") == [("user", "residence")]
+    other = {"role": "user", "name": "Ann", "content": "Hello all."}
+    assert stated(told, other, user_id="u-17") == [("bob", "bob residence")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Bob says he lives in Kiel.", "Bob said that I live in Kiel.", "Bob says: I live in Kiel."],
+)
+def test_what_somebody_is_said_to_say_moves_no_topic_of_the_user(text: str) -> None:
+    wrong = Finding("fact", "Lives in Kiel.", (1,), text[:-1], topic="residence", subject="user",
+                    importance=0.9)  # fmt: skip
+    assert stated(user(text), by=wrong) == [("bob", "bob residence")]
+    assert ("user", "residence") not in stated(user(text))
+    said = replace(wrong, quote="I live in Bonn", content="The user lives in Bonn.")
+    assert stated(user(f"{text} I live in Bonn."), by=said) == [("user", "residence")]
