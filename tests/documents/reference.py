@@ -1,5 +1,5 @@
-"""Writes the reference pages from the code: environment, error codes, a session's memory, and the
-command line.
+"""Writes the reference pages from the code (environment, error codes, a session's memory, the
+command line), and `llms.txt`, the list of all pages for language models.
 
 python -m tests.documents.reference
 """
@@ -20,6 +20,7 @@ from palimpsest import errors, settings
 from palimpsest.api.problems import STATUS, title
 
 from infra import paths
+from tests.documents.pages import in_order
 
 FOLDER = paths.PROJECT / "docs" / "reference"
 LIBRARY = paths.LAYERS / "core" / "python" / "palimpsest"
@@ -221,9 +222,27 @@ PAGES = {
 }
 
 
+LLMS = FOLDER.parent / "llms.txt"
+
+
+def llms() -> str:
+    """The pages of the navigation with their titles, in the form of llms.txt."""
+    titles = [
+        (page, (FOLDER.parent / page).read_text(encoding="utf-8").splitlines()[0].lstrip("# "))
+        for page in in_order()
+        if page != "index.md"
+    ]
+    links = "\n".join(f"- [{title}]({page.removesuffix('.md')}.html)" for page, title in titles)
+    return (
+        "# Palimpsest\n\n> Agent memory as a serverless service on AWS: contexts that fit a model's "
+        f"window, and what is known of a user.\n\n## Pages\n\n{links}\n"
+    )
+
+
 def main() -> None:
     for name, page in PAGES.items():
         (FOLDER / name).write_text(page(), encoding="utf-8")
+    LLMS.write_text(llms(), encoding="utf-8")
 
 
 if __name__ == "__main__":
