@@ -180,6 +180,20 @@ def test_wherever_a_process_is_killed_the_sweep_brings_every_job_to_its_end(
     } == {one.id for one in waiting}
 
 
+def test_a_waiting_job_that_the_sweep_sends_is_not_sent_once_more_when_another_is_done() -> None:
+    jobs, queue, shares, clock = InMemoryJobs(State()), Waits(), InMemoryShares(), FakeClock()
+    queues = FairQueues(queue, shares, jobs, most=1, clock=clock)
+    first, second = (extract("acme", number) for number in range(2))
+    for one in (first, second):
+        jobs.put(one)
+        queues.send([JobNotice(one.tenant, one.id, one.kind)])
+    jobs.finish(replace(first, state="done", due_at=None))  # its worker is killed before it leaves
+    notice = JobNotice(second.tenant, second.id, second.kind)
+    FairQueues(queue, shares, jobs, most=1, clock=clock, heals=True).send([notice])
+    FairQueues(queue, shares, jobs, most=2, clock=clock).done(JobNotice(first.tenant, first.id, first.kind))
+    assert [each.job_id for each in queue.waiting] == [first.id, second.id]
+
+
 def try_to(do: Any, one: Job) -> None:
     with suppress(Killed):
         do(JobNotice(one.tenant, one.id, one.kind))

@@ -75,18 +75,22 @@ class FairQueues:
         between the two, and would not have seen that this one waits.
         """
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
-        if queue == OPERATORS or self.shares.enter(scope, queue, notice.job_id, most=self.most):
+        if queue == OPERATORS:
             return True
+        has_place = self.shares.enter(scope, queue, notice.job_id, most=self.most)
+        if has_place and not self.heals:
+            return True  # it is new, and never waited
         job = self.jobs.get(scope, notice.job_id)
         if job is None or job.has_ended:
-            return False
-        self.shares.wait(scope, queue, job.id, since=job.created_at)
-        if self.heals and self._is_time_to_heal(scope, queue):
-            self._heal(scope, queue)
-        if not self.shares.enter(scope, queue, job.id, most=self.most):
-            return False
-        self.shares.call(scope, queue, Waiting(job.id, job.created_at))
-        return True
+            return has_place
+        if not has_place:
+            self.shares.wait(scope, queue, job.id, since=job.created_at)
+            if self.heals and self._is_time_to_heal(scope, queue):
+                self._heal(scope, queue)
+            has_place = self.shares.enter(scope, queue, job.id, most=self.most)
+        if has_place:
+            self.shares.call(scope, queue, Waiting(job.id, job.created_at))
+        return has_place
 
     def _is_time_to_heal(self, scope: Scope, queue: Queue) -> bool:
         now, place = self.clock.now(), (scope.tenant, queue)
