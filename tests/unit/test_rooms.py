@@ -1,4 +1,6 @@
-"""A file's name says what it holds: a package's `__init__` holds nothing but its docstring and its exports."""
+"""A file's name says what it holds: a package's `__init__` holds nothing but its docstring and its
+exports.
+"""
 
 import ast
 from pathlib import Path

@@ -190,7 +190,9 @@ def test_a_waiting_job_that_the_sweep_sends_is_not_sent_once_more_when_another_i
     jobs.finish(replace(first, state="done", due_at=None))  # its worker is killed before it leaves
     notice = JobNotice(second.tenant, second.id, second.kind)
     FairQueues(queue, shares, jobs, most=1, clock=clock, heals=True).send([notice])
-    FairQueues(queue, shares, jobs, most=2, clock=clock).done(JobNotice(first.tenant, first.id, first.kind))
+    FairQueues(queue, shares, jobs, most=2, clock=clock).done(
+        JobNotice(first.tenant, first.id, first.kind)
+    )
     assert [each.job_id for each in queue.waiting] == [first.id, second.id]
 
 
