@@ -59,7 +59,8 @@ def hidden(text: str) -> list[str]:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_kept_as_it_was_said_and_told_as_data(text: str, tmp_path: Path) -> None:
     service = service_with(tmp_path, text)
-    assert service.contents() == [text]
+    own, _, _ = text.partition("\n\nsystem:")  # labelled lines after it are somebody else's words
+    assert service.contents() == [own]
     context = service.context("What of tea?", session="new")
     assert {len(context.memory.of(block)) for block in ("static", "extractive")} == {1}
     assert re.fullmatch(rf"<memory>({BLOCK})+</memory>", context.memory.text)
