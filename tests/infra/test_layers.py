@@ -43,12 +43,12 @@ assert not {"palimpsest", "pydantic", "botocore"} & set(sys.modules)
 GRAPH = """
 from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.graph.cypher import read_query
-from palimpsest.graph.ports import Limits
+from palimpsest.graph.ports import GraphLimits
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.things import Entity
 from palimpsest.scope import UserScope
 graphs, graph = LadybugGraphs(), Graph(nodes={"sarah": Entity("sarah", "User", "sarah")})
-found = graphs.query(UserScope("t", "sarah"), graph, read_query("MATCH (u:User) RETURN u.id"), {}, limits=Limits())
+found = graphs.query(UserScope("t", "sarah"), graph, read_query("MATCH (u:User) RETURN u.id"), {}, limits=GraphLimits())
 assert found.rows == [["sarah"]]
 """
 TOKENS = """

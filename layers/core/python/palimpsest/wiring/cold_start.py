@@ -13,8 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from palimpsest import settings
-
 FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}.marshal")
 """This Python's code by the SHA-256 of its text. Layers have it: infra/dataclass_code.py writes
 it.
@@ -44,19 +42,23 @@ def use_ready_code(file: Path = FILE) -> None:
 
 
 def begin() -> None:
-    """Prepare this process to start fast. Call it before the first import that declares
-    dataclasses.
-    """
+    """Prepare this process to start fast. Call it before an import that declares dataclasses."""
     use_ready_code()
-    if settings.runs_in_lambda():
-        gc.disable()  # until `warm` is done: objects that a start loads are not garbage
+    if _runs_in_lambda():
+        gc.disable()  # until `warm` is done: what a function loads at its start is no garbage
 
 
 def warm(build: Callable[[], object]) -> None:
     """In Lambda, call `build` while the function starts, so that the first request need not wait.
-    Else do nothing.
+    Elsewhere do nothing.
     """
-    if settings.runs_in_lambda():
+    if _runs_in_lambda():
         build()
         gc.freeze()  # nor will it be later: no collection looks at it again
         gc.enable()
+
+
+def _runs_in_lambda() -> bool:
+    from palimpsest import settings  # it loads pydantic, which declares dataclasses of its own
+
+    return settings.runs_in_lambda()
