@@ -46,7 +46,7 @@ def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a Python client. Generating it must give no warning: what a generator can't
     express, it drops.
     """
-    folder = tmp_path / "palimpsest_client"
+    folder = tmp_path / "generated_client"
     run(
         sys.executable,
         "-m",

@@ -69,6 +69,7 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 def _variables(endpoint: str) -> dict[str, str]:
     sqs = boto3.client("sqs", endpoint_url=endpoint)
+    boto3.client("s3", endpoint_url=endpoint).create_bucket(Bucket="contents")
     urls = {
         name: sqs.create_queue(QueueName=name)["QueueUrl"]
         for name in ("summarize", "extract", "embed", "reindex", "sweep", "events", "parked")

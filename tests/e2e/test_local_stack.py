@@ -160,7 +160,7 @@ def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which
 
 
 def test_without_a_key_nobody_comes_in(local: Local, greeting: str) -> None:
-    assert local.call("GET", "/v1/sessions", key="pal_" + "x" * 43)[0] == 403
+    assert local.call("GET", "/v1/sessions", key="pal_" + "x" * 43)[0] == 401
 
 
 def test_a_key_made_by_the_command_works_until_it_is_revoked(local: Local, greeting: str) -> None:
