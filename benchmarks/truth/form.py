@@ -1,4 +1,4 @@
-"""The form of a labelled case: conversations of a user, and checks of what is believed after them."""
+"""The form of a labelled case: conversations of a user, and checks of the memories after them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tells how many chances to believe something wrong were held, and how many true statements are known.
+"""Counts the chances to believe something wrong that were held, and the true statements that are
+known.
 
 python -m benchmarks.truth.run [--set FOLDER] [--failing]
 """
@@ -6,7 +7,7 @@ python -m benchmarks.truth.run [--set FOLDER] [--failing]
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path
@@ -67,13 +68,13 @@ def _holds(check: Check, memories: Sequence[Memory], *, user: str) -> bool:
     )
 
 
-def _subjects(subject: str, memories: Sequence[Memory]) -> set[str]:
+def _subjects(subject: str, memories: Sequence[Memory]) -> frozenset[str]:
     if subject == ANYBODY:
-        return {memory.subject.casefold() for memory in memories}
-    return {subject.casefold()}
+        return frozenset(memory.subject.casefold() for memory in memories)
+    return frozenset({subject.casefold()})
 
 
-def _current(memories: Sequence[Memory], subjects: Set[str]) -> list[Memory]:
+def _current(memories: Sequence[Memory], subjects: frozenset[str]) -> list[Memory]:
     return [
         memory for memory in memories if memory.is_current and memory.subject.casefold() in subjects
     ]
@@ -141,9 +142,9 @@ def table(results: Sequence[Outcome]) -> Table:
     ]
     return Table(
         "Truth: what is believed, without a model",
-        ("kind", "held", "held, held out", "known", "known, held out"),
+        ("kind", "held, open", "held, held out", "known, open", "known, held out"),
         [*rows, _row("all", results)],
-        ("Cases that pass, of all cases of that kind; first of the open half.",),
+        ("Cases that pass, of all cases of the kind in that half.",),
     )
 
 
