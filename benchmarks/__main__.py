@@ -28,6 +28,7 @@ from benchmarks.retrieval import quality as retrieval
 from benchmarks.retrieval.labelled.dataset import FRIENDS, Dataset, UnusableDataset, load
 from benchmarks.retrieval.labelled.dataset import OURS as OUR_SET
 from benchmarks.service import Place, place
+from benchmarks.truth import run as truth
 from infra import paths
 from infra.local import ministack
 from infra.local.opensearch import jars
@@ -59,6 +60,7 @@ class Run:
             "service": lambda: local_stack.tables(quick=quick),
             "cost": lambda: cost.tables(at, quick=quick),
             "idle": lambda: [idle.table()],
+            "truth": truth.tables,
         }
 
     @cached_property

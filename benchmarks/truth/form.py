@@ -1,0 +1,84 @@
+"""The form of a labelled case: conversations of a user, and checks of the memories after them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+OURS = Path(__file__).parent / "cases"
+
+ANYBODY = "anybody"
+"""The subject of a check that asks all memories, such as those about the user's own dog."""
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Said(_Closed):
+    """One message. With `off_record` its speaker asks that nothing be made of it."""
+
+    role: Literal["user", "assistant", "tool"]
+    name: str | None = None
+    content: str | None
+    off_record: bool | None = None
+    tool_calls: Sequence[dict[str, Any]] | None = None
+    tool_call_id: str | None = None
+
+
+class Session(_Closed):
+    day: date
+    messages: Sequence[Said] = Field(min_length=1)
+
+
+class Check(_Closed):
+    """Words that current memories must or must not contain; upper and lower case are the same.
+
+    The memories are those about the user, or about the `subject`; `anybody` means all of them.
+    `known`: a current memory contains each of these. `not_believed`: no current memory contains any
+    of these. `once`: exactly one current memory contains it. `nowhere`: no memory contains any of
+    these, current or not, about anybody.
+    """
+
+    subject: str | None = None
+    known: Sequence[str] = ()
+    not_believed: Sequence[str] = ()
+    once: str | None = None
+    nowhere: Sequence[str] = ()
+
+    @model_validator(mode="after")
+    def _checks_something(self) -> Check:
+        if not (self.known or self.not_believed or self.once or self.nowhere):
+            raise ValueError("a check names some words")
+        return self
+
+
+class Case(_Closed):
+    """A chance to believe something wrong, or with `twin_of` the user's own statement that is to
+    be known.
+    """
+
+    id: str
+    kind: str
+    user: str
+    language: Literal["en", "de", "fr", "es"]
+    held_out: bool
+    twin_of: str | None = None
+    sessions: Sequence[Session] = Field(min_length=1)
+    checks: Sequence[Check] = Field(min_length=1)
+
+
+CASES = TypeAdapter(list[Case])
+
+
+def load(folder: Path) -> list[Case]:
+    """The cases of all files of the folder. Raises pydantic's `ValidationError`."""
+    cases: list[Case] = []
+    for path in sorted(folder.glob("*.json")):
+        cases += CASES.validate_python(json.loads(path.read_text(encoding="utf-8")))
+    return cases

@@ -1,0 +1,188 @@
+"""Counts the chances to believe something wrong that were held, and the true statements that are
+known.
+
+python -m benchmarks.truth.run [--set FOLDER] [--failing]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from pathlib import Path
+
+from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.clock import FakeClock
+from palimpsest.memory.filters import Filter
+from palimpsest.scope import Scope, UserScope
+from palimpsest.wiring.in_process import in_process
+from palimpsest.wiring.service import Service
+
+from benchmarks.report import Cell, Table, for_terminal
+from benchmarks.truth.form import ANYBODY, OURS, Case, Check, Session, load
+
+TENANT = Scope("truth")
+PAGE = 100
+HALVES = (False, True)
+ABOUT_THE_USER = frozenset({"", "user"})
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory as a check sees it."""
+
+    content: str
+    subject: str = ""
+    is_current: bool = True
+
+
+Believe = Callable[[Case], Sequence[Memory]]
+"""Has the conversations of a case, and tells what is remembered after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    case: Case
+    passed: bool
+
+
+def outcomes(cases: Sequence[Case], believe: Believe) -> list[Outcome]:
+    return [Outcome(case, passes(case, believe(case))) for case in cases]
+
+
+def passes(case: Case, memories: Sequence[Memory]) -> bool:
+    return all(_holds(check, memories, user=case.user) for check in case.checks)
+
+
+def _holds(check: Check, memories: Sequence[Memory], *, user: str) -> bool:
+    own = ABOUT_THE_USER | {user.casefold()}
+    believed = _current(memories, own)
+    if check.subject is not None:
+        believed = _current(memories, _subjects(check.subject, memories))
+    return (
+        all(_count(words, believed) for words in check.known)
+        and not any(_count(words, believed) for words in check.not_believed)
+        and (check.once is None or _count(check.once, believed) == 1)
+        and not any(_count(words, memories) for words in check.nowhere)
+    )
+
+
+def _subjects(subject: str, memories: Sequence[Memory]) -> frozenset[str]:
+    if subject == ANYBODY:
+        return frozenset(memory.subject.casefold() for memory in memories)
+    return frozenset({subject.casefold()})
+
+
+def _current(memories: Sequence[Memory], subjects: frozenset[str]) -> list[Memory]:
+    return [
+        memory for memory in memories if memory.is_current and memory.subject.casefold() in subjects
+    ]
+
+
+def _count(words: str, memories: Sequence[Memory]) -> int:
+    return sum(words.casefold() in memory.content.casefold() for memory in memories)
+
+
+def believed_in_process(case: Case) -> list[Memory]:
+    """The memories of the service without a model, after the conversations of the case."""
+    user = UserScope(TENANT.tenant, case.user)
+    clock = FakeClock(_morning(case.sessions[0]))
+    service = in_process(TENANT, memory={}, clock=clock)
+    for number, session in enumerate(case.sessions):
+        wait = (_morning(session) - clock.now()).total_seconds()
+        clock.advance(max(0.0, wait))
+        body = {
+            "user_id": case.user,
+            "messages": [
+                said.model_dump(exclude_unset=True, mode="json") for said in session.messages
+            ],
+        }
+        request = AppendRequest.model_validate(body)
+        service.service.append(
+            TENANT.session(f"session-{number}"),
+            request.messages,
+            user=request.user_id,
+            extract="now",
+        )
+        service.work()
+    return [
+        *_listed(service.service, user, is_current=True),
+        *_listed(service.service, user, is_current=False),
+    ]
+
+
+def _morning(session: Session) -> datetime:
+    return datetime.combine(session.day, time(9), UTC)
+
+
+def _listed(service: Service, user: UserScope, *, is_current: bool) -> Iterator[Memory]:
+    after = None
+    while True:
+        versions, after = service.show.listed(
+            user,
+            where=Filter(),
+            limit=PAGE,
+            after=after,
+            newest_first=True,
+            superseded=not is_current,
+        )
+        for version in versions:
+            record = version.record
+            yield Memory(record.content, record.subject or "", is_current)
+        if after is None:
+            return
+
+
+def table(results: Sequence[Outcome]) -> Table:
+    """Wrong chances that were held and true statements that are known, by kind and by half."""
+    kinds = sorted({result.case.kind for result in results})
+    rows = [
+        _row(kind, [result for result in results if result.case.kind == kind]) for kind in kinds
+    ]
+    return Table(
+        "Truth: what is believed, without a model",
+        ("kind", "held, open", "held, held out", "known, open", "known, held out"),
+        [*rows, _row("all", results)],
+        ("Cases that pass, of all cases of the kind in that half.",),
+    )
+
+
+def _row(name: str, results: Sequence[Outcome]) -> list[Cell]:
+    cells: list[Cell] = [name]
+    for is_twin in (False, True):
+        cells += [_share(results, is_twin=is_twin, held_out=half) for half in HALVES]
+    return cells
+
+
+def _share(results: Sequence[Outcome], *, is_twin: bool, held_out: bool) -> str:
+    counted = [
+        result.passed
+        for result in results
+        if (result.case.twin_of is not None) == is_twin and result.case.held_out == held_out
+    ]
+    return f"{sum(counted)}/{len(counted)}"
+
+
+def failing(results: Sequence[Outcome]) -> list[str]:
+    return [result.case.id for result in results if not result.passed]
+
+
+def tables() -> list[Table]:
+    """The table over our own set."""
+    return [table(outcomes(load(OURS), believed_in_process))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.truth.run", description=__doc__)
+    parser.add_argument("--set", type=Path, default=OURS, help="another folder of cases")
+    parser.add_argument("--failing", action="store_true", help="list the ids that fail")
+    options = parser.parse_args()
+    results = outcomes(load(options.set), believed_in_process)
+    print(for_terminal(table(results)))
+    if options.failing:
+        print(*failing(results), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

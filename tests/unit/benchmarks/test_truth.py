@@ -1,0 +1,113 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from benchmarks.truth.form import OURS, Case, Check, load
+from benchmarks.truth.run import Memory, failing, outcomes, passes, table
+
+CASES = load(OURS)
+
+
+def case_of(name: str, *checks: dict[str, object], twin_of: str | None = None) -> Case:
+    return Case.model_validate(
+        {
+            "id": name,
+            "kind": "tiny",
+            "user": "sarah",
+            "language": "en",
+            "held_out": False,
+            "twin_of": twin_of,
+            "sessions": [
+                {"day": "2026-03-02", "messages": [{"role": "user", "content": "I live in Bonn."}]}
+            ],
+            "checks": checks,
+        }
+    )
+
+
+def test_every_file_of_our_set_has_cases_of_the_form() -> None:
+    for path in OURS.glob("*.json"):
+        kinds = {case.kind for case in CASES if case.kind.replace(" ", "-") == path.stem}
+        assert len(kinds) == 1, path
+
+
+def test_each_id_names_one_case() -> None:
+    ids = [case.id for case in CASES]
+    assert len(ids) == len(set(ids))
+
+
+def test_each_chance_to_be_wrong_has_a_twin_of_the_same_user() -> None:
+    wrong = {case.id: case for case in CASES if case.twin_of is None}
+    twins = {case.twin_of: case for case in CASES if case.twin_of is not None}
+    assert wrong.keys() == twins.keys()
+    for name, twin in twins.items():
+        assert name is not None
+        case = wrong[name]
+        assert (twin.user, twin.kind, twin.held_out) == (case.user, case.kind, case.held_out)
+        assert any(check.known for check in twin.checks), twin.id
+
+
+def test_no_user_is_in_both_halves_and_the_halves_are_about_equal() -> None:
+    halves = {(case.user, case.held_out) for case in CASES}
+    assert len(halves) == len({user for user, _ in halves})
+    sizes = Counter(held_out for _, held_out in halves)
+    assert 0.4 <= sizes[True] / len(halves) <= 0.6
+
+
+def test_no_two_messages_are_the_same_but_those_that_a_twin_repeats() -> None:
+    spoken = [
+        (case.twin_of or case.id, said.content)
+        for case in CASES
+        for session in case.sessions
+        for said in session.messages
+        if said.role == "user"
+    ]
+    of_texts: dict[str | None, set[str]] = {}
+    for pair, text in spoken:
+        of_texts.setdefault(text, set()).add(pair)
+    assert [text for text, pairs in of_texts.items() if len(pairs) > 1] == []
+
+
+def test_held_and_known_are_counted_apart() -> None:
+    wrong = case_of("wrong", {"not_believed": ["walnut"]})
+    twin = case_of("twin", {"known": ["walnut"]}, twin_of="wrong")
+    believing = outcomes([wrong, twin], lambda case: [Memory("I'm allergic to walnuts.")])
+    assert table(believing).rows[-1] == ["all", "0/1", "0/0", "1/1", "0/0"]
+    assert failing(believing) == ["wrong"]
+    forgetful = outcomes([wrong, twin], lambda case: [])
+    assert table(forgetful).rows[0] == ["tiny", "1/1", "0/0", "0/1", "0/0"]
+    assert failing(forgetful) == ["twin"]
+
+
+@pytest.mark.parametrize(
+    ("check", "memory", "holds"),
+    [
+        ({"known": ["bonn"]}, Memory("Lives in Bonn."), True),
+        ({"known": ["Bonn"]}, Memory("Lives in Bonn.", "Sarah"), True),
+        ({"known": ["Bonn"]}, Memory("Lives in Bonn.", "bob"), False),
+        ({"known": ["Bonn"]}, Memory("Lives in Bonn.", is_current=False), False),
+        ({"subject": "bob", "known": ["Bonn"]}, Memory("Lives in Bonn.", "Bob"), True),
+        ({"subject": "anybody", "known": ["Bonn"]}, Memory("Lives in Bonn.", "bob"), True),
+        ({"subject": "anybody", "not_believed": ["Bonn"]}, Memory("Lives in Bonn.", "bob"), False),
+        ({"not_believed": ["Bonn"]}, Memory("Lives in Bonn.", "bob"), True),
+        ({"not_believed": ["Bonn"]}, Memory("Lives in Bonn.", is_current=False), True),
+        ({"nowhere": ["Bonn"]}, Memory("Lives in Bonn.", "bob", is_current=False), False),
+        ({"once": "Bonn"}, Memory("Lives in Bonn."), True),
+        ({"once": "Kiel"}, Memory("Lives in Bonn."), False),
+    ],
+)
+def test_a_check_asks_current_memories_of_its_subject(
+    check: dict[str, object], memory: Memory, *, holds: bool
+) -> None:
+    assert passes(case_of("one", check), [memory]) is holds
+
+
+def test_a_check_without_words_is_refused() -> None:
+    with pytest.raises(ValidationError):
+        Check.model_validate({"subject": "bob"})
+
+
+def test_a_folder_without_cases_has_none(tmp_path: Path) -> None:
+    assert load(tmp_path) == []
