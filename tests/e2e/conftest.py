@@ -22,7 +22,16 @@ what walks through everything that is stored: with what all other tests store th
 """
 
 
+WARNED = ("default::ResourceWarning", "default::pytest.PytestUnraisableExceptionWarning")
+"""A stack is driven by many clients of AWS, and their pools of connections end with the process. In
+other tests an open socket is an error.
+"""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for warning in WARNED:
+            item.add_marker(pytest.mark.filterwarnings(warning))
     items.sort(
         key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST)
     )

@@ -178,7 +178,7 @@ def test_a_key_made_by_the_command_works_until_it_is_revoked(local: Local, greet
         assert local.run("infra.operate.api_keys", "revoke", line.split()[0]).returncode == 0
     assert {
         local.call("GET", "/v1/sessions?user_id=sarah", key=key)[0] for key in (first, second)
-    } == {403}
+    } == {401}
 
 
 def test_a_taken_port_is_one_sentence_and_a_failure(

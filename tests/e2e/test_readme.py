@@ -95,7 +95,8 @@ def test_the_commands_and_the_program_work_on_a_fresh_clone(clone: Path) -> None
     run(clone, start, PORT=str(free_port()))
     python, answer = program()
     (clone / "hello.py").write_text(python.text)
-    compare(run(clone, ".venv/bin/python hello.py"), answer)
+    client = clone / "layers" / "client" / "python"  # what `pip install` would bring
+    compare(run(clone, f"{sys.executable} hello.py", PYTHONPATH=str(client)), answer)
 
 
 def test_the_landing_page_is_short() -> None:
