@@ -21,7 +21,11 @@ from typing import Any
 from palimpsest.engines.ladybug import worker
 from palimpsest.errors import Unavailable, Unprocessable
 
+STARTING = 20.0  # seconds
 LOADING = 20.0  # seconds
+
+LOADER = ("LD_LIBRARY_PATH",)
+"""Variables that the child needs to find its libraries: Lambda's Python has no RUNPATH."""
 
 PACKED = "ladybug_packed.zip"
 
@@ -30,24 +34,37 @@ class Ended(Exception):
     """The process has ended, by itself or because it took too long."""
 
 
-class GraphProcess:
-    """One process with one graph. It knows nothing of this one's environment, and ends with it."""
+class NotStarted(Exception):
+    """The interpreter or the engine could not be loaded. Its text is what the process wrote about
+    that, and holds nothing of a user.
+    """
 
-    def __init__(self, statements: Sequence[str], *, memory: int) -> None:
-        """Load the graph. Raises `Ended`, and `Unprocessable` (`no_graph_engine`) where the engine
-        is not installed.
+
+class GraphProcess:
+    """One process with one graph. Of this process's environment it knows the way to its libraries,
+    nothing else. It ends with this process.
+    """
+
+    def __init__(
+        self, statements: Sequence[str], *, memory: int, python: str = sys.executable
+    ) -> None:
+        """Load the graph.
+
+        Raises `Ended`; `Unavailable` if the process does not start; and `Unprocessable`
+        (`no_graph_engine`) where the engine is not installed.
         """
-        command = [sys.executable, "-I", "-S", str(worker.__file__), str(_folder())]
+        command = [python, "-I", "-S", str(worker.__file__), str(_folder())]
         self._process = subprocess.Popen(  # noqa: S603 - our own script
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},
+            stderr=subprocess.PIPE,
+            env={name: os.environ[name] for name in LOADER if name in os.environ},
             bufsize=0,
         )
         self._rest = b""
         self._end = weakref.finalize(self, _ended, self._process)
+        self._wait_for_start()
         self.ask({"statements": statements, "memory": memory}, seconds=LOADING)
 
     @property
@@ -68,6 +85,21 @@ class GraphProcess:
 
     def end(self) -> None:
         self._end()
+
+    def _wait_for_start(self) -> None:
+        """Return once the process has loaded the engine. Then it closes its stderr, which could
+        show texts of a user later.
+        """
+        try:
+            self._line(monotonic() + STARTING)
+        except Ended as error:
+            self._process.kill()
+            code = self._process.wait()
+            assert self._process.stderr is not None  # noqa: S101 - it was asked for
+            wrote = self._process.stderr.read().decode(errors="replace").strip()
+            self.end()
+            message = f"The graph engine did not start (exit code {code})."
+            raise Unavailable(message, code="graph") from NotStarted(wrote or str(error))
 
     def _send(self, line: bytes) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it was asked for

@@ -8,6 +8,7 @@ library.
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
@@ -30,6 +31,10 @@ def main() -> None:
     )  # the engine would rather not be asked to check a query before it runs
     import ladybug
 
+    os.dup2(
+        os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno()
+    )  # errors may show texts from here
+    _say({"started": True})
     database = ladybug.Database(
         ":memory:", buffer_pool_size=POOL, max_num_threads=1, max_db_size=ADDRESSES
     )

@@ -1,0 +1,66 @@
+"""The process of the graph engine starts where Lambda runs it, and says why where it can't."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from palimpsest.engines.ladybug.process import GraphProcess, NotStarted
+from palimpsest.errors import Unavailable
+
+MEMORY = 64 * 1024 * 1024
+DYNAMIC, RUNPATH, RPATH = 2, 29, 15
+IGNORED = 0x6FFFFDF5  # a tag that the loader does not act on (DT_GNU_PRELINKED)
+CODE_AS_SHELL = "#!/bin/sh\necho 'error while loading shared libraries' >&2\nexit 127\n"
+
+
+def without_runpath(binary: Path, copy: Path) -> Path:
+    """A copy of a 64-bit ELF executable whose dynamic section names no path of libraries."""
+    content = bytearray(binary.read_bytes())
+    (table,) = struct.unpack_from("<Q", content, 32)
+    size, number = struct.unpack_from("<HH", content, 54)
+    for header in range(table, table + size * number, size):
+        kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", content, header)
+        if kind == DYNAMIC:
+            for entry in range(offset, offset + length, 16):
+                (tag,) = struct.unpack_from("<Q", content, entry)
+                if tag in (RUNPATH, RPATH):
+                    struct.pack_into("<Q", content, entry, IGNORED)
+    copy.write_bytes(content)
+    shutil.copymode(binary, copy)
+    return copy
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> str:
+    """A Python that finds its library as Lambda's does: by LD_LIBRARY_PATH alone."""
+    if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
+        pytest.skip("This Python is linked statically, so it needs no path of libraries.")
+    return str(without_runpath(Path(sys.executable).resolve(), tmp_path / "python"))
+
+
+def test_the_engine_starts_on_a_python_that_needs_the_path_of_its_libraries(
+    python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(sysconfig.get_config_var("LIBDIR")))
+    monkeypatch.setenv("PYTHONHOME", "/nowhere")  # nothing else of the environment is passed on
+    process = GraphProcess([], memory=MEMORY, python=python)
+    assert process.ask({"statements": [], "cypher": "RETURN 1 AS a", "parameters": {}, "seconds": 20,
+                        "rows": 1, "answer": 100}, seconds=20)["rows"] == ["[1]"]  # fmt: skip
+    process.end()
+
+
+def test_a_process_that_does_not_start_says_so_and_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "python"
+    broken.write_text(CODE_AS_SHELL)
+    broken.chmod(0o755)
+    with pytest.raises(Unavailable, match="exit code 127") as refused:
+        GraphProcess([], memory=MEMORY, python=str(broken))
+    assert isinstance(refused.value.__cause__, NotStarted)
+    assert "shared libraries" in str(refused.value.__cause__)
