@@ -76,6 +76,7 @@ class Stage:
     sizes: Sizes
     log_days: int
     keeps_data: bool  # tables, keys and logs outlive the stack, and tables refuse to be deleted
+    is_on_aws: bool  # in an account, which pays for it
     # tables, queues, the topic and the domain are encrypted with a key of the account's own
     customer_key: bool
     search: SearchTier
@@ -95,6 +96,7 @@ class Choices:
     jwt_issuer: str = ""
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
+    budget_usd: int = 50  # of the whole account a month; 0: no budget
 
 
 def _local() -> Stage:
@@ -106,6 +108,7 @@ def _local() -> Stage:
         sizes=Sizes(2, 2_000, 4_000),
         log_days=7,
         keeps_data=False,
+        is_on_aws=False,
         customer_key=False,
         search="embedded",
         domain=DomainSize("t3.small.search", 1, 10),
@@ -121,6 +124,7 @@ def _dev() -> Stage:
         sizes=Sizes(5, 50, 100),
         log_days=7,
         keeps_data=False,
+        is_on_aws=True,
         customer_key=False,
         search="dynamodb",
         domain=DomainSize("t3.small.search", 1, 10),
@@ -136,6 +140,7 @@ def _prod() -> Stage:
         sizes=Sizes(5, 500, 1_000),
         log_days=90,
         keeps_data=True,
+        is_on_aws=True,
         customer_key=True,
         search="opensearch",
         domain=DomainSize("t3.medium.search", 2, 20),
@@ -211,7 +216,16 @@ def choices(context: Callable[[str], Any]) -> Choices:
     models = tuple(
         name for each in str(context("models") or "").split(",") if (name := each.strip())
     )
-    return Choices(**given, models=models, **_jwt(context))
+    return Choices(**given, models=models, **_budget(context), **_jwt(context))
+
+
+def _budget(context: Callable[[str], Any]) -> dict[str, int]:
+    dollars = context("budget_usd")
+    if dollars in (None, ""):
+        return {}
+    if not str(dollars).isdecimal():
+        raise SystemExit("The context `budget_usd` is a whole number of US dollars a month.")
+    return {"budget_usd": int(dollars)}
 
 
 def _jwt(context: Callable[[str], Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import ArnFormat, CfnOutput, Duration, RemovalPolicy, Stack, Tags
+from aws_cdk import ArnFormat, CfnOutput, Duration, Stack, Tags
 from aws_cdk import aws_apigatewayv2 as gateway
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
@@ -21,6 +21,7 @@ from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
 from infra.parts.python_function import PythonFunction
 from infra.parts.queues import UNTOLD, Line, Queues
+from infra.parts.retention import removal_policy
 from infra.parts.search import Search
 from infra.parts.streams import (
     CHANGED_RECORDS,
@@ -90,7 +91,7 @@ class Palimpsest(Stack):
     def _encryption_key(self) -> kms.Key | None:
         if not self._stage.customer_key:
             return None
-        kept = RemovalPolicy.RETAIN if self._stage.keeps_data else RemovalPolicy.DESTROY
+        kept = removal_policy(self._stage)
         key = kms.Key(self, "Key", enable_key_rotation=True, removal_policy=kept)
         groups = self.format_arn(
             service="logs",
@@ -393,10 +394,12 @@ class Palimpsest(Stack):
         monitoring = Monitoring(self, stage=self._stage, choices=self._choices, key=self._key)
         monitoring.watch_api(self.front.api)
         functions = {name: function.function for name, function in self.functions.items()}
-        monitoring.watch_functions(functions, alone=("dispatch", "sweep"))
+        monitoring.watch_functions(functions)
         monitoring.watch_stream(functions["dispatch"])
         monitoring.watch_queues(self.queues)
         monitoring.watch_tables(self.tables)
+        if self.search.domain is not None:
+            monitoring.watch_domain(self.search.domain_name, volume_gb=self._stage.domain.volume_gb)
 
     def _add_outputs(self) -> None:
         """Write the outputs: what callers, operators and tests need to know about a deployed

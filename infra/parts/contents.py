@@ -4,7 +4,7 @@ it.
 
 from typing import cast
 
-from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
@@ -12,6 +12,7 @@ from constructs import Construct
 
 from infra.config import Stage
 from infra.parts.accepted import accept
+from infra.parts.retention import removal_policy
 
 READ, ADD, REMOVE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
 RESTORED_DAYS = 34
@@ -70,7 +71,8 @@ class Contents(Construct):
                     noncurrent_version_expiration=Duration.days(1),
                 ),
             ],
-            removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
+            removal_policy=removal_policy(stage),
+            auto_delete_objects=stage.is_on_aws and not stage.keeps_data,
         )
         accept(
             self,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration, Stack
 from aws_cdk import aws_apigatewayv2 as gateway
+from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -22,10 +23,23 @@ from infra.parts.tables import Tables
 FIVE_MINUTES = Duration.minutes(5)
 SLOW_MS = 3_000
 STREAM_LAG_MS = 300_000
+REFUSED = 5_000
+"""Refused calls in five minutes, 17 a second: somebody tries keys, or a client calls in a loop."""
+WAITED_SECONDS = 900
+MB_A_GB = 1024
+WAITED_FOR = ("summarize", "extract", "embed")
+"""The queues whose work users wait for. A reindex may take its time."""
+DOMAIN_ALARMS = (
+    ("SearchRed", "ClusterStatus.red", 0, "Data of the search domain is away."),
+    ("SearchBlocked", "ClusterIndexWritesBlocked", 0, "The domain takes no writes."),
+    ("SearchMemory", "JVMMemoryPressure", 85, "The search domain lacks memory (%)."),
+)
+MISSING_IS_HEALTHY = cloudwatch.TreatMissingData.NOT_BREACHING
+MISSING_IS_FAILURE = cloudwatch.TreatMissingData.BREACHING
 
 
 class Monitoring(Construct):
-    """Alarms notify a topic. A metric without data counts as healthy."""
+    """Alarms notify a topic. Unless an alarm says otherwise, a metric without data is healthy."""
 
     def __init__(
         self, scope: Construct, *, stage: Stage, choices: Choices, key: kms.Key | None
@@ -38,10 +52,10 @@ class Monitoring(Construct):
                 "SNS3",
                 because="The local AWS listens on loopback and speaks plain HTTP only.",
             )
-        if key is not None:
-            own = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
-            alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com", conditions=own)
-            key.grant(alarms, "kms:Decrypt", "kms:GenerateDataKey*")
+        for service in ("cloudwatch", "budgets"):
+            self._let_publish(service, key)
+        if stage.is_on_aws and choices.budget_usd:
+            self._add_budget(choices.budget_usd)
         if choices.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(choices.alarm_email))
         self._dashboard = cloudwatch.Dashboard(
@@ -49,6 +63,49 @@ class Monitoring(Construct):
             "Dashboard",
             dashboard_name=Stack.of(self).stack_name,
             default_interval=Duration.hours(6),
+        )
+
+    def _let_publish(self, service: str, key: kms.Key | None) -> None:
+        """Let a service publish to the topic. A topic with a policy of its own has lost the default
+        policy, which lets everything in the account publish.
+        """
+        own = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
+        publisher = iam.ServicePrincipal(f"{service}.amazonaws.com", conditions=own)
+        self.topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                actions=["sns:Publish"], principals=[publisher], resources=[self.topic.topic_arn]
+            )
+        )
+        if key is not None:
+            key.grant(publisher, "kms:Decrypt", "kms:GenerateDataKey*")
+
+    def _add_budget(self, dollars: int) -> None:
+        """Notify the topic when the account's month costs more, or is going to."""
+        notifications = [
+            budgets.CfnBudget.NotificationWithSubscribersProperty(
+                notification=budgets.CfnBudget.NotificationProperty(
+                    comparison_operator="GREATER_THAN",
+                    notification_type=kind,
+                    threshold=percent,
+                    threshold_type="PERCENTAGE",
+                ),
+                subscribers=[
+                    budgets.CfnBudget.SubscriberProperty(
+                        subscription_type="SNS", address=self.topic.topic_arn
+                    )
+                ],
+            )
+            for kind, percent in (("ACTUAL", 80), ("FORECASTED", 100))
+        ]
+        budgets.CfnBudget(
+            self,
+            "Budget",
+            budget=budgets.CfnBudget.BudgetDataProperty(
+                budget_type="COST",
+                time_unit="MONTHLY",
+                budget_limit=budgets.CfnBudget.SpendProperty(amount=dollars, unit="USD"),
+            ),
+            notifications_with_subscribers=notifications,
         )
 
     def watch_queues(self, queues: Queues) -> None:
@@ -64,6 +121,15 @@ class Monitoring(Construct):
         self._alarm(
             "Parked", _waiting(queues.parked), above=0, description="Stream records were set aside."
         )
+        for name in WAITED_FOR:
+            if name in queues.of:
+                age = queues.of[name].metric_approximate_age_of_oldest_message(period=FIVE_MINUTES)
+                self._alarm(
+                    f"{name.capitalize()}Age",
+                    age,
+                    above=WAITED_SECONDS,
+                    description=f"Work of {name} has waited for a quarter of an hour.",
+                )
         working = [*queues.of.values(), queues.events]
         ages = [queue.metric_approximate_age_of_oldest_message() for queue in working]
         self._row(
@@ -76,37 +142,47 @@ class Monitoring(Construct):
 
     def watch_api(self, api: gateway.HttpApi) -> None:
         failed = api.metric_server_error(period=FIVE_MINUTES, statistic="Sum")
-        slow = api.metric_latency(period=FIVE_MINUTES, statistic="p99")
+        half = api.metric_latency(period=FIVE_MINUTES, statistic="p50")
+        refused = api.metric_client_error(period=FIVE_MINUTES, statistic="Sum")
         self._alarm("ServerErrors", failed, above=4, description="The API answers with 5xx.")
         self._alarm(
             "Latency",
-            slow,
+            half,
             above=SLOW_MS,
             periods=3,
-            description="One request in a hundred is slow.",
+            description="Every second request is slow. Calls that wait for a job are rarer.",
+        )
+        self._alarm(
+            "ClientErrors",
+            refused,
+            above=REFUSED,
+            description="Very many calls are refused: each of them costs money.",
         )
         self._row(
-            ("Requests", [api.metric_count(), api.metric_client_error(), failed]),
-            ("Latency", [api.metric_latency(statistic="p50"), slow]),
+            ("Requests", [api.metric_count(), refused, failed]),
+            ("Latency", [half, api.metric_latency(statistic="p99")]),
         )
 
-    def watch_functions(
-        self, functions: Mapping[str, lambda_.Function], *, alone: Sequence[str]
-    ) -> None:
-        """Errors of those that stand alone get an alarm; what fails behind the API is its 5xx,
-        behind a queue its dead letters.
+    def watch_functions(self, functions: Mapping[str, lambda_.Function]) -> None:
+        """Functions of the API fail as its 5xx, workers as dead letters, and `dispatch` as lag of
+        the streams and parked records: a stream keeps what failed. Only the sweep needs alarms of
+        its own.
         """
         errors = {
             name: function.metric_errors(period=FIVE_MINUTES)
             for name, function in functions.items()
         }
-        for name in alone:
-            self._alarm(
-                f"{name.capitalize()}Errors",
-                errors[name],
-                above=4,
-                description=f"The function {name} fails.",
-            )
+        self._alarm(
+            "SweepErrors", errors["sweep"], above=4, description="The function sweep fails."
+        )
+        self._alarm(
+            "SweepStopped",
+            functions["sweep"].metric_invocations(period=FIVE_MINUTES),
+            below=1,
+            periods=3,
+            missing=MISSING_IS_FAILURE,
+            description="The sweep has not run for a quarter of an hour.",
+        )
         throttles = lambda_.Function.metric_all_throttles(period=FIVE_MINUTES, statistic="Sum")
         self._alarm(
             "Throttles",
@@ -117,7 +193,7 @@ class Monitoring(Construct):
         )
         self._row(
             ("Errors", [*errors.values()]),
-            ("Throttles", [function.metric_throttles() for function in functions.values()]),
+            ("Throttles", [throttles]),
             (
                 "Duration, p99",
                 [function.metric_duration(statistic="p99") for function in functions.values()],
@@ -133,6 +209,31 @@ class Monitoring(Construct):
             description="Work starts late: the stream lags behind.",
         )
         self._row(("Stream lag", [lag]))
+
+    def watch_domain(self, name: str, *, volume_gb: int) -> None:
+        """Watch a managed search domain by metrics that AWS recommends alarms for.
+
+        Source: "Recommended CloudWatch alarms for Amazon OpenSearch Service".
+        """
+
+        def metric(metric_name: str, statistic: str) -> cloudwatch.Metric:
+            return cloudwatch.Metric(
+                namespace="AWS/ES",
+                metric_name=metric_name,
+                statistic=statistic,
+                period=FIVE_MINUTES,
+                dimensions_map={"DomainName": name, "ClientId": Stack.of(self).account},
+            )
+
+        for alarm, named, above, description in DOMAIN_ALARMS:
+            watched = metric(named, "Maximum")
+            self._alarm(alarm, watched, above=above, description=description)
+        self._alarm(
+            "SearchStorage",
+            metric("FreeStorageSpace", "Minimum"),
+            below=volume_gb * MB_A_GB / 4,
+            description="A node of the search domain has less than a quarter of its storage left.",
+        )
 
     def watch_tables(self, tables: Tables) -> None:
         used = [
@@ -150,19 +251,27 @@ class Monitoring(Construct):
         name: str,
         metric: cloudwatch.IMetric,
         *,
-        above: float,
         description: str,
+        above: float = 0,
+        below: float | None = None,
         periods: int = 1,
+        missing: cloudwatch.TreatMissingData = MISSING_IS_HEALTHY,
     ) -> None:
+        """Notify if the metric is `above` or `below` a threshold in each of so many periods."""
+        comparison = cloudwatch.ComparisonOperator
         alarm = cloudwatch.Alarm(
             self,
             name,
             metric=metric,
-            threshold=above,
+            threshold=above if below is None else below,
             evaluation_periods=periods,
             alarm_description=description,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            comparison_operator=(
+                comparison.GREATER_THAN_THRESHOLD
+                if below is None
+                else comparison.LESS_THAN_THRESHOLD
+            ),
+            treat_missing_data=missing,
         )
         alarm.add_alarm_action(actions.SnsAction(self.topic))
 

@@ -5,7 +5,7 @@ it needs.
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
@@ -16,6 +16,7 @@ from infra import paths
 from infra.config import Stage
 from infra.parts.accepted import accept
 from infra.parts.layers import CACHES, architecture
+from infra.parts.retention import removal_policy
 
 SERVICE = "palimpsest"
 LOG_RETENTION = {7: logs.RetentionDays.ONE_WEEK, 90: logs.RetentionDays.THREE_MONTHS}
@@ -77,5 +78,5 @@ def log_group(scope: Construct, name: str, *, stage: Stage, key: kms.IKey | None
         scope, name,
         retention=LOG_RETENTION[stage.log_days],
         encryption_key=key,
-        removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
+        removal_policy=removal_policy(stage),
     )  # fmt: skip

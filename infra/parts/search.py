@@ -81,7 +81,7 @@ class Search(Construct):
             )
         )
         iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=arns)
-        domain = f"arn:<AWS::Partition>:es:<AWS::Region>:<AWS::AccountId>:domain/{self._name}"
+        domain = f"arn:<AWS::Partition>:es:<AWS::Region>:<AWS::AccountId>:domain/{self.domain_name}"
         for place in places:
             accept(
                 role,
@@ -158,16 +158,18 @@ class Search(Construct):
         """The domain's ARN, put together from its name, because its policy cannot refer to the
         domain itself.
         """
-        return Stack.of(self).format_arn(service="es", resource="domain", resource_name=self._name)
+        return Stack.of(self).format_arn(
+            service="es", resource="domain", resource_name=self.domain_name
+        )
 
     def _domain(self, stage: Stage, key: kms.IKey | None) -> opensearch.CfnDomain:
-        self._name = f"palimpsest-{stage.name}"
+        self.domain_name = f"palimpsest-{stage.name}"
         size = stage.domain
         zones = min(size.nodes, MOST_ZONES)
         domain = opensearch.CfnDomain(
             self,
             "Domain",
-            domain_name=self._name,
+            domain_name=self.domain_name,
             engine_version=ENGINE,
             cluster_config=opensearch.CfnDomain.ClusterConfigProperty(
                 instance_type=size.instance,

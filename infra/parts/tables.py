@@ -116,6 +116,7 @@ class Tables(Construct):
                 point_in_time_recovery_enabled=True
             ),
             deletion_protection=stage.keeps_data,
+            # CloudFormation can't delete a protected table, not even after a failed deployment
             removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
         )  # fmt: skip
 

@@ -40,10 +40,11 @@ class Template:
         return found
 
     def functions(self) -> Resources:
-        """Functions by the name they have in functions/."""
+        """Functions by the name they have in functions/. Those of the CDK are left out."""
         return {
-            name.split("Function")[0].lower(): each
+            name.removesuffix("Function").lower(): each
             for name, each in self.of_type("AWS::Lambda::Function").items()
+            if name.endswith("Function")
         }
 
     def statements(self, function: str) -> list[dict[str, Any]]:

@@ -130,9 +130,13 @@ def test_without_search_there_is_nothing_that_would_index_or_cost(
 ) -> None:
     nothing, tables, domain = names(without_search), names(synthesized.dev), names(with_domains.dev)
     assert nothing < tables
-    assert kinds(with_domains.dev, domain - tables) == {"AWS::OpenSearchService::Domain"}
+    assert kinds(with_domains.dev, domain - tables) == {
+        "AWS::OpenSearchService::Domain",
+        "AWS::CloudWatch::Alarm",
+    }
     assert kinds(synthesized.dev, tables - domain) == {"AWS::DynamoDB::Table"}
     assert kinds(synthesized.dev, tables - nothing) == {
+        "AWS::CloudWatch::Alarm",
         "AWS::DynamoDB::Table",
         "AWS::Lambda::Function",
         "AWS::IAM::Role",

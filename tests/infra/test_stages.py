@@ -30,10 +30,16 @@ VARIES_WITH_DATA = {
     "EMBEDDING_MODEL",
     "EMBEDDING_DIMENSION",
     "ClusterConfig",
-    "EBSOptions",  # search
+    "EBSOptions",
+    "Threshold",  # search: an alarm knows the size of the domain's storage
 }
-ONLY_WHERE_HTTPS = {"AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy", "AWS::S3::BucketPolicy"}
+ONLY_WHERE_HTTPS = {"AWS::SQS::QueuePolicy", "AWS::S3::BucketPolicy"}
+DIFFERS_BY_HTTPS = {"AWS::SNS::TopicPolicy"}
 ONLY_WITH_KEY = {"AWS::KMS::Key"}
+ONLY_ON_AWS = {"AWS::Budgets::Budget"}
+EMPTIES = "Custom::S3AutoDeleteObjects"
+EMPTIES_BUCKET = "CustomS3AutoDeleteObjects"
+"""How the names of the resources begin that empty a bucket before it goes: dev alone has them."""
 
 
 def shape(resource: Any, *, stage: str) -> Any:
@@ -45,7 +51,11 @@ def shape(resource: Any, *, stage: str) -> Any:
             if key not in VARIES_WITH_DATA | {"Metadata"}
         }
     if isinstance(resource, list):
-        return [shape(each, stage=stage) for each in resource if not is_about_a_key(each)]
+        return [
+            shape(each, stage=stage)
+            for each in resource
+            if not (is_about_a_key(each) or is_about_emptying(each))
+        ]
     return plain(resource, stage=stage) if isinstance(resource, str) else resource
 
 
@@ -59,12 +69,21 @@ def is_about_a_key(statement: Any) -> bool:
     return isinstance(statement, dict) and "kms:" in json.dumps(statement.get("Action", ""))
 
 
+def is_about_emptying(tag: Any) -> bool:
+    return isinstance(tag, dict) and tag.get("Key") == "aws-cdk:auto-delete-objects"
+
+
+def is_of_one_stage(name: str, kind: str) -> bool:
+    some = ONLY_WHERE_HTTPS | DIFFERS_BY_HTTPS | ONLY_WITH_KEY | ONLY_ON_AWS | {EMPTIES}
+    return kind in some or name.startswith(EMPTIES_BUCKET)
+
+
 def resources(synthesized: Synthesized, stage: str) -> dict[str, Any]:
     body = getattr(synthesized, stage).body["Resources"]
     return {
         plain(name, stage=stage): shape(each, stage=stage)
         for name, each in body.items()
-        if each["Type"] not in ONLY_WHERE_HTTPS | ONLY_WITH_KEY
+        if not is_of_one_stage(name, each["Type"])
     }
 
 
@@ -80,9 +99,10 @@ def test_the_local_stage_alone_accepts_plain_http(with_domains: Synthesized) -> 
         stage: {each["Type"] for each in getattr(with_domains, stage).body["Resources"].values()}
         for stage in ("local", "dev", "prod")
     }
-    assert kinds["prod"] - kinds["local"] == ONLY_WHERE_HTTPS | ONLY_WITH_KEY
+    assert kinds["prod"] - kinds["local"] == ONLY_WHERE_HTTPS | ONLY_WITH_KEY | ONLY_ON_AWS
     assert kinds["prod"] - kinds["dev"] == ONLY_WITH_KEY
-    assert kinds["local"] <= kinds["dev"] <= kinds["prod"]
+    assert kinds["dev"] - kinds["prod"] == {EMPTIES}
+    assert kinds["local"] <= kinds["dev"]
 
 
 def test_only_prod_protects_its_data(synthesized: Synthesized) -> None:
@@ -96,6 +116,39 @@ def test_only_prod_protects_its_data(synthesized: Synthesized) -> None:
         ):
             assert table["DeletionPolicy"] == ("Retain" if is_prod else "Delete")
             assert table["Properties"]["DeletionProtectionEnabled"] is is_prod
+
+
+def test_what_prod_keeps_is_removed_again_if_its_first_deployment_fails(
+    synthesized: Synthesized,
+) -> None:
+    kept = [
+        (each["Type"], each["DeletionPolicy"])
+        for each in synthesized.prod.body["Resources"].values()
+        if each.get("DeletionPolicy", "Delete") != "Delete"
+    ]
+    protected = ("AWS::DynamoDB::Table", "Retain")  # CloudFormation can't delete these at all
+    assert {kind for kind, _ in kept} == {
+        "AWS::DynamoDB::Table",
+        "AWS::KMS::Key",
+        "AWS::Logs::LogGroup",
+        "AWS::S3::Bucket",
+    }
+    assert {policy for policy in kept if policy != protected} == {
+        (kind, "RetainExceptOnCreate") for kind, _ in kept if kind != protected[0]
+    }
+
+
+def test_a_stage_on_aws_that_keeps_nothing_empties_its_bucket_before_it_goes(
+    synthesized: Synthesized,
+) -> None:
+    emptied = {
+        name: any(
+            each["Type"] == EMPTIES
+            for each in getattr(synthesized, name).body["Resources"].values()
+        )
+        for name in ("local", "dev", "prod")
+    }
+    assert emptied == {"local": False, "dev": True, "prod": False}
 
 
 def test_what_goes_to_aws_is_not_the_local_stage_unless_it_is_named() -> None:

@@ -511,37 +511,11 @@ def test_the_key_of_the_models_is_the_one_parameter_that_is_read(
     assert str(statement["Resource"]).endswith(":parameter/palimpsest/prod/openai-api-key']]}")
 
 
-def test_what_stands_behind_no_door_and_no_queue_has_an_alarm_for_its_errors(
-    prod: Template,
-) -> None:
-    alarms = prod.of_type("AWS::CloudWatch::Alarm").values()
-    watched = {
-        each["Dimensions"][0]["Value"]["Ref"] for each in alarms if each["MetricName"] == "Errors"
-    }
-    assert watched == {"DispatchFunction", "SweepFunction"}
-
-
-def test_at_most_ten_alarms_and_each_tells_someone(prod: Template) -> None:
-    alarms = prod.of_type("AWS::CloudWatch::Alarm")
-    assert len(alarms) <= 10
-    assert all(
-        alarm["AlarmActions"] and alarm["TreatMissingData"] == "notBreaching"
-        for alarm in alarms.values()
-    )
-    watched = {(alarm["Namespace"], alarm["MetricName"]) for alarm in alarms.values()}
-    assert watched == {
-        ("AWS/SQS", "ApproximateNumberOfMessagesVisible"),
-        ("AWS/ApiGateway", "5xx"),
-        ("AWS/ApiGateway", "Latency"),
-        ("AWS/Lambda", "Errors"),
-        ("AWS/Lambda", "Throttles"),
-        ("AWS/Lambda", "IteratorAge"),
-    }
-
-
 def test_dead_letters_and_parked_records_wake_someone(prod: Template) -> None:
     alarms = prod.of_type("AWS::CloudWatch::Alarm").values()
-    depths = [alarm for alarm in alarms if alarm["Namespace"] == "AWS/SQS"]
+    depths = [
+        alarm for alarm in alarms if alarm["MetricName"] == "ApproximateNumberOfMessagesVisible"
+    ]
     queues = {name_of(alarm["Dimensions"][0]["Value"]["Fn::GetAtt"][0]) for alarm in depths}
     assert queues == {"DeadLetters", "Parked"}
     assert {alarm["Threshold"] for alarm in depths} == {0}
