@@ -216,16 +216,16 @@ def choices(context: Callable[[str], Any]) -> Choices:
     models = tuple(
         name for each in str(context("models") or "").split(",") if (name := each.strip())
     )
-    return Choices(**given, models=models, **_budget(context), **_jwt(context))
+    return Choices(**given, models=models, budget_usd=_budget(context), **_jwt(context))
 
 
-def _budget(context: Callable[[str], Any]) -> dict[str, int]:
+def _budget(context: Callable[[str], Any]) -> int:
     dollars = context("budget_usd")
     if dollars in (None, ""):
-        return {}
+        return Choices().budget_usd
     if not str(dollars).isdecimal():
         raise SystemExit("The context `budget_usd` is a whole number of US dollars a month.")
-    return {"budget_usd": int(dollars)}
+    return int(dollars)
 
 
 def _jwt(context: Callable[[str], Any]) -> dict[str, Any]:

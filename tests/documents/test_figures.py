@@ -155,6 +155,7 @@ NO_RESULTS = {
     ),  # of others; a setting
     "api.md": (r"under 5 MB",),  # limits, here and below: tests of their own hold them
     "export.md": (r"up to 5 MB",),
+    "operations.md": (r"A budget of \$50 a month .* at 80 %",),  # defaults
     "graph.md": (r"256 MB, 1,000 rows and 2 MB",),
     "adapters.md": (r"up to 16 KB",),
     "guides/anthropic-memory.md": (r"up to 16 KB",),

@@ -31,7 +31,8 @@ def _is_firing(alarm: Mapping[str, Any], data: Data) -> bool:
     assert "DatapointsToAlarm" not in alarm
     periods = alarm["EvaluationPeriods"]
     values = [*data.get((alarm["MetricName"], _of(alarm)), ())][-periods:]
-    values = [None] * (periods - len(values)) + values
+    missing_periods: list[float | None] = [None] * (periods - len(values))
+    values = missing_periods + values
     compare = COMPARE[alarm["ComparisonOperator"]]
     missing = alarm["TreatMissingData"] == "breaching"
     return all(missing if value is None else compare(value, alarm["Threshold"]) for value in values)

@@ -139,6 +139,12 @@ def test_a_search_that_a_stage_cannot_have_is_refused(stage: str, context: dict[
         stage_named(stage, context.get)
 
 
+def test_a_budget_is_a_whole_number_of_dollars() -> None:
+    assert choices({"budget_usd": "0"}.get).budget_usd == 0
+    with pytest.raises(SystemExit, match="budget_usd"):
+        choices({"budget_usd": "much"}.get)
+
+
 def test_search_and_its_model_follow_the_stage_unless_told() -> None:
     told = stage_named(
         "prod", {"search": "none", "embedding_model": "bge-m3", "embedding_dimension": "1024"}.get
