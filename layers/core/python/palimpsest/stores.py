@@ -13,7 +13,7 @@ from typing import Protocol
 
 from palimpsest.conversations.ports import Blobs, HeadMoved, Listed, Opened, Sessions
 from palimpsest.jobs.ports import Changed, Due, JobNotice, Jobs
-from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Page
+from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, RecordPage
 from palimpsest.memory.store import MemoryStore, StoredMemory
 from palimpsest.tenants.ports import StaticFacts
 from palimpsest.vectors.ports import VectorStore
@@ -33,7 +33,7 @@ __all__ = [
     "MemoryStore",
     "Opened",
     "OwnStores",
-    "Page",
+    "RecordPage",
     "Sessions",
     "StaticFacts",
     "StoredMemory",

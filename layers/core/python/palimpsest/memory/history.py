@@ -8,7 +8,7 @@ from functools import partial
 
 from palimpsest import parallel
 from palimpsest.conversations.listing import filled
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record
@@ -25,7 +25,7 @@ class ShowMemories:
         self,
         scope: UserScope,
         *,
-        where: Filter,
+        where: MemoryFilter,
         limit: int,
         after: str | None,
         newest_first: bool,

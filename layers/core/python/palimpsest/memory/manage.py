@@ -12,7 +12,7 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.endings import Superseded, together
-from palimpsest.memory.filters import Filter, MemoryType
+from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
 from palimpsest.memory.record import GRAPH, ListedType, Record
@@ -117,7 +117,7 @@ class ManageMemories:
         self,
         scope: UserScope,
         *,
-        where: Filter,
+        where: MemoryFilter,
         limit: int,
         after: str | None = None,
         newest_first: bool = True,
@@ -136,7 +136,7 @@ class ManageMemories:
         matching = [record for record in page.records if where.matches(record)]
         return self._of_status(scope, matching, superseded=superseded), page.after
 
-    def _current_of(self, scope: UserScope, topic: str, where: Filter) -> tuple[Record, ...]:
+    def _current_of(self, scope: UserScope, topic: str, where: MemoryFilter) -> tuple[Record, ...]:
         """The current record of a topic, if it matches. The pointer names it, so no other record is
         read.
         """
@@ -162,10 +162,10 @@ class ManageMemories:
 
     def counts(self, scope: UserScope) -> Mapping[ListedType, int]:
         """How many current records there are of each type."""
-        every = Counter(record.type for record in self.every(scope, Filter()))
+        every = Counter(record.type for record in self.every(scope, MemoryFilter()))
         return {each: every[each] for each in get_args(ListedType)}
 
-    def every(self, scope: UserScope, where: Filter) -> Iterator[Record]:
+    def every(self, scope: UserScope, where: MemoryFilter) -> Iterator[Record]:
         """All current records that the filter takes, newest first."""
         after = None
         while True:
@@ -320,7 +320,7 @@ class ManageMemories:
         for commit in together(commits, self._ending(scope, gone), self.memories.room):
             self.memories.commit(scope, commit)
 
-    def matching(self, scope: UserScope, where: Filter) -> tuple[str, ...]:
+    def matching(self, scope: UserScope, where: MemoryFilter) -> tuple[str, ...]:
         """The ids of all current records that match, as a job that forgets them would remove
         them.
         """

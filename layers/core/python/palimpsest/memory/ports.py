@@ -139,7 +139,7 @@ class MemoryCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordPage:
     """Records of a list, and the cursor of the next page (None: this is the last one)."""
 
     records: tuple[Record, ...]
@@ -210,7 +210,7 @@ class Memories(Protocol):
         limit: int,
         after: str | None = None,
         newest_first: bool = True,
-    ) -> Page:
+    ) -> RecordPage:
         """Records by creation; `types` empty = all but entities and relationships, which have a
         list of their own: `types` names types of one of the two lists. Eventually consistent.
 
@@ -295,7 +295,7 @@ class Expiries(Protocol):
         of the present epoch.
         """
 
-    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
+    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> RecordPage:
         """Records by id, current or not, expired or not. A page may be short although there are
         more.
         """

@@ -34,12 +34,12 @@ from palimpsest.api.resources.context import (
 from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.api.resources.messages import carried
 from palimpsest.conversations.message import text_of
-from palimpsest.conversations.session import Compaction as StoredCompaction
+from palimpsest.conversations.session import Compaction
 
 operation = operations_on("context", function="sessions")
 
-Compaction = TypedDict(
-    "Compaction",
+ShownCompaction = TypedDict(
+    "ShownCompaction",
     {
         "n": int,
         "from": int,
@@ -74,7 +74,7 @@ class PruneRequest(Closed):
 
 
 class CompactionPage(TypedDict):
-    compactions: list[Compaction]
+    compactions: list[ShownCompaction]
     next_cursor: NextCursor
 
 
@@ -198,7 +198,7 @@ def unfold_compaction(
     return paged("messages", rows, listed=listed, after=after)
 
 
-def _shown(stored: StoredCompaction) -> Compaction:
+def _shown(stored: Compaction) -> ShownCompaction:
     return {
         "n": stored.last,
         "from": stored.first,

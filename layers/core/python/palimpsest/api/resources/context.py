@@ -19,7 +19,7 @@ from palimpsest.api.resources.jobs import SequenceRange
 from palimpsest.context.blocks.ports import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
-from palimpsest.context.read import SessionContext as ReadContext
+from palimpsest.context.read import SessionContext
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
@@ -277,7 +277,7 @@ def context_of(
     return {**shown, "why_not": why_not} if is_asked else shown
 
 
-def _shown(read: ReadContext, *, explain: bool, form: ContextFormat) -> Context:
+def _shown(read: SessionContext, *, explain: bool, form: ContextFormat) -> Context:
     written = read.written(form)
     answer: Context = {
         "messages": written.messages,

@@ -189,8 +189,8 @@ class Filter(Closed):
     agent_id: Id | None = None
     metadata: Annotated[Conditions, Field(default_factory=dict)]
 
-    def read(self) -> filters.Filter:
-        return filters.Filter(
+    def read(self) -> filters.MemoryFilter:
+        return filters.MemoryFilter(
             types=frozenset(self.types),
             min_importance=self.min_importance,
             max_importance=self.max_importance,

@@ -40,7 +40,7 @@ from palimpsest.api.problems import naming
 from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.jobs import awaited
-from palimpsest.conversations.append import AppendResult as AppendedMessages
+from palimpsest.conversations.append import AppendResult
 from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.shortened import left
@@ -319,7 +319,7 @@ def redact_message(
     )
 
 
-def _appended(session_id: str, done: AppendedMessages) -> Appended:
+def _appended(session_id: str, done: AppendResult) -> Appended:
     happened = done.overflow
     return {
         "session_id": session_id,

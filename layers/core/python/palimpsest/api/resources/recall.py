@@ -106,7 +106,7 @@ class RecallBody(Closed):
             query=self.query,
             k=self.k,
             max_tokens=self.max_tokens,
-            filter=self.filter.read() if self.filter else filters.Filter(),
+            filter=self.filter.read() if self.filter else filters.MemoryFilter(),
             as_of=milliseconds_of(self.as_of),
             known_at=milliseconds_of(self.known_at),
             answer=self.answer,
@@ -148,8 +148,8 @@ class SearchBody(Closed):
             raise ValueError("an embedding is searched in mode vector")
         return value
 
-    def where(self) -> filters.Filter:
-        return self.filter.read() if self.filter else filters.Filter()
+    def where(self) -> filters.MemoryFilter:
+        return self.filter.read() if self.filter else filters.MemoryFilter()
 
 
 class Found(TypedDict):

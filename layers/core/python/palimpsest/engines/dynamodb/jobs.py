@@ -23,7 +23,7 @@ from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import Page, Reminder
+from palimpsest.memory.ports import RecordPage, Reminder
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 
@@ -237,7 +237,7 @@ class DynamoDbExpiries(OneTable):
             "UpdateItem", **update.arguments(self._table.name, scope.partition, memory_items.USER)
         )
 
-    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
+    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> RecordPage:
         epoch = memory_items.epoch_of(self._table.get(scope.partition, memory_items.USER))
         values = {":pk": text(scope.partition), ":prefix": text(memory_items.record_sort(""))}
         start = (
@@ -258,6 +258,6 @@ class DynamoDbExpiries(OneTable):
             for item in read[:limit]
             if memory_items.epoch_of(item) == epoch
         ]
-        return Page(
+        return RecordPage(
             tuple(records), memory_items.name_of(read[:limit][-1]) if len(read) >= limit else None
         )

@@ -186,7 +186,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class OwnerShelf:
     """One owner's documents in one index, with their statistics. `changes` grows with every
     write.
     """
@@ -246,7 +246,9 @@ def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
         connection.execute(statement, (max(ids),))
 
 
-def shelf_of(connection: sqlite3.Connection, index: Index | None, owner: UserScope) -> Shelf | None:
+def shelf_of(
+    connection: sqlite3.Connection, index: Index | None, owner: UserScope
+) -> OwnerShelf | None:
     if index is None:
         return None
     row = connection.execute(
@@ -256,7 +258,7 @@ def shelf_of(connection: sqlite3.Connection, index: Index | None, owner: UserSco
     return _shelf(row) if row else None
 
 
-def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> Shelf:
+def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> OwnerShelf:
     row = connection.execute(
         "INSERT INTO shelves (in_index, tenant, user) VALUES (?, ?, ?) "
         "ON CONFLICT DO UPDATE SET changes = changes + 1 RETURNING *",
@@ -265,9 +267,9 @@ def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserSc
     return _shelf(row)
 
 
-def _shelf(row: sqlite3.Row) -> Shelf:
+def _shelf(row: sqlite3.Row) -> OwnerShelf:
     words = Field(row["words_documents"], row["words_total"])
-    return Shelf(
+    return OwnerShelf(
         row["id"],
         row["in_index"],
         row["changes"],

@@ -115,7 +115,7 @@ class Named:
         return f"{self.name}.in"
 
 
-class Family:
+class IndexFamily:
     def __init__(self, client: Any, name: str, *, space: Space | None, shards: int) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
             raise ValueError("A family's name is of a-z, 0-9 and -.")

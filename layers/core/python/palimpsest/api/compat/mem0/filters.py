@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from palimpsest.clock import milliseconds
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory.conditions import Condition, leaves, metadata_terms, place
-from palimpsest.memory.filters import Filter, MemoryType
+from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.memory.record import Record
 from palimpsest.scope import checked_id
 
@@ -32,7 +32,7 @@ DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MemorySelection:
     """A call for some memories of one user. If `agent` or `run` is given, every memory must have
     it. `where` holds the conditions that stores and indexes can test, and `tests` holds all
     conditions: more than `where` if `is_narrower`.
@@ -41,7 +41,7 @@ class Asked:
     user: str
     agent: str | None
     run: str | None
-    where: Filter
+    where: MemoryFilter
     tests: Sequence[Test]
     is_narrower: bool
 
@@ -57,7 +57,7 @@ def asked(
     categories: Sequence[str] | None = None,
     start: str | None = None,
     end: str | None = None,
-) -> Asked:
+) -> MemorySelection:
     """Read a call: `given` are the ids at the top of its body or query, `filters` are mem0's
     filters of version 2.
     Raises `Unprocessable` unless the call names one user for all memories, and for a filter that
@@ -89,19 +89,19 @@ class _Reader:
         self._count = 0
         self._narrower = False
 
-    def asked(self, conditions: Sequence[Mapping[str, Any]]) -> Asked:
+    def asked(self, conditions: Sequence[Mapping[str, Any]]) -> MemorySelection:
         tests = [self._all(each, path="filters", is_certain=True, depth=0) for each in conditions]
         user, agent, run = (self._one(name) for name in OWNERS)
         if user is None:
             _refuse("user_id", "is required: name one user, and not within OR or NOT")
-        where = Filter(
+        where = MemoryFilter(
             types=TYPES,
             agent=agent,
             session=run,
             created_after=max(self._since, default=None),
             created_before=min(self._until, default=None),
         )
-        return Asked(user, agent, run, where, tests, self._narrower)
+        return MemorySelection(user, agent, run, where, tests, self._narrower)
 
     def _one(self, name: str) -> str | None:
         """The agent, run or user that all memories must have."""

@@ -327,7 +327,12 @@ def _split(mem0_id: str) -> tuple[str, str]:
 
 
 def _listed(
-    service: Service, call: Call, asked: filters.Asked, *, first: int = 0, limit: int = MOST_LISTED
+    service: Service,
+    call: Call,
+    asked: filters.MemorySelection,
+    *,
+    first: int = 0,
+    limit: int = MOST_LISTED,
 ) -> Mem0Results:
     every = service.manage_memories.every(call.user(asked.user), asked.where)
     page = islice(filter(asked.holds, every), first, first + limit)

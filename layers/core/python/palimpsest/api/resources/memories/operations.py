@@ -46,7 +46,7 @@ from palimpsest.api.resources.memories.views import (
     saved,
 )
 from palimpsest.extraction.ingest import Ingested
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import ListedType, Record
 from palimpsest.scope import UserScope
 
@@ -155,7 +155,7 @@ def list_memories(
     more follow; only a `next_cursor` of null is the end.
     """
     check_ids(session_id=session_id, agent_id=agent_id)
-    where = Filter(
+    where = MemoryFilter(
         types=frozenset(types or ()),
         min_importance=min_importance,
         max_importance=max_importance,

@@ -42,8 +42,7 @@ from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, T
 from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.memory import filters
-from palimpsest.memory.manage import KEPT
-from palimpsest.memory.manage import RecordChange as Changed
+from palimpsest.memory.manage import KEPT, RecordChange
 from palimpsest.memory.record import MAX_CONTENT, RecordType, SaidType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
@@ -230,7 +229,7 @@ class ForgetRequest(Closed):
     @field_validator("filter")
     @classmethod
     def _is_one(cls, value: Filter) -> Filter:
-        if value.read() == filters.Filter():
+        if value.read() == filters.MemoryFilter():
             raise ValueError("must hold at least one limit")
         return value
 
@@ -263,8 +262,8 @@ _SETTABLE = frozenset(
 )
 
 
-def change(given: MemoryChange) -> Changed:
-    return Changed(
+def change(given: MemoryChange) -> RecordChange:
+    return RecordChange(
         content=given.content,
         importance=given.importance,
         confidence=given.confidence,

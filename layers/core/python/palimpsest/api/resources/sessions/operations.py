@@ -40,7 +40,7 @@ from palimpsest.api.resources.sessions.shapes import (
     SessionSetup,
 )
 from palimpsest.clock import milliseconds, stamp
-from palimpsest.conversations.session import Session
+from palimpsest.conversations.session import LiveSession
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory.conditions import TermTest, conditions, metadata_terms
 from palimpsest.scope import SessionScope
@@ -84,12 +84,12 @@ def read_session(service: Service, call: Call, *, session_id: SessionId) -> shap
     return _shown(service, scope, service.manage.read(scope))
 
 
-def _shown(service: Service, scope: SessionScope, found: Session) -> shapes.Session:
+def _shown(service: Service, scope: SessionScope, found: LiveSession) -> shapes.Session:
     return {**shapes.session(found), "last_extracted": _last_extracted(service, scope, found)}
 
 
 def _last_extracted(
-    service: Service, scope: SessionScope, found: Session
+    service: Service, scope: SessionScope, found: LiveSession
 ) -> shapes.LastExtracted | None:
     head, report = found.head, service.report
     has_messages = (
@@ -272,7 +272,7 @@ class _Wanted:
     said: Span
     tests: tuple[TermTest, ...]
 
-    def __call__(self, session: Session) -> bool:
+    def __call__(self, session: LiveSession) -> bool:
         head, settings = session.head, session.settings
         began = milliseconds_of(settings.created_at) or 0
         held = metadata_terms(settings.metadata, most=None) if self.tests else ()
@@ -359,7 +359,7 @@ def list_sessions(
         tenant.tenant, "sessions", user_id, agent_id, status, since, until, order, said,
         sorted(terms.items(), key=str), q,
     )  # fmt: skip
-    find: Find[Session] = partial(
+    find: Find[LiveSession] = partial(
         service.list_sessions,
         tenant,
         user=user_id,
@@ -377,7 +377,7 @@ def list_sessions(
 
 def _matching(
     service: Service, call: Call, words: str, where: _Wanted, *, limit: int, after: str | None
-) -> tuple[Sequence[Session], str | None]:
+) -> tuple[Sequence[LiveSession], str | None]:
     """The sessions in which these words were said, the best match first."""
     from palimpsest.recall.search import MESSAGES
 

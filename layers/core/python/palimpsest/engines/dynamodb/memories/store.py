@@ -31,9 +31,9 @@ from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import (
     ChunkLine,
     MemoryCommit,
-    Page,
     Pointer,
     Progress,
+    RecordPage,
     Tombstone,
     UserState,
 )
@@ -172,7 +172,7 @@ class DynamoDbMemories(OneTable):
         limit: int,
         after: str | None = None,
         newest_first: bool = True,
-    ) -> Page:
+    ) -> RecordPage:
         """The index names records, the table says what they are: what went, or is of another type,
         is passed over.
         """
@@ -189,12 +189,14 @@ class DynamoDbMemories(OneTable):
             found += [record for record in records if not types or record.type in types]
             examined += len(page)
             if len(found) > limit:
-                return Page(tuple(found[:limit]), cursor.at(record_listed_as(found[limit - 1])))
+                return RecordPage(
+                    tuple(found[:limit]), cursor.at(record_listed_as(found[limit - 1]))
+                )
             if page:
                 place = page[-1]["created"]["S"]
             if examined >= EXAMINED:
-                return Page(tuple(found), cursor.at(str(place)))
-        return Page(tuple(found), None)
+                return RecordPage(tuple(found), cursor.at(str(place)))
+        return RecordPage(tuple(found), None)
 
     def progress(self, scope: UserScope, session: str) -> Progress:
         found = self._found(scope, [items.progress_sort(session)])

@@ -41,7 +41,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownGenerations:
     """What the item of the family says. `dropped` are numbers of generations whose items may still
     be there.
     """
@@ -56,19 +56,19 @@ class Known:
         return next((each for each in self.generations if each.is_read), None)
 
 
-class Family:
+class IndexGenerations:
     def __init__(self, table: Table, *, space: Space | None) -> None:
         self._table = table
         self._space = space
-        self._seen: tuple[float, Known] | None = None
+        self._seen: tuple[float, KnownGenerations] | None = None
 
-    def known(self, *, again: bool = True) -> Known:
+    def known(self, *, again: bool = True) -> KnownGenerations:
         """As the item is or, with `again` false, was a few seconds ago."""
         if self._seen and not again and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS:
             return self._seen[1]
         item = self._table.get(PARTITION, SORT)
         known = (
-            Known()
+            KnownGenerations()
             if item is None
             else _known(int(item["version"]["N"]), json.loads(item["body"]["S"]))
         )
@@ -119,7 +119,7 @@ class Family:
             if after == known or self._replace(after):
                 return
 
-    def _replace(self, known: Known) -> bool:
+    def _replace(self, known: KnownGenerations) -> bool:
         """False if another process was first."""
         body = {
             "last": known.last,
@@ -144,9 +144,9 @@ class Family:
         return True
 
 
-def _known(version: int, body: dict[str, Any]) -> Known:
+def _known(version: int, body: dict[str, Any]) -> KnownGenerations:
     generations = (
         Generation(number, Space(*space) if space else None, is_read)
         for number, space, is_read in body["generations"]
     )
-    return Known(version, body["last"], tuple(generations), tuple(body["dropped"]))
+    return KnownGenerations(version, body["last"], tuple(generations), tuple(body["dropped"]))

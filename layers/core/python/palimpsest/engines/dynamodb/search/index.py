@@ -14,12 +14,12 @@ from typing import Any, TypeVar, get_args
 
 from palimpsest import parallel
 from palimpsest.engines.dynamodb.errors import FirstFailed
-from palimpsest.engines.dynamodb.search.family import Family, Generation
+from palimpsest.engines.dynamodb.search.family import Generation, IndexGenerations
 from palimpsest.engines.dynamodb.search.packing import Written
 from palimpsest.engines.dynamodb.search.shelf import TAIL, VERSION, Shelf, is_looked_at
 from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import RecordType
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import check_vector, unit
@@ -53,7 +53,7 @@ class DynamoDbIndex:
     def __init__(self, table: str, vectors: str, *, space: Space | None, **where: Any) -> None:
         self._space = space
         self._table, self._vectors = Table(table, **where), Table(vectors, **where)
-        self._family = Family(self._table, space=space)
+        self._family = IndexGenerations(self._table, space=space)
 
     @property
     def space(self) -> Space | None:
@@ -87,7 +87,7 @@ class DynamoDbIndex:
         return tuple(sorted(failed))
 
     def by_words(
-        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         query = query_terms(text)
         return (
@@ -96,13 +96,13 @@ class DynamoDbIndex:
         )
 
     def by_vector(
-        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         check_vector(vector, self._space)
         return self._read(lambda read: self._by_vector(read, owner, vector, where=where, k=k)) or ()
 
     def _by_vector(
-        self, read: Generation, owner: UserScope, vector: Vector, *, where: Filter, k: int
+        self, read: Generation, owner: UserScope, vector: Vector, *, where: MemoryFilter, k: int
     ) -> tuple[Hit, ...]:
         if read.space != self._space:
             raise _OtherSpace
@@ -268,7 +268,7 @@ def _digest(value: str) -> str:
     return hashlib.sha256(value.encode(errors="surrogatepass")).hexdigest()[:24]
 
 
-def _conditions(where: Filter) -> Iterator[dict[str, str]]:
+def _conditions(where: MemoryFilter) -> Iterator[dict[str, str]]:
     """The equalities to search by, one set for each search: as many of the filter's conditions as
     are equalities.
     """
@@ -276,7 +276,7 @@ def _conditions(where: Filter) -> Iterator[dict[str, str]]:
         yield from _equalities(where, subject)
 
 
-def _equalities(where: Filter, subject: str | None) -> Iterator[dict[str, str]]:
+def _equalities(where: MemoryFilter, subject: str | None) -> Iterator[dict[str, str]]:
     values = {"subject": subject, "session": where.session, "agent": where.agent}
     same = {name: _digest(value) for name, value in values.items() if value is not None}
     if not where.types or where.types == {*RECORDS, "message"}:
@@ -287,7 +287,7 @@ def _equalities(where: Filter, subject: str | None) -> Iterator[dict[str, str]]:
         yield from ({"kind": _digest(kind), **same} for kind in sorted(where.types))
 
 
-def _is_inline(where: Filter) -> bool:
+def _is_inline(where: MemoryFilter) -> bool:
     """Whether the vector index itself can hold to all of the filter."""
     return (
         where.min_importance is where.created_after is where.created_before is None

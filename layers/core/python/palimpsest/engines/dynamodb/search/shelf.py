@@ -33,7 +33,7 @@ from palimpsest.engines.dynamodb.search.packing import (
 )
 from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.search.ports import Hit
 from palimpsest.text.analyser import QueryTerms, asked
 
@@ -105,7 +105,7 @@ class Shelf:
         """All documents that are there."""
         return self._read(())[0]
 
-    def by_words(self, query: QueryTerms, *, where: Filter, k: int) -> tuple[Hit, ...]:
+    def by_words(self, query: QueryTerms, *, where: MemoryFilter, k: int) -> tuple[Hit, ...]:
         groups = list(asked(query))
         every, having = self._read(stored_terms(groups))
         scores = scored(groups, having, every)
