@@ -41,8 +41,8 @@ WRITES = frozenset(
         "mark",
         "finish",
         "settle",
-        "indexed",
-        "used",
+        "mark_indexed",
+        "count_use",
         "move",
     }
 )

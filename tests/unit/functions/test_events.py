@@ -143,7 +143,7 @@ def ignored(*_: object, **__: object) -> None:
 def test_reindex_answers_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = ConversationService(), load("reindex")
     done: list[JobNotice] = []
-    worker = Worker(done.append, service.give_up, hide=ignored, wait=ignored, done=ignored)
+    worker = Worker(done.append, service.give_up, hide=ignored, wait=ignored, free_place=ignored)
     monkeypatch.setattr(module.indexing, "reindex_worker", lambda: worker)
     monkeypatch.setattr(
         module.indexing, "reindex_starter", lambda: StartReindex(service.jobs, service.clock)

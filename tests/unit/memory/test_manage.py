@@ -205,7 +205,7 @@ def test_other_fields_change_in_place_and_keep_what_is_not_said(service: MemoryS
     first = service.say(
         "works at A", subject="Sarah", keywords=("A",), metadata={"a": 1}, source=message(1)
     ).record
-    service.memories.indexed(SARAH, first)
+    service.memories.mark_indexed(SARAH, first)
     changed = service.manage.patch(SARAH, first.id, RecordChange(importance=0.9, metadata={"b": 2}))
     expected = replace(first, importance=0.9, metadata={"b": 2}, version=first.version + 1)
     assert changed == expected
@@ -301,7 +301,7 @@ def test_a_reverted_version_tells_the_index_of_what_it_displaced(
     service: MemoryService, worked_at: dict[str, str]
 ) -> None:
     (displaced,) = service.memories.records(SARAH, [worked_at["C"]])
-    service.memories.indexed(SARAH, displaced)
+    service.memories.mark_indexed(SARAH, displaced)
     service.manage.revert(SARAH, worked_at["A"])
     assert service.memories.records(SARAH, [worked_at["C"]])[0].index_state == "pending"
 

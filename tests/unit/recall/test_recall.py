@@ -772,7 +772,7 @@ def test_a_use_that_can_not_be_counted_does_no_harm(
 ) -> None:
     service.keep("likes tea")
     service.index_all()
-    monkeypatch.setattr(service.memories, "used", _failing)
+    monkeypatch.setattr(service.memories, "count_use", _failing)
     assert service.found("tea") == ["likes tea"]
 
 

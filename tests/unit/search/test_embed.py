@@ -330,7 +330,7 @@ def test_a_crash_after_the_index_was_written_ends_in_one_document(
     record = service.keep("likes tea")
     waiting = tuple(service.pending)
     with monkeypatch.context() as patch:
-        patch.setattr(service.memories, "indexed", _unavailable)
+        patch.setattr(service.memories, "mark_indexed", _unavailable)
         assert service.index_all() == waiting
     assert service.embed(waiting) == ()
     assert words(service, "tea") == [record.id]

@@ -245,7 +245,7 @@ def test_a_memory_whose_change_was_lost_on_its_way_to_the_index_is_sent_again_wi
         service.time.advance(MINUTE)
         service.sweep_all()
     assert len(service.sent_again.changes) <= 7  # ever more rarely
-    service.memories.indexed(SARAH, record)
+    service.memories.mark_indexed(SARAH, record)
     service.sent_again.changes.clear()
     service.time.advance(OVERDUE_SECONDS)
     service.sweep_all()

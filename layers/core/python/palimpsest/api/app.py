@@ -155,7 +155,7 @@ class HttpApp:
                 return self._resolver.resolve(request, context)
             finally:
                 self._resolver.context.clear()
-                call.over()
+                call.give_back_places()
 
     def _hashed(self, caller: Caller, path: str) -> dict[str, str]:
         """The user and the session that a path names, as logs may hold them: nobody can tell them

@@ -87,7 +87,7 @@ class Contents:
             self.blobs.put(key := _key(scope, message.seq, folder) + _suffix(job), data)
             return rest(message, Large(key, hashlib.sha256(data).hexdigest(), len(data)))
 
-        return tuple(parallel.each(upload, messages)), replace(job, state="done", due_at=None)
+        return tuple(parallel.run_each(upload, messages)), replace(job, state="done", due_at=None)
 
     def whole(self, message: Message) -> Message:
         """The message as it was sent, with the contents that are stored outside the table. A
@@ -110,7 +110,7 @@ class Contents:
     def all_whole(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """The messages, each with its whole content."""
         return (
-            tuple(parallel.each(self.whole, messages))
+            tuple(parallel.run_each(self.whole, messages))
             if any(each.large for each in messages)
             else tuple(messages)
         )

@@ -114,7 +114,7 @@ class ListSessions:
             except NotFound:
                 return None  # the index follows the table a moment later
 
-        return [session for session in parallel.each(opened, ids) if session is not None]
+        return [session for session in parallel.run_each(opened, ids) if session is not None]
 
     def activity(self, scope: UserScope) -> Activity:
         """How many sessions the user has, and when one was last written to. Reads all of them.

@@ -284,11 +284,11 @@ class RecalledMemories:
         wanted = (types or frozenset[RecordType]({"preference"})) - SAID
         return self._ledger.listed(scope, types=wanted, **page) if wanted else RecordPage((), None)
 
-    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+    def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         known = [
             record.id for record in self._ledger.records(scope, ids) if record.type not in SAID
         ]
-        self._ledger.used(scope, known, now=now)
+        self._ledger.count_use(scope, known, now=now)
 
 
 def recalled(stored: StoredMemories) -> Memories:

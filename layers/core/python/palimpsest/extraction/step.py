@@ -94,7 +94,7 @@ class ExtractChunk:
             job.state == "done"
         ):  # delivered again: the first delivery may have ended right after its commit
             self.steps.forget_passed(job)
-        self.request.due(session_of(job))
+        self.request.arm_next(session_of(job))
 
     def _step(self, job: Job) -> bool:
         at = self.steps.look(job)
@@ -113,7 +113,7 @@ class ExtractChunk:
         at = self.steps.look(job)
         if at.turn.standing == "now":
             return False
-        self.steps.pass_by(job, at)
+        self.steps.skip_job(job, at)
         return True
 
     def _found(self, job: Job, at: Looked) -> _StepFindings:
@@ -136,7 +136,7 @@ class ExtractChunk:
                 self.steps.jobs.spend(job, spent)
             if at.turn == found.turn:
                 return False
-            self.steps.pass_by(job, at)
+            self.steps.skip_job(job, at)
             return True
         prepared, found = self._prepared(job, at, found)
         line = _line(job.session, found, prepared)
@@ -197,7 +197,7 @@ class ExtractChunk:
             return Prepared((), MemoryCommit(epoch=0)), 0
         prepared = self.remember.prepared(scope, statements)
         new = [one.record.id for one in prepared.made if one.outcome != "unchanged"]
-        removed = self.remember.memories.removed(scope, new) if new else {}
+        removed = self.remember.memories.tombstones(scope, new) if new else {}
         left = [
             statement
             for statement, one in zip(statements, prepared.made, strict=True)

@@ -123,7 +123,7 @@ class ReadGraph:
         """The current records by id. Known records are not read again, unless they seem to have
         expired.
         """
-        pointers = parallel.each(
+        pointers = parallel.run_each(
             lambda prefix: self._memories.topics(scope, prefix=prefix), PREFIXES
         )
         ids = [
@@ -136,7 +136,7 @@ class ReadGraph:
 
 def _read(memories: Memories, scope: UserScope, ids: Sequence[str]) -> dict[str, Record]:
     parts = [ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE)]
-    read = parallel.each(lambda part: memories.records(scope, part), parts)
+    read = parallel.run_each(lambda part: memories.records(scope, part), parts)
     return {record.id: record for part in read for record in part}
 
 

@@ -52,7 +52,7 @@ class FairQueues:
     def park(self, record: str) -> None:
         self.queues.park(record)
 
-    def done(self, notice: JobNotice) -> None:
+    def free_place(self, notice: JobNotice) -> None:
         """Free the job's place, and send the oldest waiting jobs for which there is room. Call this
         once the job's message need not be delivered again. Safe to repeat. Raises `Unavailable`.
         """

@@ -302,7 +302,7 @@ class ManageMemories:
         try:
             until_committed(lambda: self._delete(scope, record_id, whole=whole), clock=self.clock)
         except NotFound:
-            if self.memories.removed(scope, [record_id]):
+            if self.memories.tombstones(scope, [record_id]):
                 self.exports(scope)
             raise
         self.exports(scope)

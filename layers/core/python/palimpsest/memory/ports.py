@@ -182,7 +182,7 @@ class Memories(Protocol):
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         """The records with these ids (at most 100) that exist, in the order of the ids."""
 
-    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
+    def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         """The tombstones of those ids (at most 100) whose record was removed and does not exist
         again.
         """
@@ -227,10 +227,10 @@ class Memories(Protocol):
     ) -> tuple[ChunkLine, ...]:
         """Ledger lines of chunks that begin within first..last, in order."""
 
-    def indexed(self, scope: UserScope, record: Record) -> None:
+    def mark_indexed(self, scope: UserScope, record: Record) -> None:
         """Mark the record as indexed if it is still at this version; does nothing otherwise."""
 
-    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+    def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         """Count a use of each record (at most 100), apart from the record itself. `now` in epoch
         seconds.
         """
@@ -268,8 +268,8 @@ class Reminder:
 class Expiries(Protocol):
     """Beside `Memories`, over the same store: a commit of records that expire also updates the
     user's walk, in the same transaction, and gives each record whose index state is pending a new
-    `Reminder`, which goes when `indexed` confirms it. Reads are strongly consistent, except `due`.
-    Every call raises `Unavailable` if the store can't answer.
+    `Reminder`, which goes when `mark_indexed` is called. Reads are strongly consistent, except
+    `due`. Every call raises `Unavailable` if the store can't answer.
     """
 
     def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:

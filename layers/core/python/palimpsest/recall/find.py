@@ -119,7 +119,7 @@ class FindCandidates:
         """Records and messages that the index may lack: new ones, and past ones if the recall looks
         back. The score is the share of the question's words in the text.
         """
-        records, messages = parallel.both(
+        records, messages = parallel.run_both(
             partial(self._new_records, scope, request, now=now),
             partial(self._messages, scope, request.filter, sessions=1, most=NEWEST_MESSAGES),
         )

@@ -86,7 +86,7 @@ class SearchMemories:
             )
         hits = [
             hit
-            for found in parallel.each(lambda where: search(where=where), wheres)
+            for found in parallel.run_each(lambda where: search(where=where), wheres)
             for hit in found
         ]
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
@@ -138,7 +138,7 @@ class FindSessions:
         users after them (None: these are the last). Raises `BadRequest` (`invalid_cursor`).
         """
         users, following = self.search.memories.users(scope.tenant, limit=USERS, after=after)
-        found = parallel.each(lambda user: self._scored(scope.user(user), words, where), users)
+        found = parallel.run_each(lambda user: self._scored(scope.user(user), words, where), users)
         scores = {session: score for each in found for session, score in each.items()}
         best = sorted(scores, key=lambda session: (-scores[session], session))
         return tuple(best[:limit]), following
@@ -195,7 +195,7 @@ def _compared(
         return vectors.by_vector(scope, vector, where=where, k=min(stored, MOST_COMPARED))
 
     try:
-        found = parallel.each(hits, parts if has_more else [messages])
+        found = parallel.run_each(hits, parts if has_more else [messages])
     except Unavailable:
         return None
     scores = {hit.key: hit.score for some in found for hit in some}

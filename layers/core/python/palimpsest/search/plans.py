@@ -73,7 +73,7 @@ class EmbedPlans:
         plan.changes |= dict(zip(ids, changes, strict=True))
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]
-        marks = self.memories.removed(plan.owner, missing) if missing else {}
+        marks = self.memories.tombstones(plan.owner, missing) if missing else {}
         for name in missing:  # without a tombstone: higher than any version the record had
             plan.gone[name] = gone(name, version=marks[name].version if name in marks else now)
         self._take_in_records(plan, records.values())

@@ -191,7 +191,7 @@ class ReindexStep:
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat. Raises `Unavailable`, `ModelFailed`."""
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         state, until = self._state(job), self.clock.now() + STEP

@@ -54,7 +54,7 @@ class SessionLines:
         """The number of the newest message so far."""
         return self._last
 
-    def compaction(self, made: Compaction) -> None:
+    def check_compaction(self, made: Compaction) -> None:
         newest = max(self._compactions, default=self.head.base)
         require(made.last > newest, "compactions stand in the order of their numbers")
         require(
@@ -62,7 +62,7 @@ class SessionLines:
         )
         self._compactions.add(made.last)
 
-    def message(self, message: Message) -> None:
+    def check_message(self, message: Message) -> None:
         head, chat = self.head, message.chat
         require(
             self._last < message.seq <= head.seq,
@@ -92,7 +92,7 @@ class SessionLines:
         if message.seq > head.cleared:
             self._waiting = open_calls_through((chat,), self._waiting)
 
-    def end(self) -> None:
+    def check_end(self) -> None:
         """Raise `Unprocessable` if the head contradicts the lines."""
         head = self.head
         require(head.last_id == self._last_id, "head: last_id is not that of the last message")

@@ -43,7 +43,7 @@ class ExportPages:
         meanwhile that the export may hold, the export begins anew; after three runs it fails with
         `overtaken`. Raises `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         place, until = job.payload_as(ExportPayload), self.steps.deadline

@@ -163,7 +163,7 @@ class ImportPages:
         is erased meanwhile, it fails with `erased`; of several users, it passes over those who were
         erased since it was begun. Raises `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             self._tidy(notice)
             return

@@ -146,11 +146,11 @@ class SessionsKind:
         for compaction in made.compactions:
             place.commit(compaction=compaction)
         if progress is not None:
-            self._extracted(scope, progress, epoch)
+            self._restore_progress(scope, progress, epoch)
         place.store(made.messages)
         return "restored"
 
-    def _extracted(self, scope: UserScope, progress: Progress, epoch: int) -> None:
+    def _restore_progress(self, scope: UserScope, progress: Progress, epoch: int) -> None:
         there = self.memories.progress(scope, progress.session)
         if there.through < progress.through:
             moved = replace(progress, version=there.version)

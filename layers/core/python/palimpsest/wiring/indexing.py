@@ -88,7 +88,7 @@ def reindex_worker() -> Worker:
 
     hide = SqsVisibility(environment.reindex_queue_url).hide
     return Worker(
-        step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), done=_nothing_waits
+        step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), free_place=_nothing_waits
     )
 
 

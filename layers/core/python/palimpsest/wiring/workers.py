@@ -340,9 +340,9 @@ def _worker(
     from palimpsest.engines.aws import SqsQueues, SqsVisibility
 
     own = SqsQueues({kind: url for kind, listed in KINDS.items() if listed.queue == queue})
-    done = fair(own, environment, jobs).done
+    free_place = fair(own, environment, jobs).free_place
     return Worker(
-        work.step, work.give_up, SqsVisibility(url).hide, Wait(jobs, system_clock()), done
+        work.step, work.give_up, SqsVisibility(url).hide, Wait(jobs, system_clock()), free_place
     )
 
 

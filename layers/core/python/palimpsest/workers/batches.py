@@ -138,7 +138,7 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
 
 def _leave(worker: Worker, notice: JobNotice) -> None:
     try:
-        worker.done(notice)
+        worker.free_place(notice)
     except (
         PalimpsestError
     ) as error:  # the step is done nevertheless, and the sweep finds the jobs that wait

@@ -20,7 +20,7 @@ from palimpsest.jobs.ports import (
     StreamRecord,
     Unreadable,
 )
-from palimpsest.observability import measured
+from palimpsest.observability import log_usage
 from palimpsest.usage import Tally, Usages
 
 
@@ -75,7 +75,7 @@ class Dispatch:
     def _count(self, tally: Tally) -> None:
         gained = self.usages.reach(tally)
         if gained:
-            measured(tally.tenant, gained)
+            log_usage(tally.tenant, gained)
 
 
 def read_event(body: str) -> Happened:

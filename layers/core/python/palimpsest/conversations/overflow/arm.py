@@ -238,7 +238,7 @@ class OverflowJobs:
     jobs: Jobs
     clock: Clock
 
-    def taken_up(self, notice: JobNotice) -> tuple[Job, Head, Settings] | None:
+    def take_up(self, notice: JobNotice) -> tuple[Job, Head, Settings] | None:
         """Begin the job, and return it with its session. None if there is nothing to do: the job is
         done, its session no longer waits for it, or it had failed and its overflow was started
         again now that it is redriven.

@@ -67,7 +67,7 @@ class SummarizeOverflow:
 
         Raises `ModelFailed` (try again later), `Unavailable`.
         """
-        taken = self._overflows.taken_up(notice)
+        taken = self._overflows.take_up(notice)
         if taken is None:
             return
         job, head, settings = taken

@@ -162,7 +162,7 @@ class InMemoryMemories:
         with self.state.lock:
             return tuple(_those(self._of(scope).era.records, ids).values())
 
-    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
+    def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         with self.state.lock:
             era = self._of(scope).era
             return {
@@ -238,14 +238,14 @@ class InMemoryMemories:
                 lines[key] for key in sorted(lines) if key[0] == session and first <= key[1] <= last
             )
 
-    def indexed(self, scope: UserScope, record: Record) -> None:
+    def mark_indexed(self, scope: UserScope, record: Record) -> None:
         with self.state.write("index"):
             records = self._of(scope).era.records
             if record.id in records and records[record.id].version == record.version:
                 records[record.id] = replace(records[record.id], index_state="done")
                 self._of(scope).era.reminders.pop(record.id, None)
 
-    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+    def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         with self.state.write("use"):
             uses = self._of(scope).era.uses
             uses |= {name: (uses.get(name, (0, 0))[0] + 1, now) for name in dict.fromkeys(ids)}

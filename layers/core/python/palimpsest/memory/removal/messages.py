@@ -187,7 +187,7 @@ class RemoveFromSession:
 
         Safe to repeat: the count may then be lower. Raises `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         scope = Scope(job.tenant).session(job.session)
@@ -261,7 +261,7 @@ class TakeBackRedacted:
         """Do the job of a redaction; the worker that updates the search index ends it. Safe to
         repeat: the counts of summaries and exports may then be lower. Raises `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         scope = Scope(job.tenant).session(job.session)

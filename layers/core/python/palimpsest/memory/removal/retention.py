@@ -102,7 +102,7 @@ class RetainPages:
         """Do one step of the job. Safe to repeat: the counts may then be lower. Raises
         `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         scope, until, place = Scope(job.tenant), self.steps.deadline, job.payload_as(RetainPayload)
@@ -159,7 +159,7 @@ class RetainPages:
                 lambda: self._keep_session(scope.session(name), place), clock=self.clock
             )
 
-        count = place.sessions + sum(parallel.each(keep, page.sessions))
+        count = place.sessions + sum(parallel.run_each(keep, page.sessions))
         return replace(
             place, stage="sessions" if page.after else "memories", sessions=count, after=page.after
         )

@@ -127,7 +127,7 @@ class ErasePages:
         """Do one step of the job. Safe to repeat: the count may then be lower. Raises
         `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         scope, erased = Scope(job.tenant).user(job.user or ""), job.payload_as(ErasePayload)

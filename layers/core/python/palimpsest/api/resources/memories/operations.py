@@ -182,7 +182,7 @@ def read_memory(service: Service, call: Call, *, user_id: UserId, memory_id: Mem
     A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
     """
     scope = call.user(user_id)
-    (version,) = service.show.used(scope, [service.manage_memories.read(scope, memory_id)])
+    (version,) = service.show.with_uses(scope, [service.manage_memories.read(scope, memory_id)])
     return shown(version, now=service.clock.now())
 
 

@@ -84,7 +84,7 @@ def page_of_versions(
         begin = next(
             (at for at, version in enumerate(in_order, 1) if str(version.number) == after), 0
         )
-        page = service.show.used(scope, in_order[begin : begin + limit])
+        page = service.show.with_uses(scope, in_order[begin : begin + limit])
         return page, str(page[-1].number) if begin + limit < len(chain) else None
 
     listed = (scope.partition, "history", memory_id, order)

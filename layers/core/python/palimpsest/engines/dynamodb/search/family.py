@@ -110,7 +110,7 @@ class IndexGenerations:
             if after == known or self._replace(after):
                 return dropped
 
-    def cleared(self, numbers: Sequence[int]) -> None:
+    def forget_dropped(self, numbers: Sequence[int]) -> None:
         while True:
             known = self.known()
             after = replace(

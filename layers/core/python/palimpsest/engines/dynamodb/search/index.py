@@ -70,7 +70,7 @@ class DynamoDbIndex:
         failed: set[str] = set()
         for generation in generations:
             partition = generation.partition(owner_id(owner))
-            written = parallel.each(
+            written = parallel.run_each(
                 partial(self._apply, generation, partition), list(newest.values())
             )
             failed |= {
@@ -110,7 +110,7 @@ class DynamoDbIndex:
         numbers = _numbers(vector)
         most = min(k + SPARE, MOST_NEAREST)
         searches = list(_conditions(where))
-        found = parallel.each(
+        found = parallel.run_each(
             lambda condition: self._nearest(partition, numbers, condition, most), searches
         )
         hits = [hit for some in found for hit in some]
@@ -141,7 +141,7 @@ class DynamoDbIndex:
         for table in (self._table, self._vectors) if self._space else (self._table,):
             for number in dropped:
                 _clear(table, f"{number}#")
-        self._family.cleared(dropped)
+        self._family.forget_dropped(dropped)
 
     def indexes(self) -> tuple[str, ...]:
         every = self._family.known().generations
@@ -213,7 +213,7 @@ class DynamoDbIndex:
         seen = self._family.known(again=False).read
         if seen is not None:
             with suppress(_OtherSpace):
-                made, now = parallel.both(lambda: work(seen), lambda: self._family.known().read)
+                made, now = parallel.run_both(lambda: work(seen), lambda: self._family.known().read)
                 if now == seen:
                     return made
         now = self._family.known().read
@@ -247,7 +247,7 @@ class DynamoDbIndex:
             items = self._vectors.get_each([(partition, name) for name in batch], consistent=False)
             return [Hit(item["sk"]["S"], _cosine(item["vector"]["L"], question)) for item in items]
 
-        return [hit for hits in parallel.each(compared, batches) for hit in hits]
+        return [hit for hits in parallel.run_each(compared, batches) for hit in hits]
 
 
 def _newest(changes: Sequence[Document | Gone]) -> dict[str, Document | Gone]:
@@ -323,7 +323,7 @@ def _clear(table: Table, prefix: str) -> None:
         deletes = [
             {"DeleteRequest": {"Key": {"pk": item["pk"], "sk": item["sk"]}}} for item in page
         ]
-        parallel.each(
+        parallel.run_each(
             table.write_many,
             [deletes[at : at + BATCH_WRITE] for at in range(0, len(deletes), BATCH_WRITE)],
         )

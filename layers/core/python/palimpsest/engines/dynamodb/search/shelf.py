@@ -222,7 +222,7 @@ class Shelf:
 
         return {
             item["sk"]["S"]: item["body"]["B"]
-            for items in parallel.each(read, batches)
+            for items in parallel.run_each(read, batches)
             for item in items
         }
 
@@ -244,7 +244,7 @@ class Shelf:
         if not self._name(new, instead_of=old):
             self._delete(new.sorts)
             return
-        parallel.each(lambda tail: self._drop_from_tail(*tail), list(snapshot.versions.items()))
+        parallel.run_each(lambda tail: self._drop_from_tail(*tail), list(snapshot.versions.items()))
         self._delete(old.sorts if new.documents else list(self._segment_sorts()))
 
     def _clear(self, old: Catalog) -> None:
@@ -257,7 +257,7 @@ class Shelf:
             "ProjectionExpression": "sk, version",
         }
         for page in self._table.pages("pk = :pk AND begins_with(sk, :tail)", values, **gone):
-            parallel.each(
+            parallel.run_each(
                 lambda item: self._drop_from_tail(
                     item["sk"]["S"].removeprefix(TAIL), int(item["version"]["N"])
                 ),
@@ -327,7 +327,7 @@ class Shelf:
 
     def _write(self, requests: Sequence[Item]) -> None:
         batches = [requests[at : at + BATCH_WRITE] for at in range(0, len(requests), BATCH_WRITE)]
-        parallel.each(self._table.write_many, batches)
+        parallel.run_each(self._table.write_many, batches)
 
 
 def is_looked_at(name: str, version: int) -> bool:
