@@ -29,8 +29,8 @@ from palimpsest.engines.in_memory.tenants import (
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Changed, Happened, JobNotice
 from palimpsest.jobs.steps import RestartSteps, Router, UserSteps
 from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.record import Record

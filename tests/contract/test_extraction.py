@@ -27,9 +27,10 @@ from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.report import ExtractionReport, ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.attempts import next_step
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, armed
-from palimpsest.jobs.kinds import RemovalPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import RemovalPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 from palimpsest.wiring.workers import wire_extraction

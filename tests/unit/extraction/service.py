@@ -18,7 +18,7 @@ from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.extraction.report import ExtractionReport
 from palimpsest.jobs.job import Job, armed
-from palimpsest.jobs.kinds import RemovalPayload
+from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.models.ports import ChatModel
 
 from tests.service import SARAH, Service

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.drafts import Draft
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.steps import Worker
 from palimpsest.search.rebuild import StartReindex
 from palimpsest.tenants.authorize import Authorize

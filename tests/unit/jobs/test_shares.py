@@ -17,8 +17,9 @@ from palimpsest.clock import FakeClock
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.shares import InMemoryShares
 from palimpsest.engines.in_memory.state import State
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice, Queues
+from palimpsest.jobs.ports import Queues
 from palimpsest.jobs.shares import FairQueues
 from palimpsest.scope import Scope
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from palimpsest.jobs.kinds import ForgetPayload
+from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.memory.conditions import place
 from palimpsest.memory.filters import MemoryFilter, StoredFilter, _digest, folded, record_terms
 from palimpsest.memory.record import Record

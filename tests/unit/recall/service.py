@@ -12,8 +12,9 @@ from palimpsest.conversations.drafts import Draft, numbered
 from palimpsest.conversations.lifecycle import deleted
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
+from palimpsest.jobs.kinds import decoded, encoded
+from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import Record, Source
 from palimpsest.memory.statements import Statement

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
-from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.jobs.ports import MessageChanged, RecordChanged
+from palimpsest.jobs.events import MessageChanged, RecordChanged
+from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from palimpsest.clock import seconds
 from palimpsest.errors import Unavailable
+from palimpsest.jobs.events import JobNotice, RecordChanged
 from palimpsest.jobs.job import (
     LEASE_SECONDS,
     MOST_LOST,
@@ -19,7 +20,6 @@ from palimpsest.jobs.job import (
     UNHEARD_SECONDS,
     Job,
 )
-from palimpsest.jobs.ports import JobNotice, RecordChanged
 from palimpsest.jobs.steps import Wait
 from palimpsest.wiring.workers import wire_sweep
 

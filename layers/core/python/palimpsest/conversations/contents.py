@@ -15,9 +15,10 @@ from palimpsest.conversations.message import Large, Message, named_only
 from palimpsest.conversations.ports import Blobs
 from palimpsest.conversations.shortened import left, too_large
 from palimpsest.errors import CommitLost, Unavailable
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.kinds import UploadPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import UploadPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, SessionScope
 
 ABANDONED_SECONDS = 600

@@ -39,7 +39,7 @@ from palimpsest.conversations.weight import weigh
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import RetainPayload
+from palimpsest.jobs.payloads import RetainPayload
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope

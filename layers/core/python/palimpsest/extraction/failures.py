@@ -14,8 +14,8 @@ from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_
 from palimpsest.extraction.jobs import MOST_LOST, ended, next_start, parked_within
 from palimpsest.extraction.ports import Extractor
 from palimpsest.jobs.attempts import another_attempt, next_step
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, STUCK, Job
-from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope

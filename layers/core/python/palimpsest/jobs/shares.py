@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from palimpsest.clock import EPOCH, Clock
+from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Queue
-from palimpsest.jobs.ports import Changed, Happened, JobNotice, Jobs, Queues, Shares, Waiting
+from palimpsest.jobs.ports import Jobs, Queues, Shares, Waiting
 from palimpsest.scope import Scope
 
 OPERATORS: Queue = "reindex"

@@ -13,9 +13,11 @@ from typing import Protocol
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Conflict, DamagedJob, ModelFailed, NotFound, Unavailable
 from palimpsest.jobs.attempts import another_attempt, next_step, retry_delay
+from palimpsest.jobs.events import JobNotice, Removed
 from palimpsest.jobs.job import ERASED, STUCK, UNHEARD_SECONDS, Job, JobState
-from palimpsest.jobs.kinds import KINDS, Family, JobKind, ListPayload, Payload
-from palimpsest.jobs.ports import JobNotice, Jobs, Queues, Removed
+from palimpsest.jobs.kinds import KINDS, Family, JobKind
+from palimpsest.jobs.payloads import ListPayload, Payload
+from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 

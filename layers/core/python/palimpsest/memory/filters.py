@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast, get_args, overload
 
-from palimpsest.jobs.kinds import ForgetPayload
+from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.memory.conditions import (
     RANGES,
     Condition,

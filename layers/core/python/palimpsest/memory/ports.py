@@ -305,7 +305,7 @@ class Owners(Protocol):
     """Lists all sessions and all users of all tenants. Each list has an order of its own, which
     never changes, and is read page by page while the caller iterates. Every entry comes with a
     cursor after which a later call continues, even if that entry was removed; a job can hold it
-    (`jobs.kinds.Place`). An entry that exists throughout is listed exactly once; a change of the
+    (`jobs.payloads.Place`). An entry that exists throughout is listed exactly once; a change of the
     last moments may be missing. Every call raises `Unavailable`.
     """
 

@@ -14,8 +14,8 @@ from palimpsest.clock import Clock
 from palimpsest.conversations.message import message_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder, Vector

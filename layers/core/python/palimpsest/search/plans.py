@@ -10,7 +10,7 @@ from palimpsest.conversations.message import Message, message_key
 from palimpsest.conversations.own_tools import answers_own_tool
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import GRAPH, Record
 from palimpsest.scope import SessionScope, UserScope

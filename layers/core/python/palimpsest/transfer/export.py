@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import ExportPayload
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.payloads import ExportPayload
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope

@@ -32,7 +32,7 @@ from palimpsest.engines.memory_store import StoredMemories, StoreIndex, recalled
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.attempts import MAX_RECEIVES
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import Router
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.store import MemoryStore

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from palimpsest import settings
-from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.events import Changed, JobNotice
 from palimpsest.jobs.steps import RestartSteps, UserSteps, Wait, Worker
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed

@@ -20,8 +20,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
 from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.kinds import KINDS
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import Hide, Worker
 from palimpsest.observability import logger
 from palimpsest.retry import back_off

@@ -10,16 +10,8 @@ from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.ports import (
-    Changed,
-    EventBus,
-    EventName,
-    Happened,
-    JobNotice,
-    Queues,
-    StreamRecord,
-    Unreadable,
-)
+from palimpsest.jobs.events import Changed, EventName, Happened, JobNotice, StreamRecord, Unreadable
+from palimpsest.jobs.ports import EventBus, Queues
 from palimpsest.observability import log_usage
 from palimpsest.usage import Tally, Usages
 

@@ -20,8 +20,9 @@ from palimpsest.conversations.ports import Near, Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import STUCK, Job
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import ReadJob
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope

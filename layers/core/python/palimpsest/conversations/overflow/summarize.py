@@ -19,8 +19,9 @@ from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import counting
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter

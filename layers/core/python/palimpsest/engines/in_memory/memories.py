@@ -18,8 +18,8 @@ from palimpsest.engines.places import (
     record_listed_as,
 )
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import RecordChanged
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import RecordChanged
 from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import (
     ChunkLine,

@@ -14,8 +14,8 @@ from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.in_memory.state import Faults, Partition, State, T
 from palimpsest.engines.places import COUNTERS, listed_within, session_listed_as
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import MessageChanged
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import MessageChanged
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 PAGE = 100

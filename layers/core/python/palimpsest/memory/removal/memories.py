@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_user
-from palimpsest.jobs.kinds import ForgetPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import ForgetPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import MemoryFilter, StoredFilter

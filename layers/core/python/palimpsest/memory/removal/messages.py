@@ -16,9 +16,10 @@ from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import NotFound
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import RemovalPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import RemovalPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.record import GRAPH, Record, RecordType, Source

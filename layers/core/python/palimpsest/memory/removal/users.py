@@ -13,9 +13,10 @@ from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.idempotency import KEY_SECONDS
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
-from palimpsest.jobs.kinds import ErasePayload, EraseStage
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import ErasePayload, EraseStage
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.transactions import RemovesExports, counted, no_exports
