@@ -37,10 +37,12 @@ class Contents(Construct):
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
         super().__init__(scope, "Contents")
         self._key = key
+        managed, own = s3.BucketEncryption.S3_MANAGED, s3.BucketEncryption.KMS
+        removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
         self.bucket = s3.Bucket(
             self,
             "Bucket",
-            encryption=s3.BucketEncryption.S3_MANAGED if key is None else s3.BucketEncryption.KMS,
+            encryption=managed if key is None else own,
             encryption_key=key,
             bucket_key_enabled=key is not None,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
@@ -70,7 +72,7 @@ class Contents(Construct):
                     noncurrent_version_expiration=Duration.days(1),
                 ),
             ],
-            removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
+            removal_policy=removal,
         )
         accept(
             self,

@@ -132,9 +132,7 @@ class UserCalls(GraphCalls):
         self, memories: Sequence[Mapping[str, Any]], *, key: str | None = None
     ) -> Steps[list[SavedMemory]]:
         """Save 1 to 30 memories, all or none."""
-        given = [
-            {name: value for name, value in each.items() if value is not None} for each in memories
-        ]
+        given = [_without_nulls(memory) for memory in memories]
         saved = yield from call(
             "POST", "users", self.id, "memories", body={"memories": given}, key=key
         )
@@ -379,3 +377,7 @@ def _key_of_part(key: str | None, start: int) -> str | None:
     keys.
     """
     return key if key is None or not start else uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{start}").hex
+
+
+def _without_nulls(memory: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in memory.items() if value is not None}

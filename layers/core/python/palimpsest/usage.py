@@ -167,7 +167,8 @@ def summed(rows: Iterable[Row], *, by: By) -> tuple[Sum, ...]:
     if by == "tenant":
         sums[None, None] = Counter()
     for row in rows:
-        place = (row.day, None) if by == "day" else (None, row.user if by == "user" else None)
+        day = row.day if by == "day" else None
+        place = (day, row.user if by == "user" else None)
         sums[place].update(row.counts)
     return tuple(Sum(*place, dict(sums[place])) for place in sorted(sums, key=_order))
 

@@ -164,10 +164,9 @@ def _chat(message: ChatMessage) -> Message:
     calls = [_call(each) for each in message.blocks if isinstance(each, ToolCallBlock)]
     calls = calls or list(message.additional_kwargs.get("tool_calls") or ())
     call_id = message.additional_kwargs.get("tool_call_id")
-    return {
-        "role": role, "content": message.content or "", **({"tool_calls": calls} if calls else {}),
-        **({"tool_call_id": call_id} if call_id else {}),
-    }  # fmt: skip
+    of_tools = {"tool_calls": calls, "tool_call_id": call_id}
+    given = {name: value for name, value in of_tools.items() if value}
+    return {"role": role, "content": message.content or "", **given}
 
 
 def _call(block: ToolCallBlock) -> Message:

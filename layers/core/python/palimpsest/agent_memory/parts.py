@@ -116,12 +116,8 @@ class GraphOfUser:
         version under its id.
         """
         asked = read(NewEntities, entities=entities)
-        return [
-            one
-            for one, _ in self._graph.put_entities(
-                self._user, [each.read() for each in asked.entities]
-            )
-        ]
+        new = [entity.read() for entity in asked.entities]
+        return [stored for stored, _ in self._graph.put_entities(self._user, new)]
 
     def put_relationships(self, *relationships: Mapping[str, Any]) -> list[Relationship]:
         """Store 1 to 30 relationships (`type`, `from`, `to`, `single`, `id` …) between entities

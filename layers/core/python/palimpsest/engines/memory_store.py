@@ -60,7 +60,8 @@ class StoredMemories:
             for memory, score in found
             if memory.fields.get("embedding_model") == model
         ]
-        held = {record.id: record for record in self._held(owner, [memory for memory, _ in alike])}
+        memories = [memory for memory, _ in alike]
+        held = {record.id: record for record in self._held(owner, memories)}
         return [(held[memory.id], score) for memory, score in alike if memory.id in held]
 
     def worded(self, owner: UserScope, text: str, *, k: int) -> list[Record]:
@@ -88,10 +89,8 @@ class StoredMemories:
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> None:
         """Save the records of these documents as the ledger has them, and delete what is gone."""
         vectors = {change.key: change.vector for change in changes if isinstance(change, Document)}
-        records = {
-            record.id: record
-            for record in self.ledger.records(owner, [change.key for change in changes])
-        }
+        keys = [change.key for change in changes]
+        records = {record.id: record for record in self.ledger.records(owner, keys)}
         self._topics |= {
             (owner, name): one.topic_key for name, one in records.items() if one.topic_key
         }

@@ -34,7 +34,7 @@ LONGEST_BACKOFF = 900
 NOTICE = {field.name for field in fields(JobNotice)}
 
 CHANGES = [
-    {field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged, Removed)
+    frozenset(kind.__dataclass_fields__) for kind in (RecordChanged, MessageChanged, Removed)
 ]
 """The fields of a queue's message, all of them and no others."""
 

@@ -159,11 +159,12 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
             "responses": {"200": _page(known)} | refused | {"429": _ref("Gateway429")},
         }
     made["x-scopes"] = list(known.scopes)
-    more = [
-        *([KEY_PARAMETER] if known.makes else ()),
-        *([OWNER_PARAMETER] if known.takes_owner else ()),
-    ]
-    if parameters := [*stated.get("parameters", ()), *more]:
+    parameters = [*stated.get("parameters", ())]
+    if known.makes:
+        parameters.append(KEY_PARAMETER)
+    if known.takes_owner:
+        parameters.append(OWNER_PARAMETER)
+    if parameters:
         made["parameters"] = parameters
     if body := stated.get("requestBody"):
         made["requestBody"] = body | {

@@ -35,6 +35,7 @@ from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.api.resources.messages import carried
 from palimpsest.conversations.message import text_of
 from palimpsest.conversations.session import Compaction
+from palimpsest.jobs.job import Job
 
 operation = operations_on("context", function="sessions")
 
@@ -136,8 +137,7 @@ def prune_window(
         return accepted(call, job.id, job.state)
     answer = {
         "session_id": session_id,
-        "job_id": None if job is None else job.id,
-        "state": "done" if job is None else job.state,
+        **({"job_id": None, "state": "done"} if job is None else _state_of(job)),
         "why_not": why_not,
         "kept": kept,
         "degraded": degraded,
@@ -196,6 +196,10 @@ def unfold_compaction(
     page, after = service.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))
     rows = ((carried(service, each), each.seq) for each in page)
     return paged("messages", rows, listed=listed, after=after)
+
+
+def _state_of(job: Job) -> dict[str, Any]:
+    return {"job_id": job.id, "state": job.state}
 
 
 def _shown(stored: Compaction) -> ShownCompaction:

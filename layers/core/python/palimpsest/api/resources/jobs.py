@@ -272,18 +272,17 @@ def _job(service: Service, found: Job, report: ExtractionReport | None) -> Shown
     """The ledger counts what an extraction did with messages; a job without a report extracts
     nothing.
     """
-    spent = report.spent if report else spent_of([found.usage, found.spent])
+    if report is None:
+        spent = spent_of([found.usage, found.spent])
+        report = ExtractionReport(found.state, ExtractionLedger(0, 0, 0, 0, {}, {}), (), spent)
     answer: ShownJob = {
         **_listed(found),  # type: ignore[typeddict-item] # mypy asks for what is not required, too
         "result": found.result,
-        "ledger": cast(
-            Ledger, asdict(report.ledger if report else ExtractionLedger(0, 0, 0, 0, {}, {}))
-        ),
-        "records": report.records if report else (),
-        "usage": cast(JobUsage, asdict(spent)),
+        "state": report.state,
+        "ledger": cast(Ledger, asdict(report.ledger)),
+        "records": report.records,
+        "usage": cast(JobUsage, asdict(report.spent)),
     }
-    if report:
-        answer["state"] = report.state
     if found.kind == "export":
         answer["files"] = service.export.files(found)
     if found.kind in ("erase", "redact"):

@@ -175,14 +175,14 @@ def replace_settings(
     """
     with naming("memory"):
         memory = parsed(dict(body.memory))
+    conversations = body.retention.conversations
+    models = None if body.models is None else tuple(body.models)
     settings = TenantSettings(
         memory=body.memory,
-        retention_days=days_of(body.retention.conversations)
-        if body.retention.conversations
-        else body.retention_days,
+        retention_days=days_of(conversations) if conversations else body.retention_days,
         memory_days=body.memory_days,
         by_type=body.retention.by_type,
-        models=None if body.models is None else tuple(body.models),
+        models=models,
         limits=TenantLimits(**body.limits.model_dump()),
     )
     manage = service.manage

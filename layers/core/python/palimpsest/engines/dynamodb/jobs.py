@@ -79,10 +79,8 @@ class DynamoDbJobs(OneTable):
         if not places:
             return ()
         partitions = [scope.job_partition(place.partition("#")[2]) for place in places]
-        found = {
-            item["pk"]["S"]: item
-            for item in self._table.get_each([(pk, items.JOB) for pk in partitions])
-        }
+        stored = self._table.get_each([(partition, items.JOB) for partition in partitions])
+        found = {item["pk"]["S"]: item for item in stored}
         return tuple(
             items.job_of(found[partition]) for partition in partitions if partition in found
         )

@@ -114,10 +114,10 @@ class Table:
         self, places: Mapping[str, Sequence[tuple[str, str]]], *, consistent: bool = True
     ) -> Iterator[Item]:
         """The same for items of several tables: the places in each, by the table's name."""
-        wanted: Any = {
-            table: {"Keys": [key(*place) for place in there], "ConsistentRead": consistent}
-            for table, there in places.items()
-        }
+        wanted: Any = {}
+        for table, there in places.items():
+            keys = [key(*place) for place in there]
+            wanted[table] = {"Keys": keys, "ConsistentRead": consistent}
         backoff = _Backoff()
         while True:
             answer = self.call("BatchGetItem", RequestItems=wanted)

@@ -228,9 +228,10 @@ def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bo
     is_any_read = any(index.is_read for index in found)
     if any(index.space == space and not (afresh and index.is_read) for index in found):
         return
+    model, dimension = (space.model, space.dimension) if space else ("", 0)
     connection.execute(
         "INSERT INTO indexes (model, dimension, is_read) VALUES (?, ?, ?)",
-        (space.model if space else "", space.dimension if space else 0, not is_any_read),
+        (model, dimension, not is_any_read),
     )
 
 

@@ -45,12 +45,10 @@ class InMemorySessions:
     ) -> Opened:
         with self.state.lock:
             found = self._partition(scope)
-            return Opened(
-                head=found.head,
-                settings=found.settings if settings else None,
-                key=None if key is None else found.keys.get(key),
-                epoch=0 if user is None else self.epoch(scope.owner.user(user)),
-            )
+            known = None if key is None else found.keys.get(key)
+            epoch = 0 if user is None else self.epoch(scope.owner.user(user))
+            stored = found.settings if settings else None
+            return Opened(head=found.head, settings=stored, key=known, epoch=epoch)
 
     def epoch(self, scope: UserScope) -> int:
         return self.state.epochs.get((scope.tenant, scope.user), 0)

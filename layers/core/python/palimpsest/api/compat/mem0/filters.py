@@ -173,10 +173,11 @@ class _Reader:
 
     def _time(self, value: Any, *, path: str, is_certain: bool) -> Test:
         operators = _operators(value, path=path)
-        moments = {
-            operator: [_moment(each, path=path) for each in _listed(operand)]
-            for operator, operand in operators.items()
-        }
+
+        def times(operand: Any) -> list[int]:
+            return [_moment(part, path=path) for part in _listed(operand)]
+
+        moments = {operator: times(operand) for operator, operand in operators.items()}
         if value == ANY:
             return lambda _: True
         if moments.keys() & CONTAINING:
@@ -204,10 +205,11 @@ def _texts(
     operators = _operators(value, path=path)
     if not operators.keys() <= allowed:
         _refuse(path, f"takes {', '.join(sorted(allowed))}")
-    wanted = {
-        name: [read(_text(each, path=path)) for each in _listed(there)]
-        for name, there in operators.items()
-    }
+
+    def texts(operand: Any) -> list[str]:
+        return [read(_text(part, path=path)) for part in _listed(operand)]
+
+    wanted = {name: texts(operand) for name, operand in operators.items()}
     return lambda record: all(_says(of(record), name, there) for name, there in wanted.items())
 
 
@@ -310,7 +312,9 @@ def _only(operators: Mapping[str, Any]) -> str | None:
 
 
 def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
 
 
 def _says(texts: Sequence[str], operator: str, wanted: Sequence[str]) -> bool:

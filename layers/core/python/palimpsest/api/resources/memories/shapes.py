@@ -32,6 +32,7 @@ from palimpsest.api.fields import (
     WaitSeconds,
     check_embedding,
     milliseconds_of,
+    moment_or_null,
     not_blank,
     rfc3339,
     rfc3339_or_null,
@@ -235,6 +236,9 @@ class ForgetRequest(Closed):
 
 
 def statement(given: NewMemory) -> Statement:
+    source = Source() if given.source is None else given.source.read()
+    embedding = None if given.embedding is None else packed(given.embedding)
+    expires_at = milliseconds_of(given.expires_at)
     return Statement(
         type=given.type,
         content=given.content,
@@ -244,15 +248,13 @@ def statement(given: NewMemory) -> Statement:
         queries=tuple(given.queries),
         importance=given.importance,
         confidence=given.confidence,
-        source=Source() if given.source is None else given.source.read(),
+        source=source,
         agent=given.agent_id,
         metadata=given.metadata,
         data=given.data,
-        embedding=None if given.embedding is None else packed(given.embedding),
+        embedding=embedding,
         valid_from=milliseconds_of(given.valid_from),
-        expires_at=None
-        if given.expires_at is None
-        else (milliseconds_of(given.expires_at) or 0) // 1000,
+        expires_at=None if expires_at is None else expires_at // 1000,
         sets=_SETTABLE & given.model_fields_set,
     )
 
@@ -263,13 +265,14 @@ _SETTABLE = frozenset(
 
 
 def change(given: MemoryChange) -> RecordChange:
+    data = given.data if "data" in given.model_fields_set else KEPT
     return RecordChange(
         content=given.content,
         importance=given.importance,
         confidence=given.confidence,
         subject=given.subject,
         metadata=given.metadata,
-        data=given.data if "data" in given.model_fields_set else KEPT,
+        data=data,
         keywords=None if given.keywords is None else tuple(given.keywords),
     )
 
@@ -345,7 +348,7 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "status": "current" if version.is_current else "superseded",
         "version": version.number,
         "valid_from": rfc3339(record.valid_from),
-        "valid_to": None if version.valid_to is None else rfc3339(version.valid_to),
+        "valid_to": moment_or_null(version.valid_to),
         "created_at": rfc3339(record.created_at),
         "supersedes": version.supersedes,
         "superseded_by": version.superseded_by,

@@ -153,18 +153,22 @@ class Columns:
     def passing(self, where: MemoryFilter, numbers: Iterable[int]) -> Iterator[int]:
         """Those of the numbers whose documents meet every condition, in the same order."""
         checks = [(self.field(name), holds) for name, holds in _checks(where)]
-        return (
-            number for number in numbers if all(holds(values[number]) for values, holds in checks)
-        )
+        for values, holds in checks:
+            numbers = _holding(values, holds, numbers)
+        return iter(numbers)
 
     def packed(self) -> bytes:
         """Those that are there."""
         numbers = list(self.numbers)
-        fields = [
-            packed([values[number] for number in numbers])
-            for values in map(self.field, Entry._fields)
-        ]
+        columns = map(self.field, Entry._fields)
+        fields = [packed(list(map(values.__getitem__, numbers))) for values in columns]
         return _SIZES.pack(*map(len, fields)) + b"".join(fields)
+
+
+def _holding(
+    values: Sequence[Any], holds: Callable[[Any], bool], numbers: Iterable[int]
+) -> Iterator[int]:
+    return (number for number in numbers if holds(values[number]))
 
 
 def _checks(where: MemoryFilter) -> Iterator[tuple[str, Callable[[Any], bool]]]:

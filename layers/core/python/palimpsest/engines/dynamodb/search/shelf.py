@@ -351,10 +351,9 @@ def _put_together(
     snapshot: Snapshot, every: Columns, postings: Postings, terms: Sequence[str]
 ) -> dict[str, list[tuple[int, int]]]:
     """The documents that have each term, in the segment and in the tail."""
-    having = {
-        term: [pair for pair in unfolded(pairs) if pair[0] not in every.gone]
-        for term, pairs in postings.items()
-    }
+    having: dict[str, list[tuple[int, int]]] = {}
+    for term, pairs in postings.items():
+        having[term] = [pair for pair in unfolded(pairs) if pair[0] not in every.gone]
     for number, each in enumerate(snapshot.added, every.stored):
         for term in terms:
             if term in each.times:
