@@ -42,7 +42,8 @@ from palimpsest.tenants.settings import TenantSettings
 from palimpsest.vectors.ports import VectorStore
 from palimpsest.wiring.parts import Models, Stores
 from palimpsest.wiring.service import Service as UseCases
-from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
+from palimpsest.wiring.sweep import wire_sweep
+from palimpsest.wiring.workers import wire_extraction, wire_summarize
 
 from tests.doubles.extractor import Extracts
 from tests.doubles.failing_index import FailingIndex

@@ -21,7 +21,7 @@ from palimpsest.jobs.job import (
     Job,
 )
 from palimpsest.jobs.steps import Wait
-from palimpsest.wiring.workers import wire_sweep
+from palimpsest.wiring.sweep import wire_sweep
 
 from tests.service import SARAH
 from tests.unit.conversations.service import ConversationService

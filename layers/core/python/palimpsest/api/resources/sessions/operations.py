@@ -267,7 +267,7 @@ class _Wanted:
 
     user: str | None
     agent: str | None
-    status: str | None
+    status: Literal["active", "ended"] | None
     began: Span
     said: Span
     tests: tuple[TermTest, ...]
@@ -340,39 +340,46 @@ def list_sessions(
     from palimpsest.api.resources.filters import read_terms
 
     check_ids(user_id=user_id, agent_id=agent_id)
-    terms, said = (
-        read_terms(as_sent(call, "metadata") if metadata else ()) or {},
-        (milliseconds_of(after), milliseconds_of(before)),
-    )
-    began = (milliseconds_of(created_after), milliseconds_of(created_before))
-    where = _Wanted(
-        user_id,
-        agent_id,
-        status,
-        began,
-        said,
-        tuple(condition.test for condition in conditions(terms)),
-    )
-    tenant = call.caller.tenant
-    since, until = map(_stamped, (created_after, created_before))
+    terms = read_terms(as_sent(call, "metadata") if metadata else ()) or {}
+    tests = tuple(condition.test for condition in conditions(terms))
+    began, said = _span(created_after, created_before), _span(after, before)
+    where = _Wanted(user_id, agent_id, status, began, said, tests)
+    since, until = _stamped(created_after), _stamped(created_before)
     listed = (
-        tenant.tenant, "sessions", user_id, agent_id, status, since, until, order, said,
+        call.caller.tenant.tenant, "sessions", user_id, agent_id, status, since, until, order, said,
         sorted(terms.items(), key=str), q,
     )  # fmt: skip
-    find: Find[LiveSession] = partial(
+    find: Find[LiveSession] = partial(_matching, service, call, q or "", where)
+    if q is None:
+        find = _by_creation(service, call, where, since=since, until=until, order=order)
+    return listing("sessions", find, shapes.session, listed=listed, limit=limit, cursor=cursor)
+
+
+def _span(after: str | None, before: str | None) -> Span:
+    return milliseconds_of(after), milliseconds_of(before)
+
+
+def _by_creation(
+    service: Service,
+    call: Call,
+    where: _Wanted,
+    *,
+    since: str | None,
+    until: str | None,
+    order: Order,
+) -> Find[LiveSession]:
+    """The sessions of the tenant or of a user, ordered by creation."""
+    return partial(
         service.list_sessions,
-        tenant,
-        user=user_id,
-        agent=agent_id,
-        status=status,
+        call.caller.tenant,
+        user=where.user,
+        agent=where.agent,
+        status=where.status,
         since=since,
         until=until,
         where=where,
         newest_first=order == "desc",
     )
-    if q is not None:
-        find = partial(_matching, service, call, q, where)
-    return listing("sessions", find, shapes.session, listed=listed, limit=limit, cursor=cursor)
 
 
 def _matching(
