@@ -96,7 +96,10 @@ def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]])
     unknown = len(known) - sum("vulns" in each for each in asked.values())
     if not unknown:
         return f"No weakness is known of the {len(known)} packages."
-    return f"NOT AUDITED: {unknown} of {len(known)} packages, because the index that was asked says nothing about them."
+    return (
+        f"NOT AUDITED: {unknown} of {len(known)} packages, because the index that was asked says "
+        "nothing about them."
+    )
 
 
 def pip_audit(lock: Path) -> list[dict[str, Any]]:

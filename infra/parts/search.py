@@ -208,7 +208,7 @@ class Search(Construct):
         accept(
             domain,
             "OS1",
-            because="Functions stand in no VPC; every request is signed, and only roles are let in.",
+            because="Functions are in no VPC; every request is signed, and only roles are let in.",
         )
         accept(
             domain,

@@ -50,8 +50,9 @@ class DynamoDbJobs(OneTable):
         place = cursor.place(after)
         start = {} if place is None else {"ExclusiveStartKey": _index_key(scope, place)}
         places: list[str] = []
+        owner = {":owner": items.text(scope.partition)}
         for page in self._table.pages(
-            "job_owner = :owner", {":owner": items.text(scope.partition)}, IndexName="by_owner", Limit=limit + 1,
+            "job_owner = :owner", owner, IndexName="by_owner", Limit=limit + 1,
             ScanIndexForward=not newest_first, **start,
         ):  # fmt: skip
             places += [item["created"]["S"] for item in page]

@@ -24,37 +24,41 @@ IDLE_CONNECTIONS = 8
 # while, with its version.
 TABLES = """
 CREATE TABLE IF NOT EXISTS indexes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL, is_read INTEGER NOT NULL
+    id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL,
+    is_read INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS shelves (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, in_index INTEGER NOT NULL, tenant TEXT NOT NULL, user TEXT NOT NULL,
-    changes INTEGER NOT NULL DEFAULT 0,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, in_index INTEGER NOT NULL, tenant TEXT NOT NULL,
+    user TEXT NOT NULL, changes INTEGER NOT NULL DEFAULT 0,
     words_documents INTEGER NOT NULL DEFAULT 0, words_total INTEGER NOT NULL DEFAULT 0,
     parts_documents INTEGER NOT NULL DEFAULT 0, parts_total INTEGER NOT NULL DEFAULT 0,
     UNIQUE (in_index, tenant, user)
 );
 CREATE TABLE IF NOT EXISTS documents (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL,
-    gone_at INTEGER, kind TEXT, created_at INTEGER, importance REAL, subject TEXT, session TEXT,
-    agent TEXT, metadata TEXT, terms TEXT, words INTEGER, parts INTEGER, UNIQUE (shelf, key)
+    id INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, key TEXT NOT NULL,
+    version INTEGER NOT NULL, gone_at INTEGER, kind TEXT, created_at INTEGER, importance REAL,
+    subject TEXT, session TEXT, agent TEXT, metadata TEXT, terms TEXT, words INTEGER, parts INTEGER, UNIQUE (shelf, key)
 );
 CREATE INDEX IF NOT EXISTS documents_gone ON documents (gone_at) WHERE gone_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS terms (
-    id INTEGER PRIMARY KEY, in_index INTEGER NOT NULL, term TEXT NOT NULL, documents INTEGER NOT NULL,
-    UNIQUE (in_index, term)
+    id INTEGER PRIMARY KEY, in_index INTEGER NOT NULL, term TEXT NOT NULL,
+    documents INTEGER NOT NULL, UNIQUE (in_index, term)
 );
 CREATE TABLE IF NOT EXISTS postings (
-    shelf INTEGER NOT NULL, term INTEGER NOT NULL, document INTEGER NOT NULL, times INTEGER NOT NULL,
-    length INTEGER NOT NULL, PRIMARY KEY (shelf, term, document)
+    shelf INTEGER NOT NULL, term INTEGER NOT NULL, document INTEGER NOT NULL,
+    times INTEGER NOT NULL, length INTEGER NOT NULL, PRIMARY KEY (shelf, term, document)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS vectors (document INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS vectors (
+    document INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, vector BLOB NOT NULL
+);
 CREATE INDEX IF NOT EXISTS vectors_by_shelf ON vectors (shelf);
 """
 # Files of versions that kept the statistics of a whole index get each shelf's own.
 _COUNTED = ("words_documents", "words_total", "parts_documents", "parts_total")
 _COUNT = """
 UPDATE shelves SET (words_documents, words_total, parts_documents, parts_total) = (
-    SELECT total(words > 0), total(words), total(parts > 0), total(parts) FROM documents WHERE shelf = shelves.id
+    SELECT total(words > 0), total(words), total(parts > 0), total(parts)
+    FROM documents WHERE shelf = shelves.id
 )
 """
 _DROP_OTHERS = (

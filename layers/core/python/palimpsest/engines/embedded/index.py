@@ -57,7 +57,9 @@ SELECT key, sum(score) AS score FROM matched JOIN documents ON documents.id = ma
 WHERE {conditions} GROUP BY documents.id ORDER BY score DESC, key LIMIT :k
 """
 _KNOWN = """
-SELECT id, term, (SELECT count(*) FROM postings WHERE shelf = :shelf AND postings.term = terms.id) AS documents
+SELECT id, term, (
+    SELECT count(*) FROM postings WHERE shelf = :shelf AND postings.term = terms.id
+) AS documents
 FROM terms WHERE in_index = :index AND term IN (SELECT value FROM json_each(:terms))
 """
 _PASSING = "SELECT id FROM documents WHERE shelf = :shelf AND gone_at IS NULL AND {conditions}"
@@ -166,8 +168,12 @@ def _by_words(
 def _keys(
     connection: sqlite3.Connection, shelf: OwnerShelf, after: str, limit: int
 ) -> tuple[str, ...]:
-    asked = "SELECT key FROM documents WHERE shelf = ? AND gone_at IS NULL AND key > ? ORDER BY key LIMIT ?"
-    return tuple(row["key"] for row in connection.execute(asked, (shelf.id, after, limit)))
+    rows = connection.execute(
+        "SELECT key FROM documents WHERE shelf = ? AND gone_at IS NULL AND key > ? "
+        "ORDER BY key LIMIT ?",
+        (shelf.id, after, limit),
+    )
+    return tuple(row["key"] for row in rows)
 
 
 def _count(connection: sqlite3.Connection, shelf: OwnerShelf) -> int:

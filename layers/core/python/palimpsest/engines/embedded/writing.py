@@ -109,7 +109,8 @@ def _put_on(
     ).fetchone()
     connection.execute(
         "INSERT INTO postings SELECT ?, terms.id, ?, each.value, iif(each.key LIKE ?, ?, ?) "
-        "FROM json_each(?) AS each CROSS JOIN terms ON terms.in_index = ? AND terms.term = each.key",
+        "FROM json_each(?) AS each "
+        "CROSS JOIN terms ON terms.in_index = ? AND terms.term = each.key",
         (
             shelf.id,
             row["id"],

@@ -101,7 +101,8 @@ class Tables:
         return made, statements
 
     def node_table(self, table: str) -> str:
-        return f"CREATE NODE TABLE `{table}`({self._columns({**OWN, 'name': 'STRING'})}, PRIMARY KEY(id))"
+        columns = self._columns({**OWN, "name": "STRING"})
+        return f"CREATE NODE TABLE `{table}`({columns}, PRIMARY KEY(id))"
 
     def edge_table(self, table: str, pairs: Iterable[tuple[str, str]]) -> str:
         ends = [f"FROM `{start}` TO `{end}`" for start, end in pairs] or [

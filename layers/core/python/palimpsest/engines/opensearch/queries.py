@@ -49,8 +49,12 @@ double rounded(double length) {
     while ((over >> shift) > 15) shift++;
     return 24 + (over >> shift << shift);
 }
-double words = params.base + params.word_slope * (doc['word_count'].size() == 0 ? 0 : rounded(doc['word_count'].value));
-double parts = params.base + params.part_slope * (doc['part_count'].size() == 0 ? 0 : rounded(doc['part_count'].value));
+double words = params.base + params.word_slope * (
+    doc['word_count'].size() == 0 ? 0 : rounded(doc['word_count'].value)
+);
+double parts = params.base + params.part_slope * (
+    doc['part_count'].size() == 0 ? 0 : rounded(doc['part_count'].value)
+);
 double score = 0;
 for (def group : params.groups) {
     double sum = 0;
