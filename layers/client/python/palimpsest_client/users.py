@@ -198,7 +198,9 @@ class UserCalls(GraphCalls):
         `TranscriptDiverged`.
         """
         done: JSON = {"session_id": session, "last_seq": None}
-        *earlier, last = parts([message_of(each) for each in messages], most=MOST_INGESTED) or [[]]
+        *earlier, last = parts(
+            [message_of(message) for message in messages], most=MOST_INGESTED
+        ) or [[]]
         for part, patience in [*((each, None) for each in earlier), (last, wait)]:
             place = {"session_id": done["session_id"], "after": done["last_seq"], "agent_id": agent}
             body = {"messages": part, **place, "wait": patience}
@@ -219,7 +221,9 @@ class UserCalls(GraphCalls):
         again.
         """
         body = {"session_id": session, "agent_id": agent, "store": False}
-        *earlier, last = parts([message_of(each) for each in messages], most=MOST_INGESTED) or [[]]
+        *earlier, last = parts(
+            [message_of(message) for message in messages], most=MOST_INGESTED
+        ) or [[]]
         for part in earlier:
             yield from call("POST", "users", self.id, "ingest", body={**body, "messages": part})
         done: JSON = yield from call(

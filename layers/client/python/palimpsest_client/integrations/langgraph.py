@@ -125,9 +125,9 @@ class PalimpsestStore(BaseStore):
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         found = {
-            tuple(each["data"]["namespace"])
+            tuple(memory["data"]["namespace"])
             for owner in self._owners(())
-            for each in owner.memories(metadata=["store=langgraph"])
+            for memory in owner.memories(metadata=["store=langgraph"])
         }
         conditions = op.match_conditions or ()
 

@@ -198,7 +198,7 @@ class Conversations:
         extract: Extract = "auto",
     ) -> AppendResult:
         asked = read(
-            AppendRequest, messages=[message_of(each) for each in messages], if_last=if_last
+            AppendRequest, messages=[message_of(message) for message in messages], if_last=if_last
         )
         done = self._service.append(
             scope,

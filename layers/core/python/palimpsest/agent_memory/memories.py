@@ -52,8 +52,8 @@ class UserMemories(Conversations):
         the next call tries that again.
         """
         given = [
-            {"type": "fact", "content": each} if isinstance(each, str) else each
-            for each in memories
+            {"type": "fact", "content": memory} if isinstance(memory, str) else memory
+            for memory in memories
         ]
         asked = read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in given])
         asked.check_embeddings(self._service.index.space)
@@ -125,7 +125,7 @@ class UserMemories(Conversations):
         extracted from what is new and no message is stored; then each has an `id`, and the session
         is named.
         """
-        given = [message_of(each) for each in messages]
+        given = [message_of(message) for message in messages]
         asked = read(IngestRequest, messages=given, session_id=session, store=store)
         ingest: Callable[..., Ingested] = (
             self._service.ingest if asked.store else self._service.ingest_outside

@@ -124,7 +124,7 @@ class GraphOfUser:
         that are there.
         """
         asked = read(NewRelationships, relationships=relationships)
-        given = [each.read() for each in asked.relationships]
+        given = [relationship.read() for relationship in asked.relationships]
         return [one for one, _ in self._graph.put_relationships(self._user, given)]
 
     def entities(self, *, type: str | None = None, name: str | None = None) -> list[Entity]:  # noqa: A002 - as the API

@@ -62,7 +62,7 @@ class Contents:
         uploaded, and their items only name them. The contents stay until `forget_passed`.
         """
         return self._uploaded(
-            scope, messages, {each.seq for each in messages}, folder=PASSING, rest=named_only
+            scope, messages, {message.seq for message in messages}, folder=PASSING, rest=named_only
         )
 
     def _uploaded(
@@ -112,7 +112,7 @@ class Contents:
         """The messages, each with its whole content."""
         return (
             tuple(parallel.run_each(self.whole, messages))
-            if any(each.large for each in messages)
+            if any(message.large for message in messages)
             else tuple(messages)
         )
 

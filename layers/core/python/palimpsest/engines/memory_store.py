@@ -127,9 +127,9 @@ class StoredMemories:
         """The records of the ledger that this memory was made of."""
         pointers = self.ledger.topics(owner, prefix="")
         of_topics = [
-            each.record
-            for each in pointers
-            if stored_id("", each.topic_key) == memory_id and each.record
+            pointer.record
+            for pointer in pointers
+            if stored_id("", pointer.topic_key) == memory_id and pointer.record
         ]
         found = self.ledger.records(owner, [memory_id])
         return (*(one.id for one in found if one.topic_key is None), *of_topics)

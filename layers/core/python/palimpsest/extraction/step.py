@@ -263,7 +263,10 @@ def _drawing(
     topics: dict[int, list[str]] = defaultdict(list)
     for number, topic in zip(numbers, drawn.topics, strict=True):
         topics[number].append(topic)
-    return [replace(each, draws=tuple(topics[number])) for number, each in enumerate(statements)]
+    return [
+        replace(statement, draws=tuple(topics[number]))
+        for number, statement in enumerate(statements)
+    ]
 
 
 def _is_from(source: Source, removed: Sequence[Source]) -> bool:

@@ -164,7 +164,11 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
     relationships = {each.id: each for each in edges_stored}
     nodes = {user: Entity(user, USER_TYPE, user)}
     nodes |= {each.id: each for each in entities.values() if _is_before(now, each.valid_to)}
-    edges = [each for each in relationships.values() if _is_before(now, each.valid_to)]
+    edges = [
+        relationship
+        for relationship in relationships.values()
+        if _is_before(now, relationship.valid_to)
+    ]
     for record in by_type["preference"]:
         node = _preference(record)
         nodes[node.id] = node
@@ -183,7 +187,7 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
         nodes=nodes,
         edges=tuple(edge for edge in edges if edge.start in nodes and edge.end in nodes),
         names=names,
-        until=min((each for each in ends if each is not None and each > now), default=None),
+        until=min((end for end in ends if end is not None and end > now), default=None),
     )
 
 

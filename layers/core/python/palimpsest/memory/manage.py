@@ -187,7 +187,7 @@ class ManageMemories:
     def _patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
-        fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
+        fields = {field.name: getattr(change, field.name) for field in dataclasses.fields(change)}
         said = {
             name: value for name, value in fields.items() if value is not None and value is not KEPT
         }

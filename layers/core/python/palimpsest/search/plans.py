@@ -95,7 +95,11 @@ class EmbedPlans:
                 self._take_in_displaced(plan, record, record.topic_key)
 
     def _take_in_displaced(self, plan: Plan, record: Record, topic: str) -> None:
-        others = [one for one in self.memories.versions(plan.owner, topic) if one.id != record.id]
+        others = [
+            version
+            for version in self.memories.versions(plan.owner, topic)
+            if version.id != record.id
+        ]
         for other in {one.id: one for one in others[-DISPLACED:]}.values():
             if other.id not in plan.changes:
                 plan.changes[other.id] = plan.changes[record.id]

@@ -92,9 +92,9 @@ class SessionsKind:
         progress = self.memories.progress(scope, session.session)
         if progress.through or progress.parked:
             yield {"kind": "progress", **name, **values(progress)}
-        for each in self.sessions.compactions(session, first=head.base + 1, last=head.seq):
-            if not head.is_withdrawn(each.last):
-                yield {"kind": "compaction", **name, **values(each)}
+        for compaction in self.sessions.compactions(session, first=head.base + 1, last=head.seq):
+            if not head.is_withdrawn(compaction.last):
+                yield {"kind": "compaction", **name, **values(compaction)}
 
     def _messages(
         self, scope: UserScope, after: str | None, name: str, *, first: int, last: int

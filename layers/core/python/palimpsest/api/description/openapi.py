@@ -105,7 +105,7 @@ PAGE_EXAMPLES = {
 
 def description() -> Json:
     """The OpenAPI document."""
-    behind_a_key = tuple(each for each in OPERATIONS if each.function != "site")
+    behind_a_key = tuple(operation for operation in OPERATIONS if operation.function != "site")
     made = json.loads(resolver(behind_a_key).get_openapi_json_schema(title=TITLE, version=VERSION))
     requests = {
         name: shape
@@ -305,8 +305,8 @@ def _answer_schemas() -> Json:
     """
     names = {
         name
-        for each in OPERATIONS
-        for models in each.answers.values()
+        for operation in OPERATIONS
+        for models in operation.answers.values()
         for name in models.removesuffix("[]").split(" | ")
         if name
     }

@@ -325,7 +325,8 @@ def _appended(session_id: str, done: AppendResult) -> Appended:
         "session_id": session_id,
         "created": done.created,
         "messages": [
-            {"id": each.id, "seq": each.seq, "tokens": each.tokens} for each in done.messages
+            {"id": message.id, "seq": message.seq, "tokens": message.tokens}
+            for message in done.messages
         ],
         "window": window(done.head),
         "overflow": None

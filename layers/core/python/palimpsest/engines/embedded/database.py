@@ -37,7 +37,8 @@ CREATE TABLE IF NOT EXISTS shelves (
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, key TEXT NOT NULL,
     version INTEGER NOT NULL, gone_at INTEGER, kind TEXT, created_at INTEGER, importance REAL,
-    subject TEXT, session TEXT, agent TEXT, metadata TEXT, terms TEXT, words INTEGER, parts INTEGER, UNIQUE (shelf, key)
+    subject TEXT, session TEXT, agent TEXT, metadata TEXT, terms TEXT, words INTEGER,
+    parts INTEGER, UNIQUE (shelf, key)
 );
 CREATE INDEX IF NOT EXISTS documents_gone ON documents (gone_at) WHERE gone_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS terms (

@@ -42,7 +42,7 @@ class InMemoryVectors:
     def existing(
         self, scope: UserScope, namespace: Namespace, ids: Sequence[str]
     ) -> frozenset[str]:
-        return frozenset(one.id for one in self.vectors(scope, namespace) if one.id in ids)
+        return frozenset(vector.id for vector in self.vectors(scope, namespace) if vector.id in ids)
 
     def commit(
         self,

@@ -90,7 +90,10 @@ class _Reader:
         self._narrower = False
 
     def asked(self, conditions: Sequence[Mapping[str, Any]]) -> MemorySelection:
-        tests = [self._all(each, path="filters", is_certain=True, depth=0) for each in conditions]
+        tests = [
+            self._all(condition, path="filters", is_certain=True, depth=0)
+            for condition in conditions
+        ]
         user, agent, run = (self._one(name) for name in OWNERS)
         if user is None:
             _refuse("user_id", "is required: name one user, and not within OR or NOT")
@@ -128,7 +131,7 @@ class _Reader:
         stays_certain = is_certain and (name == "AND" or (name == "OR" and len(parts) == 1))
         self._narrower = self._narrower or not stays_certain
         tests = [
-            self._all(each, path=path, is_certain=stays_certain, depth=depth + 1) for each in parts
+            self._all(part, path=path, is_certain=stays_certain, depth=depth + 1) for part in parts
         ]
         if name == "AND":
             return lambda record: all(test(record) for test in tests)
@@ -216,7 +219,10 @@ def _texts(
 def _metadata(name: str, value: Any, *, path: str) -> Test:
     if not 0 < len(name) <= MOST_TEXT or "=" in name:
         _refuse(path, "is no name in metadata")
-    tests = [_of_metadata(name, *each, path=path) for each in _conditions(name, value, path=path)]
+    tests = [
+        _of_metadata(name, *condition, path=path)
+        for condition in _conditions(name, value, path=path)
+    ]
     return lambda record: all(test(record) for test in tests)
 
 

@@ -93,8 +93,8 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     if not body.infer:
         given = [
             _statement(text, body.metadata, agent)
-            for each in body.messages
-            if (text := _said(each))
+            for message in body.messages
+            if (text := _said(message))
         ]
         if not given:
             return {"results": []}

@@ -120,7 +120,7 @@ def save_memories(
     or give them a `valid_from` for that. The user comes from the path, never from the body.
     """
     scope = call.user(user_id)
-    if any(one.embedding is not None for one in body.memories):
+    if any(memory.embedding is not None for memory in body.memories):
         body.check_embeddings(service.search.vectors.space)
     made = service.remember(scope, [statement(each) for each in body.memories], once=call.once)
     return saved(service, scope, made)

@@ -155,9 +155,9 @@ class NewMemories(Closed):
         """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) for an embedding that the index
         can't hold.
         """
-        for number, one in enumerate(self.memories):
-            if one.embedding is not None:
-                check_embedding(one.embedding, space, field=f"memories.{number}.embedding")
+        for number, memory in enumerate(self.memories):
+            if memory.embedding is not None:
+                check_embedding(memory.embedding, space, field=f"memories.{number}.embedding")
 
 
 class MemoryChange(Change):

@@ -53,7 +53,7 @@ class KnownGenerations:
 
     @property
     def read(self) -> Generation | None:
-        return next((each for each in self.generations if each.is_read), None)
+        return next((generation for generation in self.generations if generation.is_read), None)
 
 
 class IndexGenerations:
@@ -82,8 +82,8 @@ class IndexGenerations:
         while True:
             known = self.known()
             if any(
-                each.space == self._space and not (afresh and each.is_read)
-                for each in known.generations
+                generation.space == self._space and not (afresh and generation.is_read)
+                for generation in known.generations
             ):
                 return
             new = Generation(known.last + 1, self._space, is_read=known.read is None)
@@ -98,7 +98,9 @@ class IndexGenerations:
         """
         while True:
             known = self.known()
-            own = [each for each in known.generations if each.space == self._space]
+            own = [
+                generation for generation in known.generations if generation.space == self._space
+            ]
             if not own:
                 raise NotFound("There is no search index of this space.")
             newest = max(own, key=lambda each: each.number)
@@ -125,8 +127,12 @@ class IndexGenerations:
             "last": known.last,
             "dropped": known.dropped,
             "generations": [
-                [each.number, each.space and [each.space.model, each.space.dimension], each.is_read]
-                for each in known.generations
+                [
+                    generation.number,
+                    generation.space and [generation.space.model, generation.space.dimension],
+                    generation.is_read,
+                ]
+                for generation in known.generations
             ],
         }
         item = key(PARTITION, SORT) | {

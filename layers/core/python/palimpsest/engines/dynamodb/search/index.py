@@ -301,7 +301,7 @@ def _numbers(vector: Vector) -> list[Item]:
 
 def _cosine(numbers: Sequence[Item], question: Sequence[float]) -> float:
     return _bounded(
-        sum(float(each["N"]) * value for each, value in zip(numbers, question, strict=True))
+        sum(float(number["N"]) * value for number, value in zip(numbers, question, strict=True))
     )
 
 

@@ -168,7 +168,7 @@ class Shelf:
             )
             found = self._bodies([*pieces, *wanted])
             if found is not None:
-                every = _columns(b"".join(found[each] for each in pieces), snapshot)
+                every = _columns(b"".join(found[piece] for piece in pieces), snapshot)
                 postings = {
                     term: pairs
                     for each in wanted
@@ -206,7 +206,7 @@ class Shelf:
     def _bodies(self, sorts: Sequence[str]) -> dict[str, bytes] | None:
         """The bodies of these items of a segment; None if some are not there any more."""
         found = self._some_bodies(sorts, consistent=False)
-        if missing := [each for each in sorts if each not in found]:
+        if missing := [sort for sort in sorts if sort not in found]:
             found |= self._some_bodies(missing, consistent=True)
         return found if len(found) == len(sorts) else None
 
