@@ -1,8 +1,10 @@
-"""Compiles what `dataclass` writes for the classes of the library and of the packages that it loads.
+"""Compiles the code that `dataclass` writes for the classes of the library and of the packages that
+it loads.
 
-    PYTHONPATH=LIBRARY:PACKAGES python infra/dataclass_code.py FOLDER  # makes FOLDER/dataclasses.cpython-313.marshal
+    PYTHONPATH=LIBRARY:PACKAGES python infra/dataclass_code.py FOLDER
 
-Runs on the Python that functions run on, and needs nothing but that. `palimpsest.wiring.cold_start` reads the file.
+makes FOLDER/dataclasses.cpython-313.marshal. It runs on the Python that functions run on, and needs
+nothing else. `palimpsest.wiring.cold_start` reads the file.
 """
 
 import dataclasses

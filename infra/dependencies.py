@@ -59,7 +59,9 @@ def bill(locks: Sequence[Path]) -> str:
     from cyclonedx.output.json import JsonV1Dot6
     from packageurl import PackageURL
 
-    found = {(each.name, each.version): each for lock in locks for each in packages(lock)}
+    found = {
+        (package.name, package.version): package for lock in locks for package in packages(lock)
+    }
     bom = Bom()
     bom.metadata.component = Component(name="palimpsest", type=ComponentType.APPLICATION)
     for name, version in sorted(found):
@@ -92,11 +94,14 @@ def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]])
     ]
     if weak:
         raise SystemExit("\n".join(weak))
-    known = {each.name for lock in locks for each in packages(lock)}
+    known = {package.name for lock in locks for package in packages(lock)}
     unknown = len(known) - sum("vulns" in each for each in asked.values())
     if not unknown:
         return f"No weakness is known of the {len(known)} packages."
-    return f"NOT AUDITED: {unknown} of {len(known)} packages, because the index that was asked says nothing about them."
+    return (
+        f"NOT AUDITED: {unknown} of {len(known)} packages, because the index that was asked says "
+        "nothing about them."
+    )
 
 
 def pip_audit(lock: Path) -> list[dict[str, Any]]:

@@ -150,7 +150,7 @@ class Palimpsest(Stack):
             layers=[*self._layers.every, *layers],
             timeout_seconds=seconds,
             memory_mb=memory_mb,
-            environment={each: self._variables[each] for each in variables},
+            environment={variable: self._variables[variable] for variable in variables},
             key=self._key,
         )
         self.functions[name] = function
@@ -168,7 +168,7 @@ class Palimpsest(Stack):
         self.front = HttpFront(
             self, stage=self._stage, key=self._key, authorizer=self._authorizer()
         )
-        self.front.route({name: each.function for name, each in functions.items()})
+        self.front.route({name: function.function for name, function in functions.items()})
 
     def _add_sessions(self) -> PythonFunction:
         tables, variables = self.tables, (*STORES, *SEARCHING, "MODELS")
@@ -426,8 +426,8 @@ class Palimpsest(Stack):
             for name, queue in self.queues.of.items()
         }
         outputs |= {
-            f"{name.capitalize()}Function": each.function.function_name
-            for name, each in self.functions.items()
+            f"{name.capitalize()}Function": function.function.function_name
+            for name, function in self.functions.items()
         }
         if self._key is not None:
             outputs["KeyArn"] = self._key.key_arn

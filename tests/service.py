@@ -29,8 +29,8 @@ from palimpsest.engines.in_memory.tenants import (
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Changed, Happened, JobNotice
 from palimpsest.jobs.steps import RestartSteps, Router, UserSteps
 from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.record import Record
@@ -42,7 +42,8 @@ from palimpsest.tenants.settings import TenantSettings
 from palimpsest.vectors.ports import VectorStore
 from palimpsest.wiring.parts import Models, Stores
 from palimpsest.wiring.service import Service as UseCases
-from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
+from palimpsest.wiring.sweep import wire_sweep
+from palimpsest.wiring.workers import wire_extraction, wire_summarize
 
 from tests.doubles.extractor import Extracts
 from tests.doubles.failing_index import FailingIndex

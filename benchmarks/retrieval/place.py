@@ -18,7 +18,7 @@ from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Source
 from palimpsest.memory.remember import MAX_STATEMENTS, Remember

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from palimpsest.api.resources.messages import AppendRequest
 from palimpsest.clock import FakeClock
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.scope import Scope, UserScope
 from palimpsest.wiring.in_process import in_process
 from palimpsest.wiring.service import Service
@@ -121,7 +121,7 @@ def _listed(service: Service, user: UserScope, *, is_current: bool) -> Iterator[
     while True:
         versions, after = service.show.listed(
             user,
-            where=Filter(),
+            where=MemoryFilter(),
             limit=PAGE,
             after=after,
             newest_first=True,

@@ -134,7 +134,8 @@ def _api_key(place: Target, table: str) -> str:
 
 
 def _greet(url: str, key: str, *, seconds: float) -> None:
-    message = '{"user_id":"sarah","messages":[{"role":"user","content":"Hi! I am Sarah from Marketing."}],"context":{}}'
+    said = '[{"role":"user","content":"Hi! I am Sarah from Marketing."}]'
+    message = f'{{"user_id":"sarah","messages":{said},"context":{{}}}}'
     print(f"""
 Palimpsest is running after {seconds:.0f} s:  {url}
 This address and an API key are in {endpoint.file()}. Try it:
@@ -159,7 +160,8 @@ def _model_in_use() -> str:
             "another than OpenAI's)."
         )
     model = os.environ.get("CHAT_MODEL") or Choices().chat_model
-    return f"Model: {model} at {os.environ.get('OPENAI_BASE_URL') or 'OpenAI'} summarises, extracts and answers."
+    server = os.environ.get("OPENAI_BASE_URL") or "OpenAI"
+    return f"Model: {model} at {server} summarises, extracts and answers."
 
 
 def _say(line: str) -> None:

@@ -4,6 +4,7 @@ whatever is not signed.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -99,7 +100,8 @@ def check_place(scope: Scope, *, port: int) -> None:
         (name.decode("latin-1").lower(), value.decode("latin-1"))
         for name, value in scope["headers"]
     ]
-    if any(sum(name == each for name, _ in named) > 1 for each in ONCE):
+    times = Counter(name for name, _ in named)
+    if any(times[name] > 1 for name in ONCE):
         raise Refused("A header that may be there once is repeated")
     found = dict(named)
     host = found.get("host", "").lower()

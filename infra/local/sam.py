@@ -43,7 +43,10 @@ def prepare(*, host: str = HOST) -> None:
     paths.write_private(copy, json.dumps(declaring(template, environments)))
     print(f"sam local invoke -t {copy} --env-vars {values} \\")
     print(f"  --add-host {HOST}:host-gateway SessionsFunction -e events/sessions/append.json")
-    if any("SEARCH_URL" in each and not each["SEARCH_URL"] for each in environments.values()):
+    if any(
+        "SEARCH_URL" in environment and not environment["SEARCH_URL"]
+        for environment in environments.values()
+    ):
         print(
             "A container does not see the file of the search index; with `make start "
             "SEARCH=dynamodb` it does."

@@ -38,10 +38,11 @@ class Contents(Construct):
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
         super().__init__(scope, "Contents")
         self._key = key
+        managed, own = s3.BucketEncryption.S3_MANAGED, s3.BucketEncryption.KMS
         self.bucket = s3.Bucket(
             self,
             "Bucket",
-            encryption=s3.BucketEncryption.S3_MANAGED if key is None else s3.BucketEncryption.KMS,
+            encryption=managed if key is None else own,
             encryption_key=key,
             bucket_key_enabled=key is not None,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,

@@ -112,20 +112,24 @@ def routes() -> Iterator[tuple[str, str, str]]:
         for path, methods in described.items()
         for method, operation in methods.items()
     }
-    resources = {
-        "/".join(path.split("/")[:3]) for (_, path), name in serves.items() if name != OPEN
-    }
+    counts: dict[str, Counter[str]] = {}
+    for (_, path), name in serves.items():
+        counts.setdefault(_resource(path), Counter())[name] += 1
     main = {
-        resource: Counter(
-            name for (_, path), name in serves.items() if f"{path}/".startswith(f"{resource}/")
-        ).most_common(1)[0][0]
-        for resource in sorted(resources)
+        resource: names.most_common(1)[0][0]
+        for resource, names in sorted(counts.items())
+        if set(names) != {OPEN}
     }
     for resource, name in main.items():
         yield from (("ANY", resource, name), ("ANY", f"{resource}/{{proxy+}}", name))
     for (method, path), name in serves.items():
-        if main.get("/".join(path.split("/")[:3])) != name:
+        if main.get(_resource(path)) != name:
             yield method, path, name
+
+
+def _resource(path: str) -> str:
+    """The part of the path that names its resource, such as /v1/sessions."""
+    return "/".join(path.split("/")[:3])
 
 
 def asking(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:

@@ -69,7 +69,7 @@ class PythonFunction(Construct):
         accept(
             self,
             "L1",
-            because="Raised with the locks: a runtime is taken up once every wheel is there for it.",
+            because="It is raised with the locks, once every wheel exists for the new runtime.",
         )
 
 

@@ -83,12 +83,14 @@ class Queues(Construct):
             if line
             else None
         )
+        managed, own = sqs.QueueEncryption.SQS_MANAGED, sqs.QueueEncryption.KMS
+        hidden = HIDDEN_FACTOR * line.seconds if line else 60
         return sqs.Queue(
             self, name,
-            encryption=sqs.QueueEncryption.KMS if self._key else sqs.QueueEncryption.SQS_MANAGED,
+            encryption=own if self._key else managed,
             encryption_master_key=self._key,
             enforce_ssl=self._stage.https_only,
             retention_period=KEPT,
-            visibility_timeout=Duration.seconds(HIDDEN_FACTOR * line.seconds if line else 60),
+            visibility_timeout=Duration.seconds(hidden),
             dead_letter_queue=failed,
         )  # fmt: skip

@@ -166,6 +166,8 @@ class Search(Construct):
         self.domain_name = f"palimpsest-{stage.name}"
         size = stage.domain
         zones = min(size.nodes, MOST_ZONES)
+        key_id = key.key_id if key else None
+        of_zones = opensearch.CfnDomain.ZoneAwarenessConfigProperty(availability_zone_count=zones)
         domain = opensearch.CfnDomain(
             self,
             "Domain",
@@ -176,17 +178,13 @@ class Search(Construct):
                 instance_count=size.nodes,
                 dedicated_master_enabled=False,
                 zone_awareness_enabled=zones > 1,
-                zone_awareness_config=opensearch.CfnDomain.ZoneAwarenessConfigProperty(
-                    availability_zone_count=zones
-                )
-                if zones > 1
-                else None,
+                zone_awareness_config=of_zones if zones > 1 else None,
             ),
             ebs_options=opensearch.CfnDomain.EBSOptionsProperty(
                 ebs_enabled=True, volume_type="gp3", volume_size=size.volume_gb
             ),
             encryption_at_rest_options=opensearch.CfnDomain.EncryptionAtRestOptionsProperty(
-                enabled=True, kms_key_id=key.key_id if key else None
+                enabled=True, kms_key_id=key_id
             ),
             node_to_node_encryption_options=opensearch.CfnDomain.NodeToNodeEncryptionOptionsProperty(
                 enabled=True
@@ -212,7 +210,7 @@ class Search(Construct):
         accept(
             domain,
             "OS1",
-            because="Functions stand in no VPC; every request is signed, and only roles are let in.",
+            because="Functions are in no VPC; every request is signed, and only roles are let in.",
         )
         accept(
             domain,

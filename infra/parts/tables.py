@@ -102,22 +102,26 @@ class Tables(Construct):
 
     def _table(self, name: str, *, stage: Stage, is_streamed: bool = False) -> dynamodb.Table:
         """A table. One whose changes are streamed also deletes items whose time has passed."""
-        own = dynamodb.TableEncryption.CUSTOMER_MANAGED
+        usual, own = dynamodb.TableEncryption.DEFAULT, dynamodb.TableEncryption.CUSTOMER_MANAGED
+        # CloudFormation can't delete a protected table, not even after a failed deployment
+        removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
+        stream, time_to_live = None, None
+        if is_streamed:
+            stream, time_to_live = dynamodb.StreamViewType.NEW_AND_OLD_IMAGES, "ttl"
         return dynamodb.Table(
             self, name,
             partition_key=_text("pk"),
             sort_key=_text("sk"),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if is_streamed else None,
-            time_to_live_attribute="ttl" if is_streamed else None,
-            encryption=dynamodb.TableEncryption.DEFAULT if self._key is None else own,
+            stream=stream,
+            time_to_live_attribute=time_to_live,
+            encryption=usual if self._key is None else own,
             encryption_key=self._key,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
             deletion_protection=stage.keeps_data,
-            # CloudFormation can't delete a protected table, not even after a failed deployment
-            removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
+            removal_policy=removal,
         )  # fmt: skip
 
     def _index(

@@ -23,7 +23,7 @@ from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.events import JobNotice
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
 from palimpsest.offline.summarizer import ExtractiveSummarizer
 from palimpsest.search.absent import AbsentIndex

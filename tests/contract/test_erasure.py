@@ -26,7 +26,8 @@ from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.attempts import another_attempt
-from palimpsest.jobs.ports import JobNotice, Jobs, MessageChanged, RecordChanged
+from palimpsest.jobs.events import JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Source

@@ -16,7 +16,7 @@ from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.ports import Happened
+from palimpsest.jobs.events import Happened
 from palimpsest.workers.dispatch import Dispatch
 
 CREATED = Happened("MemoryCreated", "acme", {"user_id": "sarah", "memory_id": "mem_1"})

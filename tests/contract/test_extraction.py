@@ -24,12 +24,13 @@ from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.ingest import Ingest
-from palimpsest.extraction.report import Report, ReportExtraction
+from palimpsest.extraction.report import ExtractionReport, ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.attempts import next_step
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, armed
-from palimpsest.jobs.kinds import RemovalPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import RemovalPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 from palimpsest.wiring.workers import wire_extraction
@@ -104,7 +105,7 @@ class Service:
         self.finish(job)
         return job
 
-    def report(self, job: Job) -> Report:
+    def report(self, job: Job) -> ExtractionReport:
         return ReportExtraction(self.memories)(self.job(job.id))
 
     def contents(self) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from palimpsest.engines.places import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
 from palimpsest.jobs.job import LEASE_SECONDS, Job
-from palimpsest.jobs.kinds import FlushPayload, ForgetPayload
+from palimpsest.jobs.payloads import FlushPayload, ForgetPayload
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, SessionScope
 from palimpsest_testing.store import Store

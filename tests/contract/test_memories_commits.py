@@ -115,7 +115,7 @@ def test_only_current_memories_count_and_a_topic_has_one_or_none(memory: Memory)
 def test_nobody_reads_what_is_anothers(memory: Memory) -> None:
     memory.supersede(version(1))
     memory.commit(progress=Progress("talk", 4), line=ChunkLine("talk", 1, 4, 4))
-    memory.memories.used(memory.scope, [version(1).id], now=5)
+    memory.memories.count_use(memory.scope, [version(1).id], now=5)
     for other in (
         Scope(memory.scope.tenant).user("sara"),
         Scope(memory.scope.tenant + "x").user("sarah"),
@@ -145,7 +145,7 @@ def test_a_removed_record_leaves_a_mark_without_its_words(memory: Memory) -> Non
     memory.commit(removed=(said,), pointers=(replace(pointer(said, at=1), record=None),))
     assert memory.ids(said) == []
     assert memory.memories.versions(memory.scope, "employer") == ()
-    assert memory.memories.removed(memory.scope, [said.id, "mem_other"]) == {
+    assert memory.memories.tombstones(memory.scope, [said.id, "mem_other"]) == {
         said.id: Tombstone((Source("talk", ("m1",), (1,)),), version=2)
     }
 
@@ -155,14 +155,14 @@ def test_a_new_record_under_its_id_ends_a_mark(memory: Memory) -> None:
     memory.commit(removed=(record(1),))
     memory.commit(record(1, version=9))
     assert memory.ids(record(1)) == [record(1).id]
-    assert memory.memories.removed(memory.scope, [record(1).id]) == {}
+    assert memory.memories.tombstones(memory.scope, [record(1).id]) == {}
     memory.commit(removed=(record(1, version=9),))
-    assert memory.memories.removed(memory.scope, [record(1).id])[record(1).id].version == 10
+    assert memory.memories.tombstones(memory.scope, [record(1).id])[record(1).id].version == 10
 
 
 def test_removing_a_record_takes_its_uses_along(memory: Memory) -> None:
     memory.commit(record(1))
-    memory.memories.used(memory.scope, [record(1).id], now=5)
+    memory.memories.count_use(memory.scope, [record(1).id], now=5)
     memory.commit(removed=(record(1),))
     assert memory.memories.uses(memory.scope, [record(1).id]) == {}
 
@@ -388,21 +388,21 @@ def test_many_writers_at_once_do_not_pass_the_limit_of_a_kind_of_topic(
 
 def test_indexing_is_noted_for_the_version_that_was_indexed(memory: Memory) -> None:
     memory.commit(record(1))
-    memory.memories.indexed(memory.scope, record(1, version=7))
-    memory.memories.indexed(memory.scope, record(5))
+    memory.memories.mark_indexed(memory.scope, record(1, version=7))
+    memory.memories.mark_indexed(memory.scope, record(5))
     assert memory.memories.records(memory.scope, [record(1).id, record(5).id]) == (record(1),)
-    memory.memories.indexed(memory.scope, record(1))
+    memory.memories.mark_indexed(memory.scope, record(1))
     assert memory.memories.records(memory.scope, [record(1).id]) == (record(1, index_state="done"),)
     memory.commit(changed=(record(1, index_state="pending"),))
-    memory.memories.indexed(memory.scope, record(1))
+    memory.memories.mark_indexed(memory.scope, record(1))
     assert memory.memories.records(memory.scope, [record(1).id]) == (record(1, version=2),)
 
 
 def test_uses_are_counted_beside_the_record(memory: Memory) -> None:
     memory.commit(record(1), record(2))
     before = memory.memories.user(memory.scope)
-    memory.memories.used(memory.scope, [record(1).id], now=5)
-    memory.memories.used(memory.scope, [record(2).id, record(1).id, record(1).id], now=8)
+    memory.memories.count_use(memory.scope, [record(1).id], now=5)
+    memory.memories.count_use(memory.scope, [record(2).id, record(1).id, record(1).id], now=8)
     ids = [record(number).id for number in (1, 2, 3)]
     assert memory.memories.uses(memory.scope, ids) == {ids[0]: (2, 8), ids[1]: (1, 8)}
     assert memory.memories.records(memory.scope, ids) == (record(1), record(2))

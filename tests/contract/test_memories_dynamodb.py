@@ -36,7 +36,7 @@ def memory(dynoxide_endpoint: str, meter: Meter) -> Memory:
     memories = DynamoDbMemories(table, jobs, endpoint=dynoxide_endpoint, meter=meter)
     memory = Memory(memories, Scope("acme").user("3b241101-e2bb-4255-8caf-4136c566a962"))
     memory.supersede(version(1, "works at A" * 20))
-    memory.memories.used(memory.scope, [version(1).id], now=5)
+    memory.memories.count_use(memory.scope, [version(1).id], now=5)
     meter.read()
     return memory
 
@@ -95,7 +95,7 @@ def test_a_page_is_one_query_and_one_read_of_its_records(memory: Memory, meter: 
 
 
 def test_counting_a_use_costs_one_unit(memory: Memory, meter: Meter) -> None:
-    memory.memories.used(memory.scope, [version(1).id], now=6)
+    memory.memories.count_use(memory.scope, [version(1).id], now=6)
     assert [call for call in meter.read() if call[0] != "GetItem"] == [("UpdateItem", 1.0)]
 
 
@@ -104,7 +104,7 @@ def test_a_use_that_is_counted_after_a_read_costs_nothing_else(
 ) -> None:
     memory.memories.records(memory.scope, [version(1).id])
     meter.read()
-    memory.memories.used(memory.scope, [version(1).id], now=6)
+    memory.memories.count_use(memory.scope, [version(1).id], now=6)
     assert meter.read() == [("UpdateItem", 1.0)]
     assert memory.memories.uses(memory.scope, [version(1).id]) == {version(1).id: (2, 6)}
 
@@ -119,15 +119,15 @@ def test_uses_are_counted_for_whoever_was_erased_by_another_process(
         for _ in range(2)
     )
     memory.commit(record(1))
-    memory.memories.used(memory.scope, [version(1).id], now=5)
+    memory.memories.count_use(memory.scope, [version(1).id], now=5)
     other.erase()
     if is_wiped:
         other.memories.wipe(memory.scope, below_epoch=1)
-    memory.memories.used(memory.scope, [version(1).id], now=6)
+    memory.memories.count_use(memory.scope, [version(1).id], now=6)
     assert memory.memories.uses(memory.scope, [version(1).id]) == (
         {version(1).id: (1, 6)} if is_wiped else {}
     )
-    memory.memories.used(memory.scope, [version(1).id], now=7)
+    memory.memories.count_use(memory.scope, [version(1).id], now=7)
     assert memory.memories.uses(memory.scope, [version(1).id]) == {version(1).id: (1 + is_wiped, 7)}
 
 

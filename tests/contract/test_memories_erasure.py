@@ -22,7 +22,7 @@ def memory(memories: MemoryStore, sarah: UserScope) -> Memory:
     )
     memory.supersede(version(2), version(3))
     memory.commit(removed=(record(9),))
-    memory.memories.used(sarah, [record(1).id], now=5)
+    memory.memories.count_use(sarah, [record(1).id], now=5)
     return memory
 
 
@@ -31,7 +31,7 @@ def is_empty(memory: Memory) -> bool:
     return not any(
         (
             memory.ids(record(1), version(2), version(3)),
-            memories.removed(scope, [record(9).id]),
+            memories.tombstones(scope, [record(9).id]),
             memories.pointers(scope, ["employer"]),
             memories.versions(scope, "employer"),
             memories.listed(scope, limit=9).records,
@@ -91,7 +91,7 @@ def test_the_same_may_be_stored_again_before_the_old_is_wiped(memory: Memory) ->
         record(1, "likes tea again"), progress=Progress("talk", 2), line=ChunkLine("talk", 1, 2, 2)
     )
     memory.supersede(version(3))
-    memory.memories.used(memory.scope, [record(1).id], now=6)
+    memory.memories.count_use(memory.scope, [record(1).id], now=6)
     memory.memories.wipe(memory.scope, below_epoch=1)
     assert memory.memories.records(memory.scope, [record(1).id]) == (record(1, "likes tea again"),)
     assert memory.memories.progress(memory.scope, "talk") == Progress("talk", 2, version=1)

@@ -61,9 +61,9 @@ def test_a_record_is_looked_at_until_the_index_confirms_it(
     assert (unconfirmed(memories, 44), unconfirmed(memories, 45)) == ([], [pending.id])
     with pytest.raises(CommitLost):
         memories.expiries.remind(memory.scope, pending.id, before=first, to=None)
-    memory.memories.indexed(memory.scope, record(1, version=7))  # another version
+    memory.memories.mark_indexed(memory.scope, record(1, version=7))  # another version
     assert memories.expiries.reminder(memory.scope, pending.id) == later
-    memory.memories.indexed(memory.scope, pending)
+    memory.memories.mark_indexed(memory.scope, pending)
     assert memories.expiries.reminder(memory.scope, pending.id) is None
     with pytest.raises(CommitLost):
         memories.expiries.remind(memory.scope, pending.id, before=later, to=first)
@@ -272,7 +272,7 @@ def test_the_sweep_removes_what_has_expired_and_leaves_the_rest_due(
         record(72).id,
     ]
     assert memory.memories.versions(memory.scope, "employer") == ()
-    assert set(memory.memories.removed(memory.scope, [chain[0].id, record(70).id])) == {
+    assert set(memory.memories.tombstones(memory.scope, [chain[0].id, record(70).id])) == {
         chain[0].id,
         record(70).id,
     }

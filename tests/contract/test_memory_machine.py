@@ -21,8 +21,8 @@ from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import Faults, State
+from palimpsest.jobs.events import JobNotice, Unreadable
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice, Unreadable
 from palimpsest.vectors.ports import VectorStore
 
 from tests.contract.tables import memories_table, sessions_table
@@ -41,8 +41,8 @@ WRITES = frozenset(
         "mark",
         "finish",
         "settle",
-        "indexed",
-        "used",
+        "mark_indexed",
+        "count_use",
         "move",
     }
 )

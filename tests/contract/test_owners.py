@@ -12,7 +12,8 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.owners import InMemoryOwners
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
+from palimpsest.jobs.kinds import decoded, encoded
+from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.memory.ports import Memories, MemoryCommit, Owners
 from palimpsest.scope import Scope, SessionScope, UserScope
 

@@ -13,8 +13,9 @@ import pytest
 from moto import mock_aws
 from palimpsest.engines.aws import SqsQueues, SqsVisibility
 from palimpsest.errors import Unavailable
+from palimpsest.jobs.events import JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.ports import JobNotice, MessageChanged, Queues, RecordChanged
+from palimpsest.jobs.ports import Queues
 
 from tests.doubles.queues import InMemoryQueues
 

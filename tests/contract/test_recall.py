@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.jobs.kinds import ReindexPayload
+from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.models.builtin import BuiltinEmbedder
 from palimpsest.models.cached import CachingEmbedder
 from palimpsest.models.ports import Embedder

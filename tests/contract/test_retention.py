@@ -22,9 +22,10 @@ from palimpsest.engines.in_memory.owners import InMemoryExpiries
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.kinds import RetainPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import RetainPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.removal import retention

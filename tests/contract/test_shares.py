@@ -6,7 +6,7 @@ import pytest
 from palimpsest.engines.dynamodb.shares import PAGE, DynamoDbShares
 from palimpsest.engines.in_memory.shares import InMemoryShares
 from palimpsest.jobs.ports import Shares, Waiting
-from palimpsest.parallel import each
+from palimpsest.parallel import run_each
 from palimpsest.scope import Scope
 
 from tests.contract.builders import NOW
@@ -48,7 +48,7 @@ def test_who_leaves_makes_room_for_another(shares: Shares) -> None:
 
 
 def test_of_many_who_enter_at_once_no_more_than_allowed_do(shares: Shares) -> None:
-    entered = each(
+    entered = run_each(
         lambda number: shares.enter(ACME, "extract", f"job_{number}", most=3), range(12), threads=6
     )
     assert sum(entered) == 3

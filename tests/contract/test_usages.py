@@ -12,7 +12,7 @@ from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
-from palimpsest.parallel import each
+from palimpsest.parallel import run_each
 from palimpsest.scope import Scope
 from palimpsest.usage import Row, Tally, Usages, summed
 
@@ -77,7 +77,7 @@ def test_calls_add_up_and_their_cost_by_month(usages: Usages, engine: str) -> No
     at_once = (
         1 if engine == "moto" else 4
     )  # moto adds up wrongly when it is asked by several threads
-    each(lambda _: usages.add(SARAH, day=DAY, used=CALL), range(4), threads=at_once)
+    run_each(lambda _: usages.add(SARAH, day=DAY, used=CALL), range(4), threads=at_once)
     usages.add(ACME.user("david"), day="2026-11-30", used={"model_calls": 1, "unpriced": 1})
     usages.add(SARAH, day="2026-12-01", used=CALL)
     assert counted(usages) == {"sarah": {name: 4 * amount for name, amount in CALL.items()}}

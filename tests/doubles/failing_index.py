@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.errors import Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, SearchIndex
@@ -50,13 +50,13 @@ class FailingIndex:
         return failing
 
     def by_words(
-        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         self.check()
         return self.index.by_words(owner, text, where=where, k=k)
 
     def by_vector(
-        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         self.check()
         if self.no_vectors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import Vector
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, SearchIndex
@@ -21,10 +21,12 @@ class OwnedIndex:
     def write(self, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
         return self.index.write(self.owner, changes)
 
-    def by_words(self, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_words(self, text: str, *, where: MemoryFilter = ANYTHING, k: int) -> tuple[Hit, ...]:
         return self.index.by_words(self.owner, text, where=where, k=k)
 
-    def by_vector(self, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+    def by_vector(
+        self, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
+    ) -> tuple[Hit, ...]:
         return self.index.by_vector(self.owner, vector, where=where, k=k)
 
     def keys(self, *, after: str = "", limit: int = 100) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.ports import Changed, Happened, JobNotice
+from palimpsest.jobs.events import Changed, Happened, JobNotice
 
 
 class InMemoryQueues:

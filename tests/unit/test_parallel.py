@@ -13,14 +13,16 @@ def test_results_come_in_the_order_of_what_was_given() -> None:
         time.sleep((20 - number) / 1000)
         return number
 
-    assert parallel.each(work, range(20)) == list(range(20))
+    assert parallel.run_each(work, range(20)) == list(range(20))
 
 
 def test_work_for_several_goes_on_at_the_same_time_and_for_one_on_the_callers_thread() -> None:
     together = threading.Barrier(parallel.THREADS)
-    parallel.each(lambda _: together.wait(timeout=30), range(parallel.THREADS))
-    assert parallel.each(lambda _: threading.current_thread(), [1]) == [threading.current_thread()]
-    assert parallel.each(str, []) == []
+    parallel.run_each(lambda _: together.wait(timeout=30), range(parallel.THREADS))
+    assert parallel.run_each(lambda _: threading.current_thread(), [1]) == [
+        threading.current_thread()
+    ]
+    assert parallel.run_each(str, []) == []
 
 
 def test_of_several_errors_the_first_in_order_is_raised_after_all_have_ended() -> None:
@@ -32,13 +34,13 @@ def test_of_several_errors_the_first_in_order_is_raised_after_all_have_ended() -
         raise ValueError(number)
 
     with pytest.raises(ValueError, match="0"):
-        parallel.each(work, range(5))
+        parallel.run_each(work, range(5))
     assert sorted(ended) == [0, 1, 2, 3, 4]
 
 
 def test_both_results_are_had_at_the_same_time() -> None:
     together = threading.Barrier(2)
-    first, second = parallel.both(
+    first, second = parallel.run_both(
         lambda: together.wait(timeout=30), lambda: together.wait(timeout=30)
     )
     assert {first, second} == {0, 1}
@@ -50,7 +52,7 @@ def test_an_error_of_either_of_both_is_raised(failing: int) -> None:
         raise ValueError("failed")
 
     with pytest.raises(ValueError, match="failed"):
-        parallel.both(*((fail, lambda: None) if failing == 0 else (lambda: None, fail)))
+        parallel.run_both(*((fail, lambda: None) if failing == 0 else (lambda: None, fail)))
 
 
 def test_a_task_that_is_too_slow_is_waited_for_no_longer_and_goes_on_by_itself() -> None:
@@ -82,6 +84,6 @@ def test_what_is_done_is_had_after_the_deadline_too() -> None:
 def test_work_sees_the_context_of_whoever_began_it() -> None:
     WHO.set("sarah")
     task = parallel.begin(WHO.get)
-    each = parallel.each(lambda _: WHO.get(), [1, 2])
+    each = parallel.run_each(lambda _: WHO.get(), [1, 2])
     WHO.set("david")
     assert [task.result(), *each] == ["sarah"] * 3

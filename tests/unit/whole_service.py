@@ -18,8 +18,8 @@ from palimpsest.conversations.message import Message, message_key
 from palimpsest.engines.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
+from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.memory.record import GRAPH, Record, RecordType
 from palimpsest.models.ports import Completion, Schema
 from palimpsest.models.usage import Usage

@@ -84,6 +84,8 @@ def start(home: Path, place: Place) -> Server:
     is_root = os.geteuid() == 0
     if is_root:
         _hand_over(home)
+    account = NOBODY if is_root else None
+    groups = () if is_root else None
     with (home / "logs" / "console").open("wb") as log:
         process = subprocess.Popen(
             _command(home),
@@ -92,9 +94,9 @@ def start(home: Path, place: Place) -> Server:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            user=NOBODY if is_root else None,
-            group=NOBODY if is_root else None,
-            extra_groups=() if is_root else None,
+            user=account,
+            group=account,
+            extra_groups=groups,
             umask=paths.PRIVATE,
         )
     return Server(on_its_own(process), place, home)

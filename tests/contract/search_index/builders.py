@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Document, Gone, Hit, SearchIndex
@@ -51,10 +51,10 @@ class Part:
         self.place.settle()
 
     def words(self, text: str, *, k: int = 10, **where: Any) -> list[str]:
-        return keys(self.index.by_words(text, where=Filter(**where), k=k))
+        return keys(self.index.by_words(text, where=MemoryFilter(**where), k=k))
 
     def near(self, vector: Sequence[float], *, k: int = 10, **where: Any) -> list[str]:
-        return keys(self.index.by_vector(vector, where=Filter(**where), k=k))
+        return keys(self.index.by_vector(vector, where=MemoryFilter(**where), k=k))
 
 
 def document(key: str, text: str = "something", **more: Any) -> Document:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.jobs.ports import RecordChanged
+from palimpsest.jobs.events import RecordChanged
+from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex

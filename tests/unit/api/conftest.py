@@ -7,7 +7,7 @@ import pytest
 from palimpsest.api.app import HttpApp, serves
 from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 

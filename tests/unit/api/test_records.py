@@ -14,7 +14,7 @@ from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs import steps
 from palimpsest.jobs.attempts import MAX_RECEIVES
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.events import JobNotice
 from palimpsest.observability import logger
 from palimpsest.workers.batches import (
     LONGEST_BACKOFF,

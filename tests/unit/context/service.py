@@ -17,8 +17,8 @@ from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.ports import PartState
 from palimpsest.conversations.session import Compaction
 from palimpsest.engines.in_memory.state import Faults
+from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import ChatModel

@@ -16,9 +16,9 @@ from palimpsest.conversations.message import Chat
 from palimpsest.engines.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.ingest import Ingested
-from palimpsest.extraction.report import Report
+from palimpsest.extraction.report import ExtractionReport
 from palimpsest.jobs.job import Job, armed
-from palimpsest.jobs.kinds import RemovalPayload
+from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.models.ports import ChatModel
 
 from tests.service import SARAH, Service
@@ -112,7 +112,7 @@ class ExtractionService(Service):
     def parked(self, session: str = "s") -> tuple[tuple[int, int], ...]:
         return self.memories.progress(SARAH, session).parked
 
-    def report(self, job: Job) -> Report:
+    def report(self, job: Job) -> ExtractionReport:
         return self.report_of(self.job(job.id))
 
 

@@ -5,7 +5,7 @@ does.
 from __future__ import annotations
 
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.events import JobNotice
 
 from tests.unit.extraction.service import ExtractionService
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from palimpsest.extraction.chunk import Chunk
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS
-from palimpsest.jobs.ports import JobNotice
 
 from tests.unit.extraction.service import SMALL, ExtractionService, asked, erase, facts
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from palimpsest.extraction.finding import Finding
 from palimpsest.jobs.job import Job
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.offline.extractor import PatternExtractor
 from palimpsest.text.analyser import topic_key
@@ -205,7 +205,7 @@ def test_a_correction_of_one_half_of_a_sentence_leaves_the_other_half() -> None:
         service.handle_to_the_end(service.ask())
         service.time.advance(60)
     records, _ = service.memories_app.manage_memories.listed(
-        SARAH, where=Filter(), limit=9, newest_first=False
+        SARAH, where=MemoryFilter(), limit=9, newest_first=False
     )
     assert [record.content for record in records] == [
         "my dog is called Rex.", "I like tea.", "I moved to Bremen.", "I don't like coffee."

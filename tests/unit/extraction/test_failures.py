@@ -10,8 +10,8 @@ import pytest
 from palimpsest.errors import ModelFailed, ModelUnavailable
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.jobs import MOST_ATTEMPTS
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
-from palimpsest.jobs.ports import JobNotice
 
 from tests.unit.extraction.service import (
     DOWN,

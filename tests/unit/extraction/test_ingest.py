@@ -16,7 +16,7 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES
 from palimpsest.errors import Conflict, TooLarge, Unprocessable
 from palimpsest.jobs.job import armed
-from palimpsest.jobs.kinds import RemovalPayload
+from palimpsest.jobs.payloads import RemovalPayload
 
 from tests.service import SARAH, TENANT
 from tests.unit.extraction.service import ExtractionService, transcript

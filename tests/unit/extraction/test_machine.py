@@ -10,8 +10,8 @@ from itertools import pairwise
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from palimpsest.errors import CommitLost, ModelFailed, ModelOutputInvalid, ModelUnavailable
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
-from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine
 
 from tests.service import SARAH

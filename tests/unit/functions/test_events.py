@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.drafts import Draft
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.steps import Worker
 from palimpsest.search.rebuild import StartReindex
 from palimpsest.tenants.authorize import Authorize
@@ -143,7 +143,7 @@ def ignored(*_: object, **__: object) -> None:
 def test_reindex_answers_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = ConversationService(), load("reindex")
     done: list[JobNotice] = []
-    worker = Worker(done.append, service.give_up, hide=ignored, wait=ignored, done=ignored)
+    worker = Worker(done.append, service.give_up, hide=ignored, wait=ignored, free_place=ignored)
     monkeypatch.setattr(module.indexing, "reindex_worker", lambda: worker)
     monkeypatch.setattr(
         module.indexing, "reindex_starter", lambda: StartReindex(service.jobs, service.clock)

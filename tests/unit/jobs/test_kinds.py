@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from palimpsest.errors import DamagedJob
-from palimpsest.jobs.kinds import (
-    KINDS,
+from palimpsest.jobs.kinds import KINDS, JobKind, decoded, encoded
+from palimpsest.jobs.payloads import (
     NOTHING,
     DamagedPayload,
     Digest,
@@ -23,7 +23,6 @@ from palimpsest.jobs.kinds import (
     ForgetSessionsPayload,
     Id,
     ImportPayload,
-    JobKind,
     ModelName,
     Payload,
     Place,
@@ -32,8 +31,6 @@ from palimpsest.jobs.kinds import (
     RetainPayload,
     StoredCondition,
     UploadPayload,
-    decoded,
-    encoded,
 )
 
 SAMPLES: dict[JobKind, Payload] = {

@@ -17,8 +17,9 @@ from palimpsest.clock import FakeClock
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.shares import InMemoryShares
 from palimpsest.engines.in_memory.state import State
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice, Queues
+from palimpsest.jobs.ports import Queues
 from palimpsest.jobs.shares import FairQueues
 from palimpsest.scope import Scope
 
@@ -74,7 +75,7 @@ class Simulated:
                 self.jobs.finish(replace(one, state="done", due_at=None))
                 self.ended[one.id] = now
                 if shares is not None:
-                    shares.done(notice)
+                    shares.free_place(notice)
             while free and self.queue.waiting:
                 told = self.queue.waiting.popleft()
                 free -= 1
@@ -190,7 +191,7 @@ def test_a_waiting_job_that_the_sweep_sends_is_not_sent_once_more_when_another_i
     jobs.finish(replace(first, state="done", due_at=None))  # its worker is killed before it leaves
     notice = JobNotice(second.tenant, second.id, second.kind)
     FairQueues(queue, shares, jobs, most=1, clock=clock, heals=True).send([notice])
-    FairQueues(queue, shares, jobs, most=2, clock=clock).done(
+    FairQueues(queue, shares, jobs, most=2, clock=clock).free_place(
         JobNotice(first.tenant, first.id, first.kind)
     )
     assert [each.job_id for each in queue.waiting] == [first.id, second.id]
@@ -208,7 +209,7 @@ def work(jobs: InMemoryJobs, queue: Waits, queues: FairQueues) -> None:
         assert found is not None
         if not found.has_ended:
             jobs.finish(replace(found, state="done", due_at=None))
-        try_to(queues.done, found)
+        try_to(queues.free_place, found)
 
 
 def test_the_operators_rebuild_of_the_index_waits_for_no_tenant() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from palimpsest.clock import milliseconds
 from palimpsest.memory.decisions import Near, Remembered, is_same
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import Record, Source
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
@@ -38,7 +38,7 @@ class MemoryService(Service):
 
     def current(self, **where: Any) -> list[str]:
         """What is current, newest first."""
-        records, after = self.manage.listed(SARAH, where=Filter(**where), limit=99)
+        records, after = self.manage.listed(SARAH, where=MemoryFilter(**where), limit=99)
         assert after is None
         return [record.content for record in records]
 

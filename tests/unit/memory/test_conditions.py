@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from palimpsest.jobs.kinds import ForgetPayload
+from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.memory.conditions import place
-from palimpsest.memory.filters import Filter, StoredFilter, _digest, folded, record_terms
+from palimpsest.memory.filters import MemoryFilter, StoredFilter, _digest, folded, record_terms
 from palimpsest.memory.record import Record
 
 from tests.service import DAVID, SARAH
@@ -65,7 +65,7 @@ def a_record(metadata: dict[str, Any]) -> Record:
 
 def decided(metadata: dict[str, Any], wanted: dict[str, Any]) -> set[bool]:
     """What the table, an index and a stored job each say."""
-    where, record = Filter(metadata=wanted), a_record(metadata)
+    where, record = MemoryFilter(metadata=wanted), a_record(metadata)
     stored = StoredFilter.of_payload(SARAH, StoredFilter.of(SARAH, where).payload())
     terms = record_terms(record)
     return {
@@ -125,7 +125,7 @@ def test_everybody_decides_every_condition_alike(
 def test_a_subject_is_one_in_any_case_wherever_it_is_decided(said: str | None, other: str) -> None:
     record = replace(a_record({}), subject=said)
     for asked in (other, (said or other).upper(), (said or other).lower()):
-        where = Filter(subject=asked)
+        where = MemoryFilter(subject=asked)
         stored = StoredFilter.of_payload(SARAH, StoredFilter.of(SARAH, where).payload())
         holds = said is not None and said.casefold() == asked.casefold()
         assert {where.matches(record), stored.matches(record), folded(said) in where.subjects} == {
@@ -147,7 +147,7 @@ def test_numbers_sort_as_their_places_do(one: float, other: float) -> None:
 
 
 def test_a_job_holds_no_text_of_a_condition_and_two_users_have_no_digest_in_common() -> None:
-    where = Filter(
+    where = MemoryFilter(
         topic="employer", metadata={"salary": {"gte": 4111}, "team": {"in": ["red", "blue"]}}
     )
     mine, theirs = (StoredFilter.of(owner, where).payload() for owner in (SARAH, DAVID))

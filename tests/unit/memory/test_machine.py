@@ -26,8 +26,8 @@ from palimpsest.errors import (
     Unprocessable,
 )
 from palimpsest.graph.things import Entity, Relationship, relationship_id
+from palimpsest.jobs.events import Changed
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Changed
 
 from tests.service import TENANT
 from tests.unit.conversations.overflow.test_flush_machine import FLUSH

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import CommitLost, Conflict, NotFound
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import RecordChange
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
@@ -75,7 +75,7 @@ def test_a_foreign_users_record_is_not_found(
                 call(scope, worked_at["C"])
         with pytest.raises(NotFound):
             manage.patch(scope, worked_at["C"], RecordChange(importance=0.9))
-        assert manage.listed(scope, where=Filter(), limit=9) == ((), None)
+        assert manage.listed(scope, where=MemoryFilter(), limit=9) == ((), None)
     assert service.current() == ["works at C"]
 
 
@@ -105,7 +105,7 @@ def test_everything_is_counted_over_many_pages(service: MemoryService) -> None:
             SARAH, [fact(f"likes {start + number}", topic=None) for number in range(30)]
         )
     assert service.manage.counts(SARAH)["fact"] == 240
-    assert len(service.manage.matching(SARAH, Filter(types=frozenset({"fact"})))) == 240
+    assert len(service.manage.matching(SARAH, MemoryFilter(types=frozenset({"fact"})))) == 240
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_list_may_be_limited(where: dict[str, Any], found: set[str]) -> None:
         for name, value in where.items()
     }
     assert set(service.current(**limits)) == found
-    assert len(service.manage.matching(SARAH, Filter(**limits))) == len(found)
+    assert len(service.manage.matching(SARAH, MemoryFilter(**limits))) == len(found)
 
 
 def test_pages_join_to_the_whole_list(service: MemoryService) -> None:
@@ -158,7 +158,7 @@ def test_pages_join_to_the_whole_list(service: MemoryService) -> None:
     after = None
     for _ in range(5):
         page, after = service.manage.listed(
-            SARAH, where=Filter(), limit=3, after=after, newest_first=False
+            SARAH, where=MemoryFilter(), limit=3, after=after, newest_first=False
         )
         found += [record.content for record in page]
     assert (found, after) == ([*(f"likes {number}" for number in range(7)), "works at 6"], None)
@@ -205,7 +205,7 @@ def test_other_fields_change_in_place_and_keep_what_is_not_said(service: MemoryS
     first = service.say(
         "works at A", subject="Sarah", keywords=("A",), metadata={"a": 1}, source=message(1)
     ).record
-    service.memories.indexed(SARAH, first)
+    service.memories.mark_indexed(SARAH, first)
     changed = service.manage.patch(SARAH, first.id, RecordChange(importance=0.9, metadata={"b": 2}))
     expected = replace(first, importance=0.9, metadata={"b": 2}, version=first.version + 1)
     assert changed == expected
@@ -301,7 +301,7 @@ def test_a_reverted_version_tells_the_index_of_what_it_displaced(
     service: MemoryService, worked_at: dict[str, str]
 ) -> None:
     (displaced,) = service.memories.records(SARAH, [worked_at["C"]])
-    service.memories.indexed(SARAH, displaced)
+    service.memories.mark_indexed(SARAH, displaced)
     service.manage.revert(SARAH, worked_at["A"])
     assert service.memories.records(SARAH, [worked_at["C"]])[0].index_state == "pending"
 
@@ -408,7 +408,7 @@ def test_what_has_expired_is_neither_read_nor_listed_nor_counted(service: Memory
     assert missing(service, one.id)
     assert service.current() == []
     assert service.manage.counts(SARAH)["fact"] == 0
-    assert service.manage.matching(SARAH, Filter()) == ()
+    assert service.manage.matching(SARAH, MemoryFilter()) == ()
 
 
 def test_the_versions_of_a_topic_expire_together(service: MemoryService) -> None:

@@ -40,7 +40,7 @@ def stored(service: MemoryService) -> list[Record]:
 def test_the_same_text_with_other_fields_updates_its_record(service: MemoryService) -> None:
     fields = frozenset({"importance", "metadata"})
     first = service.say("works at A", metadata={"by": "form"}, importance=0.5, subject="Sarah")
-    service.memories.indexed(SARAH, first.record)
+    service.memories.mark_indexed(SARAH, first.record)
     again = service.say("Works at A.", metadata={"by": "mail"}, importance=0.9, sets=fields)
     (record,) = stored(service)
     assert (again.outcome, again.record.id) == ("updated", first.record.id)
@@ -221,7 +221,7 @@ def test_thirty_statements_that_each_supersede_are_all_kept(service: MemoryServi
 
 def test_what_is_displaced_is_told_to_the_index(service: MemoryService) -> None:
     first = service.say("works at A").record
-    service.memories.indexed(SARAH, first)
+    service.memories.mark_indexed(SARAH, first)
     service.say("works at B")
     (displaced,) = service.memories.records(SARAH, [first.id])
     assert (displaced.index_state, displaced.version) == ("pending", first.version + 1)
@@ -307,7 +307,7 @@ def test_a_record_that_is_current_again_is_told_to_the_index(service: MemoryServ
         one = service.say(f"works at {company}", valid_from=10, source=message(seq))
         for record in service.memories.records(SARAH, [one.record.id]):
             assert record.index_state == "pending"
-            service.memories.indexed(SARAH, record)
+            service.memories.mark_indexed(SARAH, record)
 
 
 facts = st.lists(
@@ -448,14 +448,14 @@ def test_an_extraction_repeated_after_a_deletion_brings_nothing_back(
     said = fact("works at A", valid_from=10, source=message(1))
     one = service.remember(SARAH, [said])[0]
     service.manage.delete(SARAH, one.record.id)
-    assert set(service.memories.removed(SARAH, [one.record.id])) == {one.record.id}
+    assert set(service.memories.tombstones(SARAH, [one.record.id])) == {one.record.id}
     service.remember(SARAH, [fact("is employed by A", valid_from=10, source=message(1))])
     assert service.current() == []
 
 
 def test_old_words_said_again_after_an_edit_are_a_return(service: MemoryService) -> None:
     first = service.say("likes tea", topic=None).record
-    service.memories.indexed(SARAH, first)
+    service.memories.mark_indexed(SARAH, first)
     newer = service.manage.patch(SARAH, first.id, RecordChange(content="likes coffee"))
     again = service.say("likes tea", topic=None)
     assert (again.outcome, again.displaced and again.displaced.id) == ("created", newer.id)
@@ -490,7 +490,7 @@ def test_facts_are_kept_for_the_tenants_days_after_they_were_last_said(
 
 def test_what_was_said_again_is_told_to_the_index(service: MemoryService) -> None:
     first = service.say("works at A").record
-    service.memories.indexed(SARAH, first)
+    service.memories.mark_indexed(SARAH, first)
     service.time.advance(60 * DAY)
     service.say("works at A")
     (record,) = service.memories.records(SARAH, [first.id])

@@ -12,9 +12,10 @@ from palimpsest.conversations.drafts import Draft, numbered
 from palimpsest.conversations.lifecycle import deleted
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
-from palimpsest.memory.filters import Filter
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
+from palimpsest.jobs.kinds import decoded, encoded
+from palimpsest.jobs.payloads import ReindexPayload
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import Record, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import JsonModel, Reranker
@@ -154,7 +155,7 @@ class RecallService(Service):
         scope: UserScope = SARAH,
         model: JsonModel | None = None,
         reranker: Reranker | None = None,
-        where: Filter | None = None,
+        where: MemoryFilter | None = None,
         **more: Any,
     ) -> RecallResult:
         use = Recall(
@@ -169,7 +170,7 @@ class RecallService(Service):
             reranker=reranker,
         )
         more = {"rerank": reranker is not None, **more}
-        return use(scope, RecallRequest(query, filter=where or Filter(), **more))
+        return use(scope, RecallRequest(query, filter=where or MemoryFilter(), **more))
 
     def found(self, query: str, **more: Any) -> list[str]:
         """The contents that a recall gives, best first."""

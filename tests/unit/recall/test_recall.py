@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable, Unprocessable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.recall import find as recall_search
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
@@ -25,8 +25,8 @@ def service(tmp_path: Path) -> RecallService:
     return RecallService(tmp_path)
 
 
-def only(*types: Any, **more: Any) -> Filter:
-    return Filter(types=frozenset(types), **more) if types else Filter(**more)
+def only(*types: Any, **more: Any) -> MemoryFilter:
+    return MemoryFilter(types=frozenset(types), **more) if types else MemoryFilter(**more)
 
 
 # What is found
@@ -555,7 +555,7 @@ def test_filters_hold_in_the_index_and_out_of_it(service: RecallService) -> None
     service.time.advance(DAY)
     late = service.now
     service.keep("tea four", type="event")
-    wanted: list[tuple[Filter, set[str]]] = [
+    wanted: list[tuple[MemoryFilter, set[str]]] = [
         (only("message"), {"tea one"}),
         (only("instruction", "event"), {"tea three", "tea four"}),
         (only(min_importance=0.5), {"tea two", "tea four"}),
@@ -772,7 +772,7 @@ def test_a_use_that_can_not_be_counted_does_no_harm(
 ) -> None:
     service.keep("likes tea")
     service.index_all()
-    monkeypatch.setattr(service.memories, "used", _failing)
+    monkeypatch.setattr(service.memories, "count_use", _failing)
     assert service.found("tea") == ["likes tea"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from palimpsest.conversations.message import Chat
 from palimpsest.errors import Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.recall.tool import FORGET, REMEMBER, SEARCH, MemoryTools, definition, unusable
 
 from tests.service import DAVID, SARAH
@@ -177,9 +177,11 @@ def test_what_a_model_remembers_is_found_and_a_topic_has_one_value(
     assert "Known already." in str(
         tools(REMEMBER, SARAH, {"content": "answer in German.", "type": "instruction"})
     )
-    current = {(record.type, record.content) for record in service.manage.every(SARAH, Filter())}
+    current = {
+        (record.type, record.content) for record in service.manage.every(SARAH, MemoryFilter())
+    }
     assert current == {("fact", "Lives in Paris"), ("instruction", "answer in German.")}
-    assert not list(service.manage.every(DAVID, Filter()))
+    assert not list(service.manage.every(DAVID, MemoryFilter()))
 
 
 def test_a_model_forgets_one_memory_by_its_words(

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from palimpsest.clock import seconds
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, Unavailable
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
 from palimpsest.jobs.job import armed
-from palimpsest.jobs.kinds import RemovalPayload
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
-from palimpsest.memory.filters import Filter
+from palimpsest.jobs.payloads import RemovalPayload
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.scope import UserScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import Document, Gone
@@ -288,7 +288,9 @@ def test_changes_in_any_order_and_as_often_as_one_likes_end_in_the_same_index(
         service.embed(every[: chance.randrange(len(every) + 1)])
         service.pending = []
     service.embed([*every, *every])
-    current = {record.id for record in service.manage.listed(SARAH, where=Filter(), limit=99)[0]}
+    current = {
+        record.id for record in service.manage.listed(SARAH, where=MemoryFilter(), limit=99)[0]
+    }
     assert set(words(service, "works at number")) == current
     assert current
 
@@ -328,7 +330,7 @@ def test_a_crash_after_the_index_was_written_ends_in_one_document(
     record = service.keep("likes tea")
     waiting = tuple(service.pending)
     with monkeypatch.context() as patch:
-        patch.setattr(service.memories, "indexed", _unavailable)
+        patch.setattr(service.memories, "mark_indexed", _unavailable)
         assert service.index_all() == waiting
     assert service.embed(waiting) == ()
     assert words(service, "tea") == [record.id]
@@ -435,10 +437,12 @@ def test_documents_carry_what_is_filtered_by(service: RecallService) -> None:
     )
     assert (record.subject, record.agent, record.importance) == ("sarah", "hr", 0.8)
     assert all(
-        test.passes(record.metadata) for test in Filter(metadata={"team": "x", "level": 3}).tests
+        test.passes(record.metadata)
+        for test in MemoryFilter(metadata={"team": "x", "level": 3}).tests
     )
     assert not any(
-        test.passes(record.metadata) for test in Filter(metadata={"level": 4}, topic="team").tests
+        test.passes(record.metadata)
+        for test in MemoryFilter(metadata={"level": 4}, topic="team").tests
     )
     assert (message.session, message.agent, message.metadata) == ("s2", "hr", ("channel=web",))
     assert not any(isinstance(change, Gone) for batch in service.index.writes for change in batch)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
-from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.jobs.ports import MessageChanged, RecordChanged
-from palimpsest.memory.filters import Filter
+from palimpsest.jobs.events import MessageChanged, RecordChanged
+from palimpsest.jobs.payloads import ReindexPayload
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.scope import Scope, UserScope
@@ -120,7 +120,7 @@ def test_what_is_written_and_deleted_meanwhile_is_in_the_new_index(service: Reca
 
 def _expected(service: RecallService) -> set[str]:
     """What a fresh index of the same tables holds."""
-    records, _ = service.manage.listed(SARAH, where=Filter(), limit=99)
+    records, _ = service.manage.listed(SARAH, where=MemoryFilter(), limit=99)
     found = {record.id for record in records}
     for name in service.sessions.listed(SARAH.owner, user="sarah", limit=99).sessions:
         said = service.sessions.messages(SARAH.owner.session(name), first=1, last=99)

@@ -12,9 +12,9 @@ import pytest
 from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
-from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.models.ports import Embedder
 from palimpsest.scope import UserScope

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.observability import logger
 from palimpsest.workers.batches import LONGEST_BACKOFF, change_batch, pause, read_change
 

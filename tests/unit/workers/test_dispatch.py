@@ -13,8 +13,8 @@ from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import Unavailable
+from palimpsest.jobs.events import Happened, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged
 from palimpsest.workers.dispatch import Dispatch, read_event
 
 from tests.doubles.queues import InMemoryQueues

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from palimpsest.clock import seconds
 from palimpsest.errors import Unavailable
+from palimpsest.jobs.events import JobNotice, RecordChanged
 from palimpsest.jobs.job import (
     LEASE_SECONDS,
     MOST_LOST,
@@ -19,9 +20,8 @@ from palimpsest.jobs.job import (
     UNHEARD_SECONDS,
     Job,
 )
-from palimpsest.jobs.ports import JobNotice, RecordChanged
 from palimpsest.jobs.steps import Wait
-from palimpsest.wiring.workers import wire_sweep
+from palimpsest.wiring.sweep import wire_sweep
 
 from tests.service import SARAH
 from tests.unit.conversations.service import ConversationService
@@ -245,7 +245,7 @@ def test_a_memory_whose_change_was_lost_on_its_way_to_the_index_is_sent_again_wi
         service.time.advance(MINUTE)
         service.sweep_all()
     assert len(service.sent_again.changes) <= 7  # ever more rarely
-    service.memories.indexed(SARAH, record)
+    service.memories.mark_indexed(SARAH, record)
     service.sent_again.changes.clear()
     service.time.advance(OVERDUE_SECONDS)
     service.sweep_all()

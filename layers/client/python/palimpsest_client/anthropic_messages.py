@@ -18,9 +18,9 @@ def chats_of(messages: Iterable[Any], *, system: Any = None) -> list[Message]:
     chats: list[Message] = []
     if text := _text(_blocks(system)):
         chats.append({"role": "system", "content": text})
-    for each in messages:
-        blocks = _blocks(each["content"])
-        if each["role"] == "assistant":
+    for message in messages:
+        blocks = _blocks(message["content"])
+        if message["role"] == "assistant":
             chats.append(reply_of({"content": blocks}))
             continue
         chats += [_result(block) for block in blocks if block["type"] == "tool_result"]

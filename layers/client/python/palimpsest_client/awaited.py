@@ -305,12 +305,7 @@ class AsyncSession(AsyncOver):
         results of the program's own tools are given as messages of the role `tool`. `on_text` is
         called with each piece of a stream.
         """
-        messages = [
-            await read_async_stream(each, on_text) if isinstance(each, AsyncIterable)
-            else read_stream(each, on_text) if is_stream(each)
-            else message_of(each, role="assistant")
-            for each in replies
-        ]  # fmt: skip
+        messages = [await _reply_of(reply, on_text) for reply in replies]
         return await self._connection.run(self._calls.answered(messages, key=key, **options))
 
 
@@ -376,3 +371,12 @@ class AsyncPalimpsest(AsyncOver):
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+async def _reply_of(reply: Said, on_text: OnText | None) -> Any:
+    """The message that the reply is, read to its end if it is a stream."""
+    if isinstance(reply, AsyncIterable):
+        return await read_async_stream(reply, on_text)
+    if is_stream(reply):
+        return read_stream(reply, on_text)
+    return message_of(reply, role="assistant")

@@ -256,8 +256,8 @@ class Session(Over):
         called with each piece of a stream.
         """
         messages = [
-            read_stream(each, on_text) if is_stream(each) else message_of(each, role="assistant")
-            for each in replies
+            read_stream(reply, on_text) if is_stream(reply) else message_of(reply, role="assistant")
+            for reply in replies
         ]
         return self._connection.run(self._calls.answered(messages, key=key, **options))
 

@@ -1,14 +1,16 @@
-"""The errors of the client: one tree, with a class for each status and below it one for each problem code.
+"""The errors of the client: one tree, with a class for each status and below it one for each
+problem code.
 
 PalimpsestError
 ├── NotConfigured        no address or no key of the service
-│   └── NotTheService    what answers there is something else, or answers in a way that no service does
+│   └── NotTheService    something else answers there, or in a way that the service never does
 ├── ConnectionLost       no answer, also after every repetition
 ├── JobFailed            a job that was waited for ended with an error
 ├── JobNotEnded          a job did not end within the time that was given for it
 └── Problem              what the service answered
     ├── BadRequest (400)  Unauthenticated (401)  Forbidden (403)  NotFound (404)  NotAllowed (405)
-    └── Conflict (409)  TooLarge (413)  Invalid (422)  TooManyRequests (429)  ServerFailed (500)  Unavailable (503)
+    ├── Conflict (409)  TooLarge (413)  Invalid (422)  TooManyRequests (429)
+    └── ServerFailed (500)  Unavailable (503)
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class JobState:
     @property
     def files(self) -> list[str]:
         """Addresses of what an export wrote; each works for an hour."""
-        return [str(each) for each in self.shown.get("files") or ()]
+        return [str(file) for file in self.shown.get("files") or ()]
 
     @property
     def records(self) -> list[str]:

@@ -78,7 +78,7 @@ class SessionCalls:
         `id`, without a key. With `if_last` only while that is the newest message. Raises
         `HistoryMovedOn`.
         """
-        sent = [message_of(each) for each in messages]
+        sent = [message_of(message) for message in messages]
         body = {
             "user_id": self.user,
             "agent_id": self.agent,
@@ -135,7 +135,7 @@ class SessionCalls:
         """Store what the user says (texts, or messages) and return what the model is sent next.
         `options` are those of `context`.
         """
-        return self._turn([message_of(each) for each in messages], options, key=key)
+        return self._turn([message_of(message) for message in messages], options, key=key)
 
     def answered(
         self, /, replies: Sequence[Message], *, key: str | None = None, **options: Any
@@ -144,7 +144,9 @@ class SessionCalls:
         it; return the next turn. Results of other tools are messages of the role `tool`.
         """
         results, others = [], []
-        for wanted in (each for reply in replies for each in reply.get("tool_calls") or ()):
+        for wanted in (
+            tool_call for reply in replies for tool_call in reply.get("tool_calls") or ()
+        ):
             if wanted.get("type", "function") == "function" and wanted["function"]["name"] in (
                 yield from self._tools()
             ):
@@ -171,7 +173,7 @@ class SessionCalls:
             tools and "function" in tools[0]
         ):  # as OpenAI's chat has them; other forms are named in `GET /v1/tools`
             self._ours = {tool["function"]["name"] for tool in tools}
-        seqs = [each["seq"] for each in done["messages"]]
+        seqs = [message["seq"] for message in done["messages"]]
         return Turn(
             list(context["messages"]), tools, context["memory_prompt"], context, stored=seqs
         )
@@ -323,7 +325,7 @@ def _hash(text: str) -> str:
 
 def _key_of_ids(messages: Sequence[Message]) -> str | None:
     """The key that the service makes of the ids of all messages; None if any message has none."""
-    ids = [str(each["id"]) for each in messages if each.get("id")]
+    ids = [str(message["id"]) for message in messages if message.get("id")]
     return (
         "ids:" + hashlib.sha256("\x1f".join(ids).encode()).hexdigest()
         if len(ids) == len(messages)

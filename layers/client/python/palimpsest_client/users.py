@@ -132,9 +132,7 @@ class UserCalls(GraphCalls):
         self, memories: Sequence[Mapping[str, Any]], *, key: str | None = None
     ) -> Steps[list[SavedMemory]]:
         """Save 1 to 30 memories, all or none."""
-        given = [
-            {name: value for name, value in each.items() if value is not None} for each in memories
-        ]
+        given = [_without_nulls(memory) for memory in memories]
         saved = yield from call(
             "POST", "users", self.id, "memories", body={"memories": given}, key=key
         )
@@ -200,7 +198,9 @@ class UserCalls(GraphCalls):
         `TranscriptDiverged`.
         """
         done: JSON = {"session_id": session, "last_seq": None}
-        *earlier, last = parts([message_of(each) for each in messages], most=MOST_INGESTED) or [[]]
+        *earlier, last = parts(
+            [message_of(message) for message in messages], most=MOST_INGESTED
+        ) or [[]]
         for part, patience in [*((each, None) for each in earlier), (last, wait)]:
             place = {"session_id": done["session_id"], "after": done["last_seq"], "agent_id": agent}
             body = {"messages": part, **place, "wait": patience}
@@ -221,7 +221,9 @@ class UserCalls(GraphCalls):
         again.
         """
         body = {"session_id": session, "agent_id": agent, "store": False}
-        *earlier, last = parts([message_of(each) for each in messages], most=MOST_INGESTED) or [[]]
+        *earlier, last = parts(
+            [message_of(message) for message in messages], most=MOST_INGESTED
+        ) or [[]]
         for part in earlier:
             yield from call("POST", "users", self.id, "ingest", body={**body, "messages": part})
         done: JSON = yield from call(
@@ -379,3 +381,7 @@ def _key_of_part(key: str | None, start: int) -> str | None:
     keys.
     """
     return key if key is None or not start else uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{start}").hex
+
+
+def _without_nulls(memory: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in memory.items() if value is not None}

@@ -77,14 +77,14 @@ class _OpenAI:
 
     @staticmethod
     def given(asked: Mapping[str, Any]) -> list[Message]:
-        return [message_of(each) for each in asked["messages"]]
+        return [message_of(message) for message in asked["messages"]]
 
     @staticmethod
     def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What the model is asked: the context, in which what the loop gave stands as it gave
         it.
         """
-        own = {mark_of(message_of(each)): each for each in asked["messages"]}
+        own = {mark_of(message_of(message)): message for message in asked["messages"]}
         return {**asked, "messages": [own.get(mark_of(each), each) for each in turn.messages]}
 
     @staticmethod
@@ -110,7 +110,7 @@ class _Anthropic:
 
     @staticmethod
     def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
-        own = {marks_of(each): each for each in asked["messages"]}
+        own = {marks_of(message): message for message in asked["messages"]}
         system = turn.context.get("system")
         without = {name: value for name, value in asked.items() if name != "system"}
         messages = [own.get(marks_of(each), each) for each in turn.messages]

@@ -13,7 +13,7 @@ PalimpsestError
 ├── TooLarge              over a documented limit
 ├── LimitReached          a limit that the tenant has set for itself
 ├── Unavailable           nothing was written, or a retry with the same key is safe: try again
-├── CommitLost            another writer was first: read again and decide anew (never leaves a use case)
+├── CommitLost            another writer was first: use cases read again and never raise it
 ├── DamagedJob            what is stored of a job can't be read: no further try helps
 └── ModelFailed           a model call gave nothing usable
     ├── ModelUnavailable  time-out, 429, 5xx, connection: the same call may work later

@@ -13,7 +13,7 @@ logger = Logger(use_rfc3339=True, utc=True)
 NAMESPACE = "Palimpsest"
 
 
-def measured(tenant: str, used: Mapping[str, int], *, is_counted: bool = True) -> None:
+def log_usage(tenant: str, used: Mapping[str, int], *, is_counted: bool = True) -> None:
     """Log what was used as metrics, in CloudWatch's embedded format: of the whole stage, as one
     metric a tenant would cost more than it tells; the line names the tenant. `is_counted` is false
     if no row counts it.

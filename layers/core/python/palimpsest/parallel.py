@@ -11,7 +11,7 @@ from contextvars import copy_context
 from time import monotonic
 from typing import Generic, TypeVar
 
-THREADS = 8  # of one call of `each`, unless it asks for more
+THREADS = 8  # of one call of `run_each`, unless it asks for more
 
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -56,7 +56,7 @@ def begin(work: Callable[[], Made], *, until: float | None = None) -> Task[Made]
     return Task(work, until=until)
 
 
-def both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+def run_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
     """Do both at the same time and return both results. Raises the error of either; that of
     `second` comes first, and nobody waits for `first` then.
     """
@@ -65,7 +65,7 @@ def both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[Firs
     return task.result(), mine
 
 
-def each(
+def run_each(
     work: Callable[[Given], Made], given: Sequence[Given], *, threads: int = THREADS
 ) -> list[Made]:
     """Do the work for everything given, `threads` at a time, and return the results in the same

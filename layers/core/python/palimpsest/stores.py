@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from palimpsest.conversations.ports import Blobs, HeadMoved, Listed, Opened, Sessions
-from palimpsest.jobs.ports import Changed, Due, JobNotice, Jobs
-from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Page
+from palimpsest.jobs.events import Changed, JobNotice
+from palimpsest.jobs.ports import Due, Jobs
+from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, RecordPage
 from palimpsest.memory.store import MemoryStore, StoredMemory
 from palimpsest.tenants.ports import StaticFacts
 from palimpsest.vectors.ports import VectorStore
@@ -33,7 +34,7 @@ __all__ = [
     "MemoryStore",
     "Opened",
     "OwnStores",
-    "Page",
+    "RecordPage",
     "Sessions",
     "StaticFacts",
     "StoredMemory",

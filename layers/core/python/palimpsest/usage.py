@@ -111,7 +111,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class UsageSums:
     """The sums of the days `first` through `last`, in order of days or users; those without a name
     come last.
     """
@@ -134,14 +134,14 @@ class ReadUsage:
         last: date | None = None,
         by: By,
         user: str | None = None,
-    ) -> Used:
+    ) -> UsageSums:
         """What was used from one day (None: the first of the month) through another (None: today),
         by all or one user.
         There is always one sum `by` tenant. Raises `Unprocessable` (`invalid_period`),
         `Unavailable`.
         """
         begin, end = self._period(first, last)
-        return Used(
+        return UsageSums(
             begin, end, summed(self.usages.rows(scope, first=begin, last=end, user=user), by=by)
         )
 
@@ -167,7 +167,8 @@ def summed(rows: Iterable[Row], *, by: By) -> tuple[Sum, ...]:
     if by == "tenant":
         sums[None, None] = Counter()
     for row in rows:
-        place = (row.day, None) if by == "day" else (None, row.user if by == "user" else None)
+        day = row.day if by == "day" else None
+        place = (day, row.user if by == "user" else None)
         sums[place].update(row.counts)
     return tuple(Sum(*place, dict(sums[place])) for place in sorted(sums, key=_order))
 

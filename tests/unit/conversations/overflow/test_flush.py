@@ -12,8 +12,8 @@ import pytest
 from palimpsest.conversations.manage import SessionRequest
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice
 
 from tests.service import TENANT
 from tests.unit.context.service import ContextService

@@ -14,8 +14,8 @@ from palimpsest.conversations.message import text_of
 from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice
 
 from tests.unit.context.service import ContextService
 from tests.unit.conversations.test_state_machine import BUDGET, Conversation, Killed

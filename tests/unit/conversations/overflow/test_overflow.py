@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from palimpsest.conversations.ports import Summary
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable, NotFound
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.events import JobNotice
 
 from tests.unit.conversations.service import ConversationService
 

@@ -16,8 +16,8 @@ from palimpsest.conversations.manage import SessionRequest
 from palimpsest.conversations.ports import Listed
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
-from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.users import SESSIONS_AT_ONCE
 from palimpsest.memory.statements import Statement

@@ -196,7 +196,7 @@ def test_what_expired_may_be_said_again_and_its_old_messages_bring_nothing_back(
     service.say("works at A", source=message(1))
     service.time.advance(YEAR)
     service.expire()
-    removed = service.memories.removed(SARAH, [fact_id(service, "likes tea")])
+    removed = service.memories.tombstones(SARAH, [fact_id(service, "likes tea")])
     assert [mark.sources for mark in removed.values()] == [(Source("talk", ("m1",), (1,)),)]
     assert service.say("works at A", source=message(9)).outcome == "created"
     assert service.say("likes tea", topic=None, source=message(9)).outcome == "created"
@@ -229,7 +229,7 @@ def test_an_erasure_during_the_round_ends_it(service: Expiring) -> None:
     service.say("likes tea", topic=None)
     assert service.expire() == 0
     assert service.current() == ["likes tea"]
-    assert service.memories.removed(SARAH, [service.stored()[0].id]) == {}
+    assert service.memories.tombstones(SARAH, [service.stored()[0].id]) == {}
 
 
 def test_what_was_erased_before_the_walk_moves_on_stays_erased(service: Expiring) -> None:
@@ -356,7 +356,7 @@ def test_a_late_worker_of_an_expired_record_does_nothing(service: Expiring) -> N
     record = service.say("likes tea", topic=None).record
     service.time.advance(YEAR)
     service.expire()
-    service.memories.indexed(SARAH, record)
+    service.memories.mark_indexed(SARAH, record)
     late: dict[str, Any] = {"changed": (replace(record, expires_at=None),)}
     with pytest.raises(CommitLost):
         service.memories.commit(SARAH, MemoryCommit(epoch=0, **late))

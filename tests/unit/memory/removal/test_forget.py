@@ -11,17 +11,17 @@ import pytest
 from palimpsest.engines.places import job_partition
 from palimpsest.errors import DamagedJob, Unavailable
 from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, on_user
-from palimpsest.jobs.kinds import DamagedPayload, ErasePayload
-from palimpsest.jobs.ports import JobNotice
-from palimpsest.memory.filters import Filter
+from palimpsest.jobs.payloads import DamagedPayload, ErasePayload
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
 
 from tests.service import Service
 
 SARAH = Scope("acme").user("sarah")
-FACTS = Filter(types=frozenset({"fact"}))
+FACTS = MemoryFilter(types=frozenset({"fact"}))
 
 
 class Forgetting(Service):

@@ -11,7 +11,7 @@ from palimpsest.clock import seconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.listing import ListSessions
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
-from palimpsest.jobs.kinds import RetainPayload
+from palimpsest.jobs.payloads import RetainPayload
 from palimpsest.memory.record import Record
 from palimpsest.memory.removal import retention
 from palimpsest.scope import Scope

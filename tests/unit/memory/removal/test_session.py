@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.extraction.chunk import Chunk
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
-from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.record import Source
 from palimpsest.memory.statements import Statement
 

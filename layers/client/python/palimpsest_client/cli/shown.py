@@ -103,13 +103,9 @@ def _words(value: Any) -> str:
         )
     if isinstance(value, float):
         return f"{value:.4g}"
-    return (
-        value
-        if isinstance(value, str)
-        else ""
-        if value is None
-        else json.dumps(value, ensure_ascii=False)
-    )
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _minutes(value: Any) -> Any:

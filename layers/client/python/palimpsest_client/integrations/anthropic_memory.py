@@ -54,9 +54,9 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
         """Have the copy hold what is stored; return text and memory of each path."""
         super().clear_all_memory()
         stored = {
-            each["data"]["path"]: (each["data"]["text"], each["id"])
-            for each in self._owner.memories(metadata=["store=anthropic"])
-            if self._is_ours(each["data"]["path"])
+            memory["data"]["path"]: (memory["data"]["text"], memory["id"])
+            for memory in self._owner.memories(metadata=["store=anthropic"])
+            if self._is_ours(memory["data"]["path"])
         }
         for path, (text, _) in stored.items():
             file = self._file(path)

@@ -34,7 +34,7 @@ class PalimpsestSessionStore(SessionStore):
     async def append(self, key: Key, entries: Sequence[Entry]) -> None:
         """Store entries in their order."""
         messages = [
-            {**_message(each), "subpath": key.get("subpath"), "entry": each} for each in entries
+            {**_message(entry), "subpath": key.get("subpath"), "entry": entry} for entry in entries
         ]
         for start in range(0, len(messages), MOST_AT_ONCE):
             await self._session(self._name(key)).append(*messages[start : start + MOST_AT_ONCE])
@@ -97,8 +97,8 @@ class PalimpsestSessionStore(SessionStore):
         return f"{PREFIX}-sub{main}|{_short(subpath)}" if subpath else PREFIX + main
 
     async def _names(self) -> AsyncIterator[tuple[str, str]]:
-        async for each in self._memory.sessions(user_id=self._user):
-            yield each["session_id"], each["updated_at"]
+        async for session in self._memory.sessions(user_id=self._user):
+            yield session["session_id"], session["updated_at"]
 
 
 def _short(text: str) -> str:
@@ -113,7 +113,7 @@ def _message(entry: Entry) -> Message:
     if entry["type"] in ("user", "assistant") and isinstance(said, Mapping):
         content = said.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
-        text = "\n".join(each["text"] for each in blocks if each.get("type") == "text")
+        text = "\n".join(block["text"] for block in blocks if block.get("type") == "text")
         if text.strip():
             return {"role": entry["type"], "content": text}
     return {"role": "item", "item": {"type": entry["type"]}}

@@ -125,16 +125,17 @@ class PalimpsestStore(BaseStore):
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         found = {
-            tuple(each["data"]["namespace"])
+            tuple(memory["data"]["namespace"])
             for owner in self._owners(())
-            for each in owner.memories(metadata=["store=langgraph"])
+            for memory in owner.memories(metadata=["store=langgraph"])
         }
-        kept = {
-            each
-            for each in found
-            if all(_matches(each, condition) for condition in op.match_conditions or ())
-        }
-        return sorted({each[: op.max_depth] for each in kept})[op.offset : op.offset + op.limit]
+        conditions = op.match_conditions or ()
+
+        def matches_all(namespace: Namespace) -> bool:
+            return all(_matches(namespace, condition) for condition in conditions)
+
+        kept = {namespace[: op.max_depth] for namespace in filter(matches_all, found)}
+        return sorted(kept)[op.offset : op.offset + op.limit]
 
     def _owner(self, namespace: Namespace) -> User:
         user = self._user if isinstance(self._user, str) else self._user(namespace)

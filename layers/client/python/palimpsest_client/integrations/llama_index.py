@@ -46,7 +46,12 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
         asked = next(
-            (each.content for each in reversed(messages or []) if each.role.value == "user"), None
+            (
+                message.content
+                for message in reversed(messages or [])
+                if message.role.value == "user"
+            ),
+            None,
         )
         if not asked:
             return ""
@@ -56,17 +61,17 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         user, most = self._memory.user(self.user), min(MOST_FOUND, self.k + len(shown))
         found = await anyio.to_thread.run_sync(partial(user.recall, asked, k=most))
         new = [
-            each
-            for each in found["memories"]
-            if not (each["type"] == "message" and each["content"] in shown)
+            memory
+            for memory in found["memories"]
+            if not (memory["type"] == "message" and memory["content"] in shown)
         ]
         return "\n".join(
             f"- {each['valid_from'][:10]}: {each['content']}" for each in new[: self.k]
         )
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        sessions = [each.additional_kwargs.get(SESSION) for each in messages]
-        name = next((each for each in sessions if each), f"llama-index-{self.user}")
+        sessions = [message.additional_kwargs.get(SESSION) for message in messages]
+        name = next((session for session in sessions if session), f"llama-index-{self.user}")
         await anyio.to_thread.run_sync(self.store, messages, name)
         await anyio.to_thread.run_sync(
             self._memory.session(name, user=self.user, tools=False).extract
@@ -98,7 +103,9 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
             there = Counter()
         marks = [mark_of(each) for each in chats_of(messages)]
         missing = [
-            each for each, mark in zip(messages, marks, strict=True) if not _taken(there, mark)
+            message
+            for message, mark in zip(messages, marks, strict=True)
+            if not _taken(there, mark)
         ]
         self.store(missing, session)
 
@@ -154,20 +161,19 @@ class PalimpsestMemory(Memory):
 
 def chats_of(messages: Sequence[ChatMessage]) -> list[Message]:
     """LlamaIndex's messages as chat messages."""
-    return [_chat(each) for each in messages]
+    return [_chat(message) for message in messages]
 
 
 def _chat(message: ChatMessage) -> Message:
     role = {"chatbot": "assistant", "model": "assistant", "function": "tool"}.get(
         message.role.value, message.role.value
     )
-    calls = [_call(each) for each in message.blocks if isinstance(each, ToolCallBlock)]
+    calls = [_call(block) for block in message.blocks if isinstance(block, ToolCallBlock)]
     calls = calls or list(message.additional_kwargs.get("tool_calls") or ())
     call_id = message.additional_kwargs.get("tool_call_id")
-    return {
-        "role": role, "content": message.content or "", **({"tool_calls": calls} if calls else {}),
-        **({"tool_call_id": call_id} if call_id else {}),
-    }  # fmt: skip
+    of_tools = {"tool_calls": calls, "tool_call_id": call_id}
+    given = {name: value for name, value in of_tools.items() if value}
+    return {"role": role, "content": message.content or "", **given}
 
 
 def _call(block: ToolCallBlock) -> Message:

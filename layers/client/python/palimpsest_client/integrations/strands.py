@@ -51,10 +51,10 @@ class PalimpsestMemoryStore(MemoryStore):
         found = await anyio.to_thread.run_sync(partial(self._user.recall, query, k=k))
         return [
             MemoryEntry(
-                each["content"],
-                metadata={"id": each["id"], "type": each["type"], "score": each["score"]},
+                memory["content"],
+                metadata={"id": memory["id"], "type": memory["type"], "score": memory["score"]},
             )
-            for each in found["memories"]
+            for memory in found["memories"]
         ]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> Any:
@@ -67,7 +67,7 @@ class PalimpsestMemoryStore(MemoryStore):
         """Store a batch of a conversation, once however often it is handed over, and have memories
         extracted.
         """
-        chats = [chat for each in messages for chat in chats_of(each)]
+        chats = [chat for message in messages for chat in chats_of(message)]
         numbers = getattr(context, "sequence_numbers", None)
         batch = [self._run, numbers, *([] if numbers else [chats, uuid.uuid4().hex])]
         key = hashlib.sha256(json.dumps(batch).encode()).hexdigest()
@@ -83,11 +83,11 @@ def chats_of(message: Mapping[str, Any]) -> list[Message]:
     results: list[Message] = [
         {
             "role": "tool",
-            "tool_call_id": each["toolResult"]["toolUseId"],
-            "content": _result(each["toolResult"]),
+            "tool_call_id": block["toolResult"]["toolUseId"],
+            "content": _result(block["toolResult"]),
         }
-        for each in blocks
-        if "toolResult" in each
+        for block in blocks
+        if "toolResult" in block
     ]
     calls = [_call(each["toolUse"]) for each in blocks if "toolUse" in each]
     text = "\n".join(each["text"] for each in blocks if "text" in each)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from palimpsest.agent_memory.checks import PAGE, json_of
-from palimpsest.agent_memory.memories import Memories
+from palimpsest.agent_memory.memories import UserMemories
 from palimpsest.agent_memory.parts import GraphOfUser, PreferencesOfUser, VectorsOfUser
 from palimpsest.api.problems import naming
 from palimpsest.context.blocks.extractive import ExtractiveMemory
@@ -19,7 +19,7 @@ from palimpsest.context.read import SessionContext
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.message import message_key
 from palimpsest.errors import BadRequest, Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.store import MemoryStore
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
@@ -35,7 +35,7 @@ def _no_work() -> None:
     """Nothing is left to do here: deployed queues and functions do it."""
 
 
-class AgentMemory(Memories):
+class AgentMemory(UserMemories):
     """The memory of one user: conversations, each of which fits its model's window, and what was
     learned from them.
 
@@ -142,7 +142,7 @@ class AgentMemory(Memories):
         self._append(self._scope(session), [message], extract="now")
 
     def _forget(self, session: Conversation) -> None:
-        self._service.forget(self._user, Filter(session=self._scope(session).session))
+        self._service.forget(self._user, MemoryFilter(session=self._scope(session).session))
         self._work()
 
     def _drop_vectors(self, session: Conversation) -> None:

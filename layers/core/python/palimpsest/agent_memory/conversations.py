@@ -21,7 +21,7 @@ from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import ANOTHERS, check_owner
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.overflow.arm import WhyNot
-from palimpsest.conversations.session import Compaction, Session
+from palimpsest.conversations.session import Compaction, LiveSession
 from palimpsest.errors import Conflict
 from palimpsest.scope import SessionScope, UserScope, checked_id
 from palimpsest.wiring.service import Service
@@ -107,7 +107,7 @@ class Conversations:
         self._work()
         return requested.why_not
 
-    def configure(self, session: str | Conversation, **fields: Any) -> Session:
+    def configure(self, session: str | Conversation, **fields: Any) -> LiveSession:
         """Change `memory`, `system` or `metadata` of a session, as the API's PATCH does; None
         removes.
         """
@@ -120,7 +120,7 @@ class Conversations:
         self._work()
         return changed
 
-    def sessions(self) -> Iterator[Session]:
+    def sessions(self) -> Iterator[LiveSession]:
         """The user's sessions, the newest first."""
         listed = partial(
             self._service.list_sessions,
@@ -145,7 +145,7 @@ class Conversations:
         seq = self._service.report.through(self._user, shown.id)
         return seq if seq > shown.head.base else None
 
-    def end(self, session: str | Conversation) -> Session:
+    def end(self, session: str | Conversation) -> LiveSession:
         """Mark the session ended and have memories extracted from all of it; the next append opens
         it again.
         """
@@ -198,7 +198,7 @@ class Conversations:
         extract: Extract = "auto",
     ) -> AppendResult:
         asked = read(
-            AppendRequest, messages=[message_of(each) for each in messages], if_last=if_last
+            AppendRequest, messages=[message_of(message) for message in messages], if_last=if_last
         )
         done = self._service.append(
             scope,

@@ -10,7 +10,7 @@ from typing import Any
 
 from palimpsest.agent_memory.checks import Said, checked, message_of, read
 from palimpsest.agent_memory.conversations import Conversations
-from palimpsest.api.resources.filters import Filter as FilterBody
+from palimpsest.api.resources.filters import Filter
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
     IngestRequest,
@@ -40,7 +40,7 @@ from palimpsest.usage import By, Sum
 LONGEST_WAIT = 20.0  # seconds
 
 
-class Memories(Conversations):
+class UserMemories(Conversations):
     """What is remembered of the user, by whom it is used, and what that costs."""
 
     def remember(self, *memories: Said) -> tuple[Remembered, ...]:
@@ -52,8 +52,8 @@ class Memories(Conversations):
         the next call tries that again.
         """
         given = [
-            {"type": "fact", "content": each} if isinstance(each, str) else each
-            for each in memories
+            {"type": "fact", "content": memory} if isinstance(memory, str) else memory
+            for memory in memories
         ]
         asked = read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in given])
         asked.check_embeddings(self._service.index.space)
@@ -125,7 +125,7 @@ class Memories(Conversations):
         extracted from what is new and no message is stored; then each has an `id`, and the session
         is named.
         """
-        given = [message_of(each) for each in messages]
+        given = [message_of(message) for message in messages]
         asked = read(IngestRequest, messages=given, session_id=session, store=store)
         ingest: Callable[..., Ingested] = (
             self._service.ingest if asked.store else self._service.ingest_outside
@@ -158,7 +158,7 @@ class Memories(Conversations):
         """The user's current memories, newest first, within the limits of the API's filter
         (`types`, `subject` …).
         """
-        return self._service.manage_memories.every(self._user, read(FilterBody, **limits).read())
+        return self._service.manage_memories.every(self._user, read(Filter, **limits).read())
 
     def memory(self, memory_id: str) -> Version:
         """A memory with its place among the versions of its topic. Raises `NotFound`."""

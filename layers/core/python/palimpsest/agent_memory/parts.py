@@ -116,19 +116,15 @@ class GraphOfUser:
         version under its id.
         """
         asked = read(NewEntities, entities=entities)
-        return [
-            one
-            for one, _ in self._graph.put_entities(
-                self._user, [each.read() for each in asked.entities]
-            )
-        ]
+        new = [entity.read() for entity in asked.entities]
+        return [stored for stored, _ in self._graph.put_entities(self._user, new)]
 
     def put_relationships(self, *relationships: Mapping[str, Any]) -> list[Relationship]:
         """Store 1 to 30 relationships (`type`, `from`, `to`, `single`, `id` …) between entities
         that are there.
         """
         asked = read(NewRelationships, relationships=relationships)
-        given = [each.read() for each in asked.relationships]
+        given = [relationship.read() for relationship in asked.relationships]
         return [one for one, _ in self._graph.put_relationships(self._user, given)]
 
     def entities(self, *, type: str | None = None, name: str | None = None) -> list[Entity]:  # noqa: A002 - as the API

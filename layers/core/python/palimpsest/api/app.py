@@ -155,7 +155,7 @@ class HttpApp:
                 return self._resolver.resolve(request, context)
             finally:
                 self._resolver.context.clear()
-                call.over()
+                call.give_back_places()
 
     def _hashed(self, caller: Caller, path: str) -> dict[str, str]:
         """The user and the session that a path names, as logs may hold them: nobody can tell them
@@ -192,7 +192,13 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
         service, call = app.context["given"]
         return service, call
 
-    app.use([_only_known_parameters({each.name for each in operations if each.takes_owner})])
+    app.use(
+        [
+            _only_known_parameters(
+                {operation.name for operation in operations if operation.takes_owner}
+            )
+        ]
+    )
     for each in operations:
         app.route(
             each.route,
@@ -211,7 +217,7 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
 
 def operation_of(operations: tuple[Operation, ...], method: str, path: str) -> Operation | None:
     """The operation that a call of this method and path, decoded, is; None if there is none."""
-    return next((each for each in operations if serves(each, method, path)), None)
+    return next((operation for operation in operations if serves(operation, method, path)), None)
 
 
 def serves(operation: Operation, method: str, path: str) -> bool:
@@ -278,7 +284,7 @@ def _no_operation(operations: tuple[Operation, ...], path: str) -> Failure:
     """The answer to a call that no operation serves. It reads nothing of the call but method and
     path.
     """
-    methods = sorted({each.method for each in operations if _has_path(each, path)})
+    methods = sorted({operation.method for operation in operations if _has_path(operation, path)})
     if not methods:
         return Failure(HTTPStatus.NOT_FOUND, "route_not_found", "There is no such route.")
     allowed = ", ".join(methods)

@@ -221,7 +221,7 @@ class Call:
         """
         self.places.append(place_to_query(self.calls, self.caller.tenant, clock=self.clock))
 
-    def over(self) -> None:
+    def give_back_places(self) -> None:
         """Give back what the call has taken."""
         for place in self.places:
             give_back(self.calls, place)

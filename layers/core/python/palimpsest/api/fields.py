@@ -205,6 +205,11 @@ def rfc3339_or_null(seconds: int | None) -> Moment | None:
     return None if seconds is None else rfc3339(seconds * 1000)
 
 
+def moment_or_null(milliseconds: int | None) -> Moment | None:
+    """A time, in epoch milliseconds, as RFC 3339 in UTC."""
+    return None if milliseconds is None else rfc3339(milliseconds)
+
+
 def as_sent(call: Call, name: str) -> list[str]:
     """The values of a query parameter that may come several times. Powertools would divide each at
     its commas.

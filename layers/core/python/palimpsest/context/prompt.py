@@ -85,7 +85,7 @@ def shared_out(
     left_out: list[LeftOut] = []
     shown_before: list[Item] = []
     left = room - count(_within(OUTER_TAG, "\n"))
-    for found in sorted(contents, key=lambda each: PRIORITY.index(each.block)):
+    for found in sorted(contents, key=lambda content: PRIORITY.index(content.block)):
         most = left if found.max_tokens is None else min(left, found.max_tokens)
         share = _Share(found, most - count(_within(_tag(found.block, tags), "\n")), count)
         for item in found.items:

@@ -210,7 +210,7 @@ class ReadContext:
             )
         summary = None
         if head.summary and config.keeps_window:
-            summary, (head, stored) = parallel.both(
+            summary, (head, stored) = parallel.run_both(
                 lambda: self.sessions.compaction(plan.scope, head.summary),
                 partial(self._window, plan),
             )

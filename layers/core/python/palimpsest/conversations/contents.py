@@ -15,9 +15,10 @@ from palimpsest.conversations.message import Large, Message, named_only
 from palimpsest.conversations.ports import Blobs
 from palimpsest.conversations.shortened import left, too_large
 from palimpsest.errors import CommitLost, Unavailable
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.kinds import UploadPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import UploadPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, SessionScope
 
 ABANDONED_SECONDS = 600
@@ -61,7 +62,7 @@ class Contents:
         uploaded, and their items only name them. The contents stay until `forget_passed`.
         """
         return self._uploaded(
-            scope, messages, {each.seq for each in messages}, folder=PASSING, rest=named_only
+            scope, messages, {message.seq for message in messages}, folder=PASSING, rest=named_only
         )
 
     def _uploaded(
@@ -87,7 +88,7 @@ class Contents:
             self.blobs.put(key := _key(scope, message.seq, folder) + _suffix(job), data)
             return rest(message, Large(key, hashlib.sha256(data).hexdigest(), len(data)))
 
-        return tuple(parallel.each(upload, messages)), replace(job, state="done", due_at=None)
+        return tuple(parallel.run_each(upload, messages)), replace(job, state="done", due_at=None)
 
     def whole(self, message: Message) -> Message:
         """The message as it was sent, with the contents that are stored outside the table. A
@@ -110,8 +111,8 @@ class Contents:
     def all_whole(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """The messages, each with its whole content."""
         return (
-            tuple(parallel.each(self.whole, messages))
-            if any(each.large for each in messages)
+            tuple(parallel.run_each(self.whole, messages))
+            if any(message.large for message in messages)
             else tuple(messages)
         )
 

@@ -15,7 +15,7 @@ from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import CommitLost, Conflict, FieldError, NotFound
-from palimpsest.jobs.kinds import RemovalPayload
+from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 

@@ -17,7 +17,8 @@ from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message, size_
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Conflict
 from palimpsest.jobs.job import Job, armed
-from palimpsest.jobs.kinds import JobKind, RemovalPayload
+from palimpsest.jobs.kinds import JobKind
+from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.scope import SessionScope
 
 DAY = 24 * 3600

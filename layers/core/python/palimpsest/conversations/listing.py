@@ -15,7 +15,7 @@ from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.history import live
 from palimpsest.conversations.ports import Sessions
-from palimpsest.conversations.session import Head, Session, Status
+from palimpsest.conversations.session import Head, LiveSession, Status
 from palimpsest.errors import FieldError, LimitReached, NotFound, Unprocessable
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Jobs
@@ -68,18 +68,18 @@ class ListSessions:
         status: Status | None,
         since: str | None = None,
         until: str | None = None,
-        where: Callable[[Session], bool] = lambda _: True,
+        where: Callable[[LiveSession], bool] = lambda _: True,
         limit: int,
         after: str | None,
         newest_first: bool,
-    ) -> tuple[tuple[Session, ...], str | None]:
+    ) -> tuple[tuple[LiveSession, ...], str | None]:
         """A page of live sessions that pass `where`, and the cursor of the next page (None: this is
         the last one).
 
         A page may be short although more follow: the filters are applied after reading.
         """
 
-        def page(*, limit: int, after: str | None) -> tuple[list[Session], str | None]:
+        def page(*, limit: int, after: str | None) -> tuple[list[LiveSession], str | None]:
             found = self.sessions.listed(
                 scope,
                 user=user,
@@ -99,20 +99,22 @@ class ListSessions:
 
         return filled(page, limit=limit, after=after)
 
-    def opened(self, scope: Scope, ids: Sequence[str]) -> list[Session]:
+    def opened(self, scope: Scope, ids: Sequence[str]) -> list[LiveSession]:
         """Read the sessions with these ids, in this order; those that are deleted or expired are
         left out.
         """
         now = self.clock.now()
 
-        def opened(session_id: str) -> Session | None:
+        def opened(session_id: str) -> LiveSession | None:
             one = scope.session(session_id)
             try:
-                return Session(session_id, *live(self.sessions.open(one, settings=True), now=now))
+                return LiveSession(
+                    session_id, *live(self.sessions.open(one, settings=True), now=now)
+                )
             except NotFound:
                 return None  # the index follows the table a moment later
 
-        return [session for session in parallel.each(opened, ids) if session is not None]
+        return [session for session in parallel.run_each(opened, ids) if session is not None]
 
     def activity(self, scope: UserScope) -> Activity:
         """How many sessions the user has, and when one was last written to. Reads all of them.

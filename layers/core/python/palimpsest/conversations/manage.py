@@ -34,12 +34,12 @@ from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
-from palimpsest.conversations.session import Commit, Head, Session, Settings
+from palimpsest.conversations.session import Commit, Head, LiveSession, Settings
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import RetainPayload
+from palimpsest.jobs.payloads import RetainPayload
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
@@ -82,7 +82,7 @@ class ManageSessions:
         agent: str | None,
         wanted: SessionRequest,
         once: Once | None = None,
-    ) -> tuple[Session, bool]:
+    ) -> tuple[LiveSession, bool]:
         """Create a session; return it and True. If the same session exists and has no messages yet,
         return that session and False. If the same call is repeated (`once`), return the session of
         the first call in its present state.
@@ -100,7 +100,7 @@ class ManageSessions:
         agent: str | None,
         wanted: SessionRequest,
         once: Once | None,
-    ) -> tuple[Session, bool]:
+    ) -> tuple[LiveSession, bool]:
         call = once.stored() if once else None
         if call is not None and call.made:
             return self.read(scope), True
@@ -124,7 +124,7 @@ class ManageSessions:
         wanted: SessionRequest,
         now: datetime,
         call: KeyedCall | None = None,
-    ) -> Session:
+    ) -> LiveSession:
         defaults = self.tenants.settings(scope.owner)
         self.limit.check(scope.owner, most=defaults.limits.sessions)
         beginning = begun(
@@ -142,7 +142,7 @@ class ManageSessions:
             before=opened.head, after=after, begins=True, settings=settings, jobs=jobs, call=call
         )
         self.sessions.commit(scope, commit)
-        return Session(scope.session, after, settings)
+        return LiveSession(scope.session, after, settings)
 
     def _same(
         self,
@@ -153,12 +153,12 @@ class ManageSessions:
         user: str,
         agent: str | None,
         setup: Configuration,
-    ) -> Session:
+    ) -> LiveSession:
         check_owner(head, user=user, agent=agent)
         _, wanted = configured(head, settings, setup)
         if head.total_messages or agent != head.agent or wanted != settings:
             raise Conflict("There is a session under this id.", code="session_exists")
-        return Session(scope.session, head, settings)
+        return LiveSession(scope.session, head, settings)
 
     def replace(
         self,
@@ -167,7 +167,7 @@ class ManageSessions:
         user: str | None = None,
         agent: str | None = None,
         wanted: SessionRequest,
-    ) -> tuple[Session, bool]:
+    ) -> tuple[LiveSession, bool]:
         """Replace the session's configuration; return the session, and whether it is new. Missing
         fields return to the tenant's defaults. An unknown session is created for `user`.
 
@@ -176,7 +176,7 @@ class ManageSessions:
         """
         complete = replace(wanted, metadata=wanted.metadata or {})
 
-        def attempt() -> tuple[Session, bool]:
+        def attempt() -> tuple[LiveSession, bool]:
             now = self.clock.now()
             opened = self.sessions.open(scope, settings=True, user=user)
             is_new = opened.head is None or opened.head.is_gone(seconds(now))
@@ -204,7 +204,7 @@ class ManageSessions:
         agent: str | None = None,
         wanted: SessionRequest,
         clear_system: bool = False,
-    ) -> Session:
+    ) -> LiveSession:
         """Change the given fields only. `memory` is merged field by field, metadata key by key; a
         null removes a key.
 
@@ -223,7 +223,7 @@ class ManageSessions:
                 SessionRequest(system, wanted.memory, present, kept), tenant, base=settings.memory
             )
 
-        def attempt() -> Session:
+        def attempt() -> LiveSession:
             opened = self.sessions.open(scope, settings=True, user=user)
             return self._configured(
                 scope, opened, setup, user=user, agent=agent, now=self.clock.now()
@@ -240,7 +240,7 @@ class ManageSessions:
         user: str | None,
         agent: str | None,
         now: datetime,
-    ) -> Session:
+    ) -> LiveSession:
         before, settings = live(opened, now=now)
         check_owner(before, user=user, agent=agent)
         head, changed = configured(before, settings, setup(settings))
@@ -248,7 +248,7 @@ class ManageSessions:
         changed = replace(changed, due_at=after.expires_at)
         jobs = self._retaining(scope, after, settings, changed, now=now)
         self.sessions.commit(scope, Commit(before=before, after=after, settings=changed, jobs=jobs))
-        return Session(scope.session, after, changed)
+        return LiveSession(scope.session, after, changed)
 
     def _retaining(
         self, scope: SessionScope, head: Head, before: Settings, after: Settings, *, now: datetime
@@ -327,13 +327,13 @@ class ManageSessions:
                 "There is no long-term memory here.", code="no_long_term_memory", errors=(error,)
             )
 
-    def read(self, scope: SessionScope) -> Session:
+    def read(self, scope: SessionScope) -> LiveSession:
         """The session. Raises `NotFound` (`session_not_found`), `Unavailable`."""
-        return Session(
+        return LiveSession(
             scope.session, *live(self.sessions.open(scope, settings=True), now=self.clock.now())
         )
 
-    def end(self, scope: SessionScope) -> tuple[Session, str | None]:
+    def end(self, scope: SessionScope) -> tuple[LiveSession, str | None]:
         """Mark the session as ended; the next append makes it active again. Returns the session,
         and the id of the job that extracts its last messages, if there ever was one.
 
@@ -341,14 +341,14 @@ class ManageSessions:
         `NotFound`, `Unavailable`.
         """
 
-        def attempt() -> tuple[Session, str | None]:
+        def attempt() -> tuple[LiveSession, str | None]:
             now = self.clock.now()
             before, settings = live(self.sessions.open(scope, settings=True), now=now)
             if before.status == "ended":
-                return Session(scope.session, before, settings), before.extract_job
+                return LiveSession(scope.session, before, settings), before.extract_job
             after, jobs = self._extracting(scope, touched(ended(before), now=now), now=now)
             self.sessions.commit(scope, Commit(before=before, after=after, jobs=jobs))
-            return Session(scope.session, after, settings), after.extract_job
+            return LiveSession(scope.session, after, settings), after.extract_job
 
         return until_committed(attempt, clock=self.clock)
 

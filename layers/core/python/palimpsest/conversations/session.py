@@ -177,7 +177,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class LiveSession:
     """A session as callers see it."""
 
     id: str

@@ -24,7 +24,9 @@ def too_large(messages: Sequence[Message]) -> frozenset[int]:
     """The sequence numbers of the messages to store outside the table: all that are too large for
     an item, and the largest others until the rest fits one transaction.
     """
-    sizes = {each.seq: size_of(each.chat, each.extra, each.metadata) for each in messages}
+    sizes = {
+        message.seq: size_of(message.chat, message.extra, message.metadata) for message in messages
+    }
     total, large = sum(sizes.values()), set()
     for seq in sorted(sizes, key=lambda seq: -sizes[seq]):
         if sizes[seq] <= MAX_MESSAGE_BYTES and total <= MAX_BATCH_BYTES:

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.ports import Changed, Happened, JobNotice
 from palimpsest.models.ports import Space, Vector
 
 if TYPE_CHECKING:

@@ -20,11 +20,10 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.message import message_of
 from palimpsest.errors import Unavailable
 from palimpsest.memory.expiry import is_expired
-from palimpsest.memory.filters import Filter
-from palimpsest.memory.ports import Memories, Page, Pointer
+from palimpsest.memory.filters import MemoryFilter
+from palimpsest.memory.ports import Memories, Pointer, RecordPage
 from palimpsest.memory.preferences import TOPICS
-from palimpsest.memory.record import Record as StoredRecord
-from palimpsest.memory.record import RecordType, SaidType
+from palimpsest.memory.record import Record, RecordType, SaidType
 from palimpsest.memory.store import MemoryStore, StoredMemory
 from palimpsest.models.ports import Space, Vector
 from palimpsest.recall.found import words_of
@@ -37,7 +36,7 @@ MOST_MET = 2_000  # memories that searches found and that may be read right afte
 SAID = frozenset[RecordType](get_args(SaidType))
 SPARE = 4  # times as many are searched where a filter or an expiry may leave some out
 OWN = frozenset({"id", "content", "valid_from", "embedding", "index_state", "version"})
-_RECORD: TypeAdapter[StoredRecord] = TypeAdapter(StoredRecord)
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 class StoredMemories:
@@ -49,10 +48,10 @@ class StoredMemories:
         self.store, self.ledger, self.space = store, ledger, space
         self._clock = clock
         self._topics: dict[tuple[UserScope, str], str] = {}
-        self._met: LRUCache[tuple[UserScope, str], StoredRecord] = LRUCache(MOST_MET)
+        self._met: LRUCache[tuple[UserScope, str], Record] = LRUCache(MOST_MET)
         self._lock = threading.Lock()
 
-    def near(self, owner: UserScope, vector: Vector, *, k: int) -> list[tuple[StoredRecord, float]]:
+    def near(self, owner: UserScope, vector: Vector, *, k: int) -> list[tuple[Record, float]]:
         """The k nearest that have not expired, nearest first, each with its cosine."""
         found = self.store.search_by_vector(owner.user, vector, k=k)
         model = self.space.model if self.space else None
@@ -61,21 +60,22 @@ class StoredMemories:
             for memory, score in found
             if memory.fields.get("embedding_model") == model
         ]
-        held = {record.id: record for record in self._held(owner, [memory for memory, _ in alike])}
+        memories = [memory for memory, _ in alike]
+        held = {record.id: record for record in self._held(owner, memories)}
         return [(held[memory.id], score) for memory, score in alike if memory.id in held]
 
-    def worded(self, owner: UserScope, text: str, *, k: int) -> list[StoredRecord]:
+    def worded(self, owner: UserScope, text: str, *, k: int) -> list[Record]:
         """The k with most of the words that have not expired, the best first; of an empty text
         those said last.
         """
         return self._held(owner, self.store.search_by_keyword(owner.user, text, k=k))
 
-    def met(self, owner: UserScope, ids: Sequence[str]) -> dict[str, StoredRecord]:
+    def met(self, owner: UserScope, ids: Sequence[str]) -> dict[str, Record]:
         """Those of the ids that a search found lately."""
         with self._lock:
             return {name: self._met[owner, name] for name in ids if (owner, name) in self._met}
 
-    def _held(self, owner: UserScope, memories: Sequence[StoredMemory]) -> list[StoredRecord]:
+    def _held(self, owner: UserScope, memories: Sequence[StoredMemory]) -> list[Record]:
         now, held = seconds(self._clock.now()), []
         for record in map(_record_of, memories):
             if is_expired(record, now=now):
@@ -89,10 +89,8 @@ class StoredMemories:
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> None:
         """Save the records of these documents as the ledger has them, and delete what is gone."""
         vectors = {change.key: change.vector for change in changes if isinstance(change, Document)}
-        records = {
-            record.id: record
-            for record in self.ledger.records(owner, [change.key for change in changes])
-        }
+        keys = [change.key for change in changes]
+        records = {record.id: record for record in self.ledger.records(owner, keys)}
         self._topics |= {
             (owner, name): one.topic_key for name, one in records.items() if one.topic_key
         }
@@ -129,14 +127,14 @@ class StoredMemories:
         """The records of the ledger that this memory was made of."""
         pointers = self.ledger.topics(owner, prefix="")
         of_topics = [
-            each.record
-            for each in pointers
-            if stored_id("", each.topic_key) == memory_id and each.record
+            pointer.record
+            for pointer in pointers
+            if stored_id("", pointer.topic_key) == memory_id and pointer.record
         ]
         found = self.ledger.records(owner, [memory_id])
         return (*(one.id for one in found if one.topic_key is None), *of_topics)
 
-    def _stored(self, record: StoredRecord, vector: Vector | None) -> StoredMemory:
+    def _stored(self, record: Record, vector: Vector | None) -> StoredMemory:
         fields = {
             name: value
             for name, value in _RECORD.dump_python(record, mode="json").items()
@@ -165,7 +163,7 @@ def stored_id(record_id: str, topic: str | None) -> str:
     )
 
 
-def _record_of(memory: StoredMemory) -> StoredRecord:
+def _record_of(memory: StoredMemory) -> Record:
     """The memory as recall reads it. What is stored of a topic is its current value."""
     fields = {
         name: value
@@ -215,7 +213,7 @@ class StoreIndex:
         return failed
 
     def by_words(
-        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         asked = content_terms(text)
         wanted = bool(asked) and where.record_types & SAID
@@ -228,7 +226,7 @@ class StoreIndex:
         return _best((*hits, *self._inner.by_words(owner, text, where=where, k=k)), k=k)
 
     def by_vector(
-        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         found = self._stored.near(owner, vector, k=SPARE * k) if where.record_types & SAID else []
         hits = [Hit(record.id, score) for record, score in found if where.matches(record)]
@@ -270,7 +268,7 @@ class RecalledMemories:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)
 
-    def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[StoredRecord, ...]:
+    def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         met = self._stored.met(scope, ids)
         others = self._ledger.records(scope, [name for name in ids if name not in met])
         found = met | {record.id: record for record in others if record.type not in SAID}
@@ -281,15 +279,15 @@ class RecalledMemories:
 
     def listed(
         self, scope: UserScope, *, types: frozenset[RecordType] = frozenset(), **page: Any
-    ) -> Page:
+    ) -> RecordPage:
         wanted = (types or frozenset[RecordType]({"preference"})) - SAID
-        return self._ledger.listed(scope, types=wanted, **page) if wanted else Page((), None)
+        return self._ledger.listed(scope, types=wanted, **page) if wanted else RecordPage((), None)
 
-    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+    def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         known = [
             record.id for record in self._ledger.records(scope, ids) if record.type not in SAID
         ]
-        self._ledger.used(scope, known, now=now)
+        self._ledger.count_use(scope, known, now=now)
 
 
 def recalled(stored: StoredMemories) -> Memories:

@@ -129,14 +129,15 @@ def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relatio
     """The relations between two different people or things whose names stand in the messages that
     were read.
     """
+
+    def is_read(name: str) -> bool:
+        plain = _plain(name)
+        return len(name) <= LONGEST_NAME and any(_holds(plain, text) for text in texts)
+
     return tuple(
-        each
-        for each in relations
-        if _plain(each.start) != _plain(each.end)
-        and all(
-            len(name) <= LONGEST_NAME and any(_holds(_plain(name), text) for text in texts)
-            for name in each.names
-        )
+        relation
+        for relation in relations
+        if _plain(relation.start) != _plain(relation.end) and all(map(is_read, relation.names))
     )
 
 

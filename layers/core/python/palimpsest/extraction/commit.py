@@ -127,7 +127,7 @@ class Steps:
                 self.contents.forget_passed(session_of(job), first=first, last=parked - 1)
             first = last + 1
 
-    def pass_by(self, job: Job, at: Looked) -> None:
+    def skip_job(self, job: Job, at: Looked) -> None:
         """Cancel a job whose turn it is not, let it wait, or end it. Raises `CommitLost`."""
         standing = at.turn.standing
         if standing in ("erased", "gone"):
@@ -221,7 +221,7 @@ class Steps:
         if commit.finished is not None and commit.finished.id != job.id:
             self.finish(_stepped(job, error))
 
-    def passed(self, job: Job, at: Looked, line: ChunkLine) -> None:
+    def skip_chunk(self, job: Job, at: Looked, line: ChunkLine) -> None:
         """Write only the chunk's line and the progress. The same job continues after the chunk."""
         self.memories.commit(
             user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line))

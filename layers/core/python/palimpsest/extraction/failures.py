@@ -14,8 +14,8 @@ from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_
 from palimpsest.extraction.jobs import MOST_LOST, ended, next_start, parked_within
 from palimpsest.extraction.ports import Extractor
 from palimpsest.jobs.attempts import another_attempt, next_step
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, STUCK, Job
-from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
@@ -52,14 +52,14 @@ class GiveUpExtraction:
         at = self.steps.look(place)
         is_outage = error in OUTAGES
         if at.turn.standing != "now":
-            self.steps.pass_by(place, at)
+            self.steps.skip_job(place, at)
             return None
         if at.turn.is_parked:
             self._end(job, at, None, error, gives_up=is_outage)
             return None
         line = self._line(place, at)
         if is_outage and line.last < job.last:
-            self.steps.passed(job, at, line)
+            self.steps.skip_chunk(job, at, line)
             return line.last + 1
         self._end(job, at, line, error)
         return None
@@ -140,10 +140,10 @@ class RestartExtraction:
             return
         at = self.steps.look(job)
         if at.turn.standing == "waiting":
-            self.steps.pass_by(job, at)
+            self.steps.skip_job(job, at)
             self.steps.jobs.settle(job, due_at=seconds(self.steps.clock.now()) + OVERDUE_SECONDS)
         elif at.turn.standing in ("erased", "gone"):
-            self.steps.pass_by(job, at)
+            self.steps.skip_job(job, at)
         else:
             self._begin_again(job, at)
 
@@ -156,9 +156,9 @@ class RestartExtraction:
         )
         if root.has_ended or start is None:
             over = ended(root, parked=progress.parked, error=None, now=now)
-            self._over(job, root if root.has_ended else over)
+            self._finish_step(job, root if root.has_ended else over)
         elif self._goes_on(job, start):
-            self._over(job, root)
+            self._finish_step(job, root)
         elif root.attempt + 1 >= MOST_LOST:
             self.give_up.park(job, error=STUCK, first=start)
         else:
@@ -177,7 +177,7 @@ class RestartExtraction:
         found = self.steps.jobs.get(Scope(job.tenant), step.id)
         return found is not None and found.id != job.id and not found.has_ended
 
-    def _over(self, job: Job, root: Job) -> None:
+    def _finish_step(self, job: Job, root: Job) -> None:
         """End the step, and the first job of its chain if `root` has ended."""
         if root.id != job.id:
             self.steps.finish(replace(job, state="done", due_at=None))

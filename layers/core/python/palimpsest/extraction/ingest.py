@@ -192,6 +192,8 @@ class Ingest:
         start = stored.messages
         batch = transcript.batch(start)
         end = start + len(batch)
+        is_last = end == len(transcript.drafts)
+        before = transcript.ids[start - 1] if start else transcript.before
         try:
             return self.append(
                 transcript.scope,
@@ -199,8 +201,8 @@ class Ingest:
                 user=transcript.owner.user,
                 agent=transcript.agent,
                 key=f"ingest:{stored.seq}:{transcript.ids[end - 1]}",
-                after=transcript.ids[start - 1] if start else transcript.before,
-                extract="now" if end == len(transcript.drafts) else "never",
+                after=before,
+                extract="now" if is_last else "never",
             )
         except Conflict as conflict:
             if conflict.code != MOVED_ON:

@@ -160,11 +160,11 @@ class IngestOutside:
             before=opened.head,
             after=replace(after, outside=after.seq),
             begins=begins is not None,
-            settings=begins.settings if begins else None,
             messages=held,
             finished=uploaded,
-            jobs=begins.jobs if begins else (),
         )
+        if begins is not None:
+            commit = replace(commit, settings=begins.settings, jobs=begins.jobs)
         self.append.sessions.commit(scope, commit)
         return _Taken(len(batch), created=begins is not None, has_more=len(new) > len(batch))
 

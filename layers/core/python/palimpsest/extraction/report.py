@@ -17,7 +17,7 @@ from palimpsest.scope import UserScope
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class ExtractionLedger:
     """How many messages were processed, and what became of them: received = extracted + skipped +
     parked.
 
@@ -46,13 +46,13 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ExtractionReport:
     """The state of a job, its ledger, the ids of the memories that its messages gave or repeated,
     and its cost.
     """
 
     state: JobState
-    ledger: Ledger
+    ledger: ExtractionLedger
     records: tuple[str, ...]
     spent: Spent
 
@@ -61,14 +61,14 @@ class Report:
 class ReportExtraction:
     memories: Memories
 
-    def __call__(self, job: Job) -> Report:
+    def __call__(self, job: Job) -> ExtractionReport:
         """The report of an extract job, summed up from the lines of its range. Raises
         `Unavailable`.
         """
         scope = user_of(job)
         lines = self.memories.lines(scope, job.session, first=job.first, last=job.last)
         progress = self.memories.progress(scope, job.session)
-        return Report(
+        return ExtractionReport(
             state=_state(job, progress),
             ledger=_ledger(lines),
             records=tuple(dict.fromkeys(record for line in lines for record in line.records)),
@@ -96,14 +96,14 @@ def _state(job: Job, progress: Progress) -> JobState:
     return "done" if job.state == "failed" and is_covered else job.state
 
 
-def _ledger(lines: Sequence[ChunkLine]) -> Ledger:
+def _ledger(lines: Sequence[ChunkLine]) -> ExtractionLedger:
     reasons: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
     for line in lines:
         reasons.update(line.skipped)
         dropped.update(line.dropped)
     extracted, parked = sum(line.extracted for line in lines), sum(line.parked for line in lines)
-    return Ledger(
+    return ExtractionLedger(
         received=extracted + parked + reasons.total(),
         extracted=extracted,
         skipped=reasons.total(),

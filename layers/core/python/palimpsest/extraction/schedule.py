@@ -50,7 +50,7 @@ class RequestExtraction:
 
         return until_committed(attempt, clock=self.clock)
 
-    def due(self, scope: SessionScope) -> None:
+    def arm_next(self, scope: SessionScope) -> None:
         """After a job's end: arm the next one if the session's rule asks for it."""
 
         def attempt() -> None:

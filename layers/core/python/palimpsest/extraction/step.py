@@ -29,8 +29,8 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.drawn import Drawn, drawn_from
 from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import counting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.record import GRAPH, Source
@@ -94,7 +94,7 @@ class ExtractChunk:
             job.state == "done"
         ):  # delivered again: the first delivery may have ended right after its commit
             self.steps.forget_passed(job)
-        self.request.due(session_of(job))
+        self.request.arm_next(session_of(job))
 
     def _step(self, job: Job) -> bool:
         at = self.steps.look(job)
@@ -113,7 +113,7 @@ class ExtractChunk:
         at = self.steps.look(job)
         if at.turn.standing == "now":
             return False
-        self.steps.pass_by(job, at)
+        self.steps.skip_job(job, at)
         return True
 
     def _found(self, job: Job, at: Looked) -> _StepFindings:
@@ -136,7 +136,7 @@ class ExtractChunk:
                 self.steps.jobs.spend(job, spent)
             if at.turn == found.turn:
                 return False
-            self.steps.pass_by(job, at)
+            self.steps.skip_job(job, at)
             return True
         prepared, found = self._prepared(job, at, found)
         line = _line(job.session, found, prepared)
@@ -197,7 +197,7 @@ class ExtractChunk:
             return Prepared((), MemoryCommit(epoch=0)), 0
         prepared = self.remember.prepared(scope, statements)
         new = [one.record.id for one in prepared.made if one.outcome != "unchanged"]
-        removed = self.remember.memories.removed(scope, new) if new else {}
+        removed = self.remember.memories.tombstones(scope, new) if new else {}
         left = [
             statement
             for statement, one in zip(statements, prepared.made, strict=True)
@@ -263,7 +263,10 @@ def _drawing(
     topics: dict[int, list[str]] = defaultdict(list)
     for number, topic in zip(numbers, drawn.topics, strict=True):
         topics[number].append(topic)
-    return [replace(each, draws=tuple(topics[number])) for number, each in enumerate(statements)]
+    return [
+        replace(statement, draws=tuple(topics[number]))
+        for number, statement in enumerate(statements)
+    ]
 
 
 def _is_from(source: Source, removed: Sequence[Source]) -> bool:

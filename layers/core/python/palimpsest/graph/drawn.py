@@ -90,8 +90,8 @@ class _Meant:
     def __post_init__(self) -> None:
         me = Entity(self.user, USER_TYPE, self.user)
         self.known = dict.fromkeys((*USER_NAMES, normalized(self.user)), me)
-        for each in self.graph.entities.values():
-            self.by_name.setdefault(normalized(each.name), []).append(each)
+        for entity in self.graph.entities.values():
+            self.by_name.setdefault(normalized(entity.name), []).append(entity)
 
     def __call__(self, kind: str, name: str) -> Entity:
         key = normalized(name)

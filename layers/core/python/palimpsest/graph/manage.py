@@ -244,9 +244,13 @@ class ManageGraph:
                 names.every(names.id_of(name)), key=lambda each: each == name
             )  # the named thing is removed last
             ways = () if name == scope.user else (Which(start=name), Which(end=name))
-            ends = {one.id for way in ways for one in self.read.relationships(scope, way)}
+            ends = {
+                relationship.id
+                for way in ways
+                for relationship in self.read.relationships(scope, way)
+            }
             return [
-                *(topic_of("relationship", each) for each in sorted(ends)),
+                *(topic_of("relationship", end) for end in sorted(ends)),
                 *(topic_of("entity", each) for each in stored),
             ]
 
@@ -277,7 +281,9 @@ class ManageGraph:
         epoch = self.memories.user(scope).epoch
         parts = [topics[start : start + 100] for start in range(0, len(topics), 100)]
         pointers = {
-            key: each for part in parts for key, each in self.memories.pointers(scope, part).items()
+            key: pointer
+            for part in parts
+            for key, pointer in self.memories.pointers(scope, part).items()
         }
         there = [
             pointers[topic]

@@ -123,7 +123,7 @@ class ReadGraph:
         """The current records by id. Known records are not read again, unless they seem to have
         expired.
         """
-        pointers = parallel.each(
+        pointers = parallel.run_each(
             lambda prefix: self._memories.topics(scope, prefix=prefix), PREFIXES
         )
         ids = [
@@ -136,7 +136,7 @@ class ReadGraph:
 
 def _read(memories: Memories, scope: UserScope, ids: Sequence[str]) -> dict[str, Record]:
     parts = [ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE)]
-    read = parallel.each(lambda part: memories.records(scope, part), parts)
+    read = parallel.run_each(lambda part: memories.records(scope, part), parts)
     return {record.id: record for part in read for record in part}
 
 
@@ -164,7 +164,11 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
     relationships = {each.id: each for each in edges_stored}
     nodes = {user: Entity(user, USER_TYPE, user)}
     nodes |= {each.id: each for each in entities.values() if _is_before(now, each.valid_to)}
-    edges = [each for each in relationships.values() if _is_before(now, each.valid_to)]
+    edges = [
+        relationship
+        for relationship in relationships.values()
+        if _is_before(now, relationship.valid_to)
+    ]
     for record in by_type["preference"]:
         node = _preference(record)
         nodes[node.id] = node
@@ -183,7 +187,7 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
         nodes=nodes,
         edges=tuple(edge for edge in edges if edge.start in nodes and edge.end in nodes),
         names=names,
-        until=min((each for each in ends if each is not None and each > now), default=None),
+        until=min((end for end in ends if end is not None and end > now), default=None),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from palimpsest.jobs.job import UNHEARD_SECONDS, Job, job_id
-from palimpsest.jobs.kinds import Payload
+from palimpsest.jobs.payloads import Payload
 
 MAX_RECEIVES = 4
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from palimpsest.errors import DamagedJob
-from palimpsest.jobs.kinds import NOTHING, JobKind, Payload, encoded
+from palimpsest.jobs.kinds import JobKind, encoded
+from palimpsest.jobs.payloads import NOTHING, Payload
 from palimpsest.scope import Scope, UserScope
 
 P = TypeVar("P", bound=Payload)

@@ -1,80 +1,15 @@
-"""The queues between the streams and the workers."""
+"""The stores and queues of jobs, and the bus that events are published to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
+from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.job import Job, JobState
-from palimpsest.jobs.kinds import JobKind, Queue
+from palimpsest.jobs.kinds import Queue
 from palimpsest.scope import Scope, UserScope
-from palimpsest.usage import Tally
-
-
-@dataclass(frozen=True, slots=True)
-class JobNotice:
-    """A queue message that names a job. It holds no text of the user."""
-
-    tenant: str
-    job_id: str
-    kind: JobKind
-
-
-@dataclass(frozen=True, slots=True)
-class RecordChanged:
-    """A record was written, changed or removed: its search document may be out of date."""
-
-    tenant: str
-    user: str
-    record_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class MessageChanged:
-    """A message was appended or removed. The session's head names its user, even after the session
-    was deleted.
-    """
-
-    tenant: str
-    session: str
-    seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """The tables hold nothing any more of what a redaction or an erasure removes: once the index
-    holds nothing of it either, the job has ended.
-    """
-
-    tenant: str
-    job_id: str
-
-
-Changed = RecordChanged | MessageChanged | Removed
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A stream record that cannot be read. `name` is JSON with its event id and the keys of its
-    item, and no text.
-    """
-
-    name: str
-
-
-EventName = Literal[
-    "MemoryCreated", "MemorySuperseded", "MemoryForgotten", "CompactionDone", "JobFailed"
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Happened:
-    """Something that others may want to know: its tenant and ids, never text."""
-
-    name: EventName
-    tenant: str
-    ids: Mapping[str, str | int]
 
 
 class Queues(Protocol):
@@ -133,17 +68,6 @@ class Shares(Protocol):
 
     def call(self, scope: Scope, queue: Queue, waiting: Waiting) -> None:
         """The job does not wait any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamRecord:
-    """One record of a table's stream, decoded: what is to be sent (None: nothing), what a session
-    has taken in, and what has happened.
-    """
-
-    asks: JobNotice | Changed | Unreadable | None = None
-    tally: Tally | None = None
-    happened: Happened | None = None
 
 
 class EventBus(Protocol):

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from palimpsest.clock import EPOCH, Clock
+from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Queue
-from palimpsest.jobs.ports import Changed, Happened, JobNotice, Jobs, Queues, Shares, Waiting
+from palimpsest.jobs.ports import Jobs, Queues, Shares, Waiting
 from palimpsest.scope import Scope
 
 OPERATORS: Queue = "reindex"
@@ -52,7 +53,7 @@ class FairQueues:
     def park(self, record: str) -> None:
         self.queues.park(record)
 
-    def done(self, notice: JobNotice) -> None:
+    def free_place(self, notice: JobNotice) -> None:
         """Free the job's place, and send the oldest waiting jobs for which there is room. Call this
         once the job's message need not be delivered again. Safe to repeat. Raises `Unavailable`.
         """

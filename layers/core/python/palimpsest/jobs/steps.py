@@ -13,9 +13,11 @@ from typing import Protocol
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Conflict, DamagedJob, ModelFailed, NotFound, Unavailable
 from palimpsest.jobs.attempts import another_attempt, next_step, retry_delay
+from palimpsest.jobs.events import JobNotice, Removed
 from palimpsest.jobs.job import ERASED, STUCK, UNHEARD_SECONDS, Job, JobState
-from palimpsest.jobs.kinds import KINDS, Family, JobKind, ListPayload, Payload
-from palimpsest.jobs.ports import JobNotice, Jobs, Queues, Removed
+from palimpsest.jobs.kinds import KINDS, Family, JobKind
+from palimpsest.jobs.payloads import ListPayload, Payload
+from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 
@@ -74,7 +76,7 @@ class Worker:
     give_up: GivesUp
     hide: Hide
     wait: Waits
-    done: Step
+    free_place: Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class UserSteps:
         """The time at which a step that begins now must stop and start the next one."""
         return self.clock.now() + STEP
 
-    def taken_up(self, notice: JobNotice) -> Job | None:
+    def take_up(self, notice: JobNotice) -> Job | None:
         """Return the job if its step must be done now. Return None if the job is done, if its next
         step exists, or if it had failed and was restarted.
         """
@@ -155,7 +157,7 @@ class UserSteps:
         first page again. If anything was forgotten, `at_end` adds to the result. Raises
         `Unavailable` after `MOST_STEPS` steps.
         """
-        job = self.taken_up(notice)
+        job = self.take_up(notice)
         if job is None:
             return
         place, until = job.payload_as(ListPayload), self.deadline
@@ -356,12 +358,12 @@ class RetryJob:
             raise NotFound("There is no such job.", code="job_not_found")
         if job.state != "failed":
             raise Conflict("Only a failed job can be tried again.", code="job_not_failed")
-        new_id = until_committed(lambda: self._restarted(job), clock=self.clock)
+        new_id = until_committed(lambda: self._restart(job), clock=self.clock)
         if new_id is None:
             raise Conflict("Nothing is left of this job to be done.", code="nothing_to_retry")
         return new_id
 
-    def _restarted(self, job: Job) -> str | None:
+    def _restart(self, job: Job) -> str | None:
         restart = self.restarts.get(KINDS[job.kind].family) if job.kind in KINDS else None
         try:
             return None if restart is None else restart(job)

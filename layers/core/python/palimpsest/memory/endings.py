@@ -178,7 +178,9 @@ class Endings:
     def _pointers(self, scope: UserScope, topics: Sequence[str]) -> dict[str, Pointer]:
         parts = [topics[start : start + AT_ONCE] for start in range(0, len(topics), AT_ONCE)]
         return {
-            key: each for part in parts for key, each in self.memories.pointers(scope, part).items()
+            key: pointer
+            for part in parts
+            for key, pointer in self.memories.pointers(scope, part).items()
         }
 
     def _records(self, scope: UserScope, pointers: Sequence[Pointer]) -> list[Record]:
@@ -189,7 +191,7 @@ class Endings:
 
 def _last_said(statements: Sequence[Statement]) -> dict[str, Statement]:
     """The last statement of each relationship, by topic."""
-    said = [each for each in statements if each.type == "relationship"]
+    said = [statement for statement in statements if statement.type == "relationship"]
     return {each.topic or "": each for each in sorted(said, key=lambda each: each.valid_from or 0)}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast, get_args, overload
 
-from palimpsest.jobs.kinds import ForgetPayload
+from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.memory.conditions import (
     RANGES,
     Condition,
@@ -28,7 +28,7 @@ _APART = "\x02"
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class MemoryFilter:
     """A record or message must meet every condition; an empty field sets no condition. Values match
     exactly, except that upper and lower case of a subject are the same. Limits are inclusive, times
     are epoch milliseconds. `metadata` names by path a value, or operators (`conditions.Condition`).
@@ -57,7 +57,7 @@ class Filter:
         """
         return frozenset(each for each in get_args(RecordType) if each in (self.types or LISTED))
 
-    def with_graph(self) -> Filter:
+    def with_graph(self) -> MemoryFilter:
         """The filter by which memories are forgotten: if it names no types, entities and
         relationships match too.
         """
@@ -154,7 +154,7 @@ def folded(subject: str | None) -> str | None:
 
 
 def record_terms(record: Record) -> tuple[str, ...]:
-    """The terms of a record's document that filters test (`Filter.tests`)."""
+    """The terms of a record's document that filters test (`MemoryFilter.tests`)."""
     own = {
         "topic": record.topic_key,
         "importance": record.importance,
@@ -180,14 +180,14 @@ class StoredFilter:
     """
 
     owner: UserScope
-    plain: Filter
+    plain: MemoryFilter
     subject: str | None = None
     topic: str | None = None
     metadata: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, owner: UserScope, where: Filter) -> Self:
+    def of(cls, owner: UserScope, where: MemoryFilter) -> Self:
         """Make the stored form of a filter: digests replace its texts."""
         subject = topic = None
         if where.subject is not None:
@@ -212,7 +212,9 @@ class StoredFilter:
     def of_payload(cls, owner: UserScope, payload: ForgetPayload) -> Self:
         """Make the filter again from the result of `payload()`."""
         given = {name: getattr(payload, name) for name in _PLAIN}
-        plain = Filter(types=frozenset(cast("tuple[MemoryType, ...]", payload.types)), **given)
+        plain = MemoryFilter(
+            types=frozenset(cast("tuple[MemoryType, ...]", payload.types)), **given
+        )
         digests = {name: frozenset(getattr(payload, name)) for name in ("metadata", "conditions")}
         return cls(owner, plain, subject=payload.subject, topic=payload.topic, **digests)
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from palimpsest import parallel
 from palimpsest.conversations.listing import filled
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record
@@ -25,7 +25,7 @@ class ShowMemories:
         self,
         scope: UserScope,
         *,
-        where: Filter,
+        where: MemoryFilter,
         limit: int,
         after: str | None,
         newest_first: bool,
@@ -45,9 +45,9 @@ class ShowMemories:
         """Return the version of each record, with its uses, in the order of the records (at most
         100). It reads each topic once, several topics at the same time.
         """
-        return self.used(scope, self._versions(scope, records))
+        return self.with_uses(scope, self._versions(scope, records))
 
-    def used(self, scope: UserScope, found: Sequence[Version]) -> tuple[Version, ...]:
+    def with_uses(self, scope: UserScope, found: Sequence[Version]) -> tuple[Version, ...]:
         """The versions (at most 100) with how often, and when last, recall returned them."""
         uses = self.memories.uses(scope, [version.record.id for version in found])
         return tuple(
@@ -66,7 +66,7 @@ class ShowMemories:
         def chain(topic: str) -> tuple[Version, ...]:
             return _chain(pointers.get(topic), self.memories.versions(scope, topic))
 
-        chains = dict(zip(topics, parallel.each(chain, topics), strict=True))
+        chains = dict(zip(topics, parallel.run_each(chain, topics), strict=True))
         return tuple(_place(record, chains) for record in records)
 
 

@@ -12,7 +12,7 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.endings import Superseded, together
-from palimpsest.memory.filters import Filter, MemoryType
+from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
 from palimpsest.memory.record import GRAPH, ListedType, Record
@@ -117,7 +117,7 @@ class ManageMemories:
         self,
         scope: UserScope,
         *,
-        where: Filter,
+        where: MemoryFilter,
         limit: int,
         after: str | None = None,
         newest_first: bool = True,
@@ -136,7 +136,7 @@ class ManageMemories:
         matching = [record for record in page.records if where.matches(record)]
         return self._of_status(scope, matching, superseded=superseded), page.after
 
-    def _current_of(self, scope: UserScope, topic: str, where: Filter) -> tuple[Record, ...]:
+    def _current_of(self, scope: UserScope, topic: str, where: MemoryFilter) -> tuple[Record, ...]:
         """The current record of a topic, if it matches. The pointer names it, so no other record is
         read.
         """
@@ -162,10 +162,10 @@ class ManageMemories:
 
     def counts(self, scope: UserScope) -> Mapping[ListedType, int]:
         """How many current records there are of each type."""
-        every = Counter(record.type for record in self.every(scope, Filter()))
+        every = Counter(record.type for record in self.every(scope, MemoryFilter()))
         return {each: every[each] for each in get_args(ListedType)}
 
-    def every(self, scope: UserScope, where: Filter) -> Iterator[Record]:
+    def every(self, scope: UserScope, where: MemoryFilter) -> Iterator[Record]:
         """All current records that the filter takes, newest first."""
         after = None
         while True:
@@ -187,7 +187,7 @@ class ManageMemories:
     def _patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
-        fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
+        fields = {field.name: getattr(change, field.name) for field in dataclasses.fields(change)}
         said = {
             name: value for name, value in fields.items() if value is not None and value is not KEPT
         }
@@ -302,7 +302,7 @@ class ManageMemories:
         try:
             until_committed(lambda: self._delete(scope, record_id, whole=whole), clock=self.clock)
         except NotFound:
-            if self.memories.removed(scope, [record_id]):
+            if self.memories.tombstones(scope, [record_id]):
                 self.exports(scope)
             raise
         self.exports(scope)
@@ -320,7 +320,7 @@ class ManageMemories:
         for commit in together(commits, self._ending(scope, gone), self.memories.room):
             self.memories.commit(scope, commit)
 
-    def matching(self, scope: UserScope, where: Filter) -> tuple[str, ...]:
+    def matching(self, scope: UserScope, where: MemoryFilter) -> tuple[str, ...]:
         """The ids of all current records that match, as a job that forgets them would remove
         them.
         """

@@ -139,7 +139,7 @@ class MemoryCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordPage:
     """Records of a list, and the cursor of the next page (None: this is the last one)."""
 
     records: tuple[Record, ...]
@@ -182,7 +182,7 @@ class Memories(Protocol):
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         """The records with these ids (at most 100) that exist, in the order of the ids."""
 
-    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
+    def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         """The tombstones of those ids (at most 100) whose record was removed and does not exist
         again.
         """
@@ -210,7 +210,7 @@ class Memories(Protocol):
         limit: int,
         after: str | None = None,
         newest_first: bool = True,
-    ) -> Page:
+    ) -> RecordPage:
         """Records by creation; `types` empty = all but entities and relationships, which have a
         list of their own: `types` names types of one of the two lists. Eventually consistent.
 
@@ -227,10 +227,10 @@ class Memories(Protocol):
     ) -> tuple[ChunkLine, ...]:
         """Ledger lines of chunks that begin within first..last, in order."""
 
-    def indexed(self, scope: UserScope, record: Record) -> None:
+    def mark_indexed(self, scope: UserScope, record: Record) -> None:
         """Mark the record as indexed if it is still at this version; does nothing otherwise."""
 
-    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+    def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         """Count a use of each record (at most 100), apart from the record itself. `now` in epoch
         seconds.
         """
@@ -268,8 +268,8 @@ class Reminder:
 class Expiries(Protocol):
     """Beside `Memories`, over the same store: a commit of records that expire also updates the
     user's walk, in the same transaction, and gives each record whose index state is pending a new
-    `Reminder`, which goes when `indexed` confirms it. Reads are strongly consistent, except `due`.
-    Every call raises `Unavailable` if the store can't answer.
+    `Reminder`, which goes when `mark_indexed` is called. Reads are strongly consistent, except
+    `due`. Every call raises `Unavailable` if the store can't answer.
     """
 
     def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
@@ -295,7 +295,7 @@ class Expiries(Protocol):
         of the present epoch.
         """
 
-    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
+    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> RecordPage:
         """Records by id, current or not, expired or not. A page may be short although there are
         more.
         """
@@ -305,7 +305,7 @@ class Owners(Protocol):
     """Lists all sessions and all users of all tenants. Each list has an order of its own, which
     never changes, and is read page by page while the caller iterates. Every entry comes with a
     cursor after which a later call continues, even if that entry was removed; a job can hold it
-    (`jobs.kinds.Place`). An entry that exists throughout is listed exactly once; a change of the
+    (`jobs.payloads.Place`). An entry that exists throughout is listed exactly once; a change of the
     last moments may be missing. Every call raises `Unavailable`.
     """
 

@@ -126,8 +126,8 @@ class Remember:
         now = seconds(self.clock.now())
         passed = [
             n
-            for n, each in enumerate(statements)
-            if each.expires_at is not None and each.expires_at <= now
+            for n, statement in enumerate(statements)
+            if statement.expires_at is not None and statement.expires_at <= now
         ]
         if passed:
             error = FieldError(f"memories.{passed[0]}.expires_at", "must be later than now")

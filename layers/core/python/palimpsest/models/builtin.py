@@ -38,7 +38,7 @@ of it only.
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedModel:
     session: Any
     tokenizer: Any
 
@@ -54,7 +54,7 @@ class Transformer:
     def __init__(self, folder: Path, *, max_tokens: int) -> None:
         self._folder = folder
         self._max_tokens = max_tokens
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedModel | None = None
         self._lock = threading.Lock()
 
     def __call__(self, *texts: str) -> Any:
@@ -100,7 +100,7 @@ class Transformer:
         """
         parallel.begin(self.load)
 
-    def load(self) -> _Loaded:
+    def load(self) -> _LoadedModel:
         """Load it unless it is loaded. Raises `ModelUnavailable`."""
         with self._lock:
             self._loaded = loaded = self._loaded or _loaded_from(
@@ -109,7 +109,7 @@ class Transformer:
         return loaded
 
 
-def _loaded_from(folder: Path, *, max_tokens: int) -> _Loaded:
+def _loaded_from(folder: Path, *, max_tokens: int) -> _LoadedModel:
     for name in (MODEL, TOKENIZER):
         if not (folder / name).is_file():
             raise ModelUnavailable(f"The built-in model's {name} is not there.")
@@ -129,7 +129,7 @@ def _loaded_from(folder: Path, *, max_tokens: int) -> _Loaded:
         raise ModelUnavailable("The built-in model can't be loaded.") from error
     tokenizer.enable_truncation(max_tokens)
     tokenizer.no_padding()
-    return _Loaded(session, tokenizer)
+    return _LoadedModel(session, tokenizer)
 
 
 class BuiltinEmbedder:

@@ -21,7 +21,7 @@ FAILED = {"model_calls": 1, "unpriced": 1}
 """What is known of a call that gave no answer: whether it is billed, only its server knows."""
 
 
-class Report(Protocol):
+class ReportUsage(Protocol):
     def __call__(self, tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
         """Report what a call used; `is_counted` is false if the store could not count it."""
 
@@ -34,7 +34,7 @@ class Meter:
 
     usages: Usages
     clock: Clock
-    report: Report
+    report: ReportUsage
 
     def __call__(self, used: Mapping[str, int]) -> None:
         user = payer()

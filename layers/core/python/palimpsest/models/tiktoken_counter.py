@@ -27,7 +27,7 @@ _ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RankTable:
     """The file of an encoding's ranks, the digest that tiktoken pins for it, that of the same table
     sorted, and the pattern that cuts a text into what is encoded by itself.
     """
@@ -41,14 +41,14 @@ class Table:
 # As tiktoken has them in tiktoken_ext.openai_public. Its own loader takes twice as long, and
 # downloads what is missing.
 TABLES = {
-    "cl100k_base": Table(
+    "cl100k_base": RankTable(
         "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
         "cbf63744d5484d5279a1e70fc806b1b7a8184afca13e5d188db349f23b88bdc3",
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"
         r"\s++$|\s*[\r\n]|\s+(?!\S)|\s",
     ),
-    "o200k_base": Table(
+    "o200k_base": RankTable(
         "fb374d419588a4632f3f557e76b4b70aebbca790",
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
         "143dc309fa8d1d37688e454f2d00ebe8d2dad69e730f910eada5604940e6409e",

@@ -203,4 +203,6 @@ def objects(statement: str, *, start: int) -> list[str]:
 def ended(statement: str) -> str:
     """The statement, which was cut out of a sentence, with a full stop at its end."""
     text = statement.rstrip(" ,;:，；、")
-    return text if is_terminated(text) else text + ("。" if text[-1:] >= "\u3000" else ".")
+    if is_terminated(text):
+        return text
+    return text + ("。" if text[-1:] >= "\u3000" else ".")

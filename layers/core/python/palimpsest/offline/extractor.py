@@ -166,9 +166,11 @@ def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
     if not is_own and leans_on_a_question(text):
         return None
     type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
-    importance = (
-        OF_WHO_ONE_IS if is_who else EVENT if type_ == "event" else OF_ONESELF if is_own else PLAIN
-    )
+    importance = OF_ONESELF if is_own else PLAIN
+    if is_who:
+        importance = OF_WHO_ONE_IS
+    elif type_ == "event":
+        importance = EVENT
     return partial(_finding(text, quote), type=type_, importance=importance)
 
 

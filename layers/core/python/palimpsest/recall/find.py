@@ -16,7 +16,7 @@ from palimpsest.conversations.own_tools import answers_own_tool
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.spoken import spoken_text
 from palimpsest.errors import ModelFailed, Unavailable
-from palimpsest.memory.filters import Filter, MemoryType
+from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Record, RecordType
 from palimpsest.models.ports import Embedder, Vector
@@ -119,7 +119,7 @@ class FindCandidates:
         """Records and messages that the index may lack: new ones, and past ones if the recall looks
         back. The score is the share of the question's words in the text.
         """
-        records, messages = parallel.both(
+        records, messages = parallel.run_both(
             partial(self._new_records, scope, request, now=now),
             partial(self._messages, scope, request.filter, sessions=1, most=NEWEST_MESSAGES),
         )
@@ -142,7 +142,7 @@ class FindCandidates:
         return {record.id: words_of(record) for record in new}
 
     def _without_index(
-        self, scope: UserScope, query: Query, wanted: Filter
+        self, scope: UserScope, query: Query, wanted: MemoryFilter
     ) -> list[tuple[str, float]]:
         """The newest records and messages, scored by their words. This replaces the index when it
         fails.
@@ -165,7 +165,7 @@ class FindCandidates:
                 return
 
     def _messages(
-        self, scope: UserScope, wanted: Filter, *, sessions: int, most: int
+        self, scope: UserScope, wanted: MemoryFilter, *, sessions: int, most: int
     ) -> dict[str, str]:
         """Texts of at most `most` of the newest messages, by key. They are from the filter's
         session, or else from the sessions that began last. Empty if the filter excludes messages.
@@ -193,14 +193,14 @@ class FindCandidates:
         return texts
 
 
-def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
+def filters(query: Query, request: RecallRequest) -> Iterator[MemoryFilter]:
     """One filter for records and one for messages. If the question names a period, a third one
     selects both in that period.
     """
     wanted = request.filter
     # The index holds current versions only. An earlier version may match the filter although the
     # current one does not, so the filter is applied later to the versions themselves.
-    where = Filter() if request.looks_back else wanted
+    where = MemoryFilter() if request.looks_back else wanted
     record_types = frozenset[MemoryType](wanted.record_types)
     messages = frozenset[MemoryType]({"message"} if wanted.includes_messages else ())
     if record_types:
@@ -215,7 +215,7 @@ def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
 def _nearest(
     by_vector: Callable[..., tuple[Hit, ...]],
     embedded: parallel.Task[Vector | None],
-    wheres: Sequence[Filter],
+    wheres: Sequence[MemoryFilter],
     *,
     deadline: float,
 ) -> list[Hits] | None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cache
 from typing import Final
 
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.text.analyser import content_terms, function_words, terms, topic_key, words
 from palimpsest.text.bm25 import BASE, Field
 from palimpsest.text.cutting import ELLIPSIS, shortened
@@ -61,7 +61,7 @@ class RecallRequest:
     query: str
     k: int = DEFAULT_K
     max_tokens: int | None = None
-    filter: Filter = field(default_factory=Filter)
+    filter: MemoryFilter = field(default_factory=MemoryFilter)
     as_of: int | None = None
     known_at: int | None = None
     answer: bool = False

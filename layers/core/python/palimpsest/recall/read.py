@@ -80,7 +80,7 @@ def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResu
     """
     messages = [key for key in run.scores if message_of(key) is not None]
     records = [key for key in run.scores if message_of(key) is None]
-    read = parallel.both(
+    read = parallel.run_both(
         lambda: _RecordReader(memories, sessions)(run, records),
         lambda: _read_messages(run, messages, sessions),
     )
@@ -137,7 +137,7 @@ class _RecordReader:
         yield from (
             (record, run.scores[record.id]) for record in stored if record.topic_key is None
         )
-        chains = parallel.each(
+        chains = parallel.run_each(
             lambda topic: self.memories.versions(run.scope, topic), list(pointers)
         )
         for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):
@@ -175,7 +175,7 @@ class _RecordReader:
         names = sorted(
             {r.source.session for r in records if r.type == "task" and r.source.session is not None}
         )
-        heads = parallel.each(
+        heads = parallel.run_each(
             lambda name: self.sessions.open(run.scope.owner.session(name)).head, names
         )
         now = seconds(run.now)
@@ -241,7 +241,7 @@ def _read_messages(run: RecallRun, keys: Sequence[str], sessions: Sessions) -> R
         session, seq = message_of(key) or ("", 0)
         by_session[session][seq] = key
     return ReadResult().join(
-        parallel.each(
+        parallel.run_each(
             lambda wanted: _read_session(run, *wanted, sessions=sessions), list(by_session.items())
         )
     )

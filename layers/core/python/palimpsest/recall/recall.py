@@ -182,7 +182,7 @@ class Recall:
         """
         with suppress(Unavailable):
             if ids := [memory.id for memory in chosen if memory.record is not None]:
-                self.memories.used(scope, ids, now=seconds(self.clock.now()))
+                self.memories.count_use(scope, ids, now=seconds(self.clock.now()))
 
 
 def _is_scored_enough(score: float, request: RecallRequest) -> bool:

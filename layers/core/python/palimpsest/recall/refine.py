@@ -214,7 +214,9 @@ def with_outdated(
     if not current or all(one.record is not None for one in found):
         return list(found)
     current = current[:TOPICS_COMPARED]
-    chains = parallel.each(lambda record: memories.versions(scope, str(record.topic_key)), current)
+    chains = parallel.run_each(
+        lambda record: memories.versions(scope, str(record.topic_key)), current
+    )
     newer: dict[Place, str] = {}
     for record, versions in zip(current, chains, strict=True):
         newer = dict.fromkeys(_places_of_earlier(record, versions), record.id) | newer

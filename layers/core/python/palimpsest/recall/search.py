@@ -13,7 +13,7 @@ from palimpsest.conversations.message import Message, message_key
 from palimpsest.conversations.ports import Compare, Near, Sessions
 from palimpsest.conversations.spoken import said_at
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.ports import Memories
 from palimpsest.models.catalogue import OTHER, THRESHOLDS, Thresholds
 from palimpsest.models.ports import Embedder, Vector
@@ -34,7 +34,7 @@ MOST_COMPARED, COMPARED_AT_ONCE = 1_000, 500
 with the same times, so it is asked for fewer.
 """
 USERS = 20  # users of a tenant whose sessions are searched at once
-MESSAGES = Filter(types=frozenset({"message"}))
+MESSAGES = MemoryFilter(types=frozenset({"message"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class SearchMemories:
         *,
         mode: Mode,
         k: int = DEFAULT_K,
-        where: Filter | None = None,
+        where: MemoryFilter | None = None,
         vector: Vector | None = None,
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for
@@ -71,7 +71,7 @@ class SearchMemories:
         If the retriever fails, no other one replaces it. Raises `Unavailable`, and `Unprocessable`
         (`no_vectors`) if there is no embedding model.
         """
-        request = RecallRequest(text, k=k, filter=where or Filter())
+        request = RecallRequest(text, k=k, filter=where or MemoryFilter())
         now = self.clock.now()
         query = analysed(text, user=scope.user, now=now)
         wheres = list(filters(replace(query, period=None), request))
@@ -86,7 +86,7 @@ class SearchMemories:
             )
         hits = [
             hit
-            for found in parallel.each(lambda where: search(where=where), wheres)
+            for found in parallel.run_each(lambda where: search(where=where), wheres)
             for hit in found
         ]
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
@@ -118,7 +118,7 @@ class FindSessions:
     search: SearchMemories
 
     def __call__(
-        self, scope: UserScope, words: str, *, limit: int, where: Filter = MESSAGES
+        self, scope: UserScope, words: str, *, limit: int, where: MemoryFilter = MESSAGES
     ) -> tuple[str, ...]:
         """Return the ids of at most `limit` live sessions in which these words were said, the
         session with the best match first. Raises `Unavailable`.
@@ -126,18 +126,24 @@ class FindSessions:
         return tuple(self._scored(scope, words, where))[:limit]
 
     def of_tenant(
-        self, scope: Scope, words: str, *, limit: int, after: str | None, where: Filter = MESSAGES
+        self,
+        scope: Scope,
+        words: str,
+        *,
+        limit: int,
+        after: str | None,
+        where: MemoryFilter = MESSAGES,
     ) -> tuple[tuple[str, ...], str | None]:
         """As the call itself, for the next 20 users of the tenant. Also returns the cursor of the
         users after them (None: these are the last). Raises `BadRequest` (`invalid_cursor`).
         """
         users, following = self.search.memories.users(scope.tenant, limit=USERS, after=after)
-        found = parallel.each(lambda user: self._scored(scope.user(user), words, where), users)
+        found = parallel.run_each(lambda user: self._scored(scope.user(user), words, where), users)
         scores = {session: score for each in found for session, score in each.items()}
         best = sorted(scores, key=lambda session: (-scores[session], session))
         return tuple(best[:limit]), following
 
-    def _scored(self, scope: UserScope, words: str, where: Filter) -> dict[str, float]:
+    def _scored(self, scope: UserScope, words: str, where: MemoryFilter) -> dict[str, float]:
         """The sessions with the score of their best match, the best first."""
         scores: dict[str, float] = {}
         for one in self.search(scope, words, mode="keyword", k=SESSION_HITS, where=where):
@@ -189,7 +195,7 @@ def _compared(
         return vectors.by_vector(scope, vector, where=where, k=min(stored, MOST_COMPARED))
 
     try:
-        found = parallel.each(hits, parts if has_more else [messages])
+        found = parallel.run_each(hits, parts if has_more else [messages])
     except Unavailable:
         return None
     scores = {hit.key: hit.score for some in found for hit in some}

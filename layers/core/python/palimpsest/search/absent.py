@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
@@ -26,7 +26,7 @@ class AbsentIndex:
         owner: UserScope,  # noqa: ARG002
         text: str,  # noqa: ARG002
         *,
-        where: Filter = ANYTHING,  # noqa: ARG002
+        where: MemoryFilter = ANYTHING,  # noqa: ARG002
         k: int,  # noqa: ARG002
     ) -> tuple[Hit, ...]:  # noqa: ARG002, RUF100
         raise _absent()
@@ -36,7 +36,7 @@ class AbsentIndex:
         owner: UserScope,  # noqa: ARG002
         vector: Vector,  # noqa: ARG002
         *,
-        where: Filter = ANYTHING,  # noqa: ARG002
+        where: MemoryFilter = ANYTHING,  # noqa: ARG002
         k: int,  # noqa: ARG002
     ) -> tuple[Hit, ...]:  # noqa: ARG002, RUF100
         raise _absent()

@@ -14,8 +14,8 @@ from palimpsest.clock import Clock
 from palimpsest.conversations.message import message_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder, Vector
@@ -146,7 +146,7 @@ class Embed:
         vectors = dict(
             zip(
                 wanted,
-                parallel.each(lambda one: self._vectors(*one), list(wanted.items())),
+                parallel.run_each(lambda one: self._vectors(*one), list(wanted.items())),
                 strict=True,
             )
         )
@@ -221,7 +221,7 @@ class Embed:
         indexed = [item.record for item in plan.there.values() if item.record is not None]
         for record in (*plan.settled, *indexed):
             if record.id not in vectorless and record.id not in failed:
-                self.memories.indexed(plan.owner, record)
+                self.memories.mark_indexed(plan.owner, record)
 
 
 def _named(owner: UserScope, key: str) -> Changed:

@@ -10,7 +10,7 @@ from palimpsest.conversations.message import Message, message_key
 from palimpsest.conversations.own_tools import answers_own_tool
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import GRAPH, Record
 from palimpsest.scope import SessionScope, UserScope
@@ -73,7 +73,7 @@ class EmbedPlans:
         plan.changes |= dict(zip(ids, changes, strict=True))
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]
-        marks = self.memories.removed(plan.owner, missing) if missing else {}
+        marks = self.memories.tombstones(plan.owner, missing) if missing else {}
         for name in missing:  # without a tombstone: higher than any version the record had
             plan.gone[name] = gone(name, version=marks[name].version if name in marks else now)
         self._take_in_records(plan, records.values())
@@ -95,7 +95,11 @@ class EmbedPlans:
                 self._take_in_displaced(plan, record, record.topic_key)
 
     def _take_in_displaced(self, plan: Plan, record: Record, topic: str) -> None:
-        others = [one for one in self.memories.versions(plan.owner, topic) if one.id != record.id]
+        others = [
+            version
+            for version in self.memories.versions(plan.owner, topic)
+            if version.id != record.id
+        ]
         for other in {one.id: one for one in others[-DISPLACED:]}.values():
             if other.id not in plan.changes:
                 plan.changes[other.id] = plan.changes[record.id]

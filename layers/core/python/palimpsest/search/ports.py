@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.memory.filters import Filter, MemoryType
+from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import check_vector
 from palimpsest.scope import UserScope
 
-ANYTHING = Filter()
+ANYTHING = MemoryFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class Document:
 
     Searches by words look in `text`: the content with speaker and date, of which the first 32,768
     characters count. `created_at` is in epoch milliseconds. `subject` is folded, as one of
-    `Filter.subjects`. `metadata` holds the terms that `Filter.tests` test. `version` comes from the
-    item and grows with every write of the same key. `vector` lies in the space of the index that it
-    is written to.
+    `MemoryFilter.subjects`. `metadata` holds the terms that `MemoryFilter.tests` test. `version`
+    comes from the item and grows with every write of the same key. `vector` lies in the space of
+    the index that it is written to.
     """
 
     key: str
@@ -76,7 +76,7 @@ class Words(Protocol):
     """
 
     def by_words(
-        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         """The k best matches of the words of `text`, best first. Any text is allowed, because it is
         never parsed as a query. A text without words finds nothing.
@@ -91,7 +91,7 @@ class Vectors(Protocol):
         """The space of the vectors; None: there are none."""
 
     def by_vector(
-        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         """The k nearest among the documents that pass the filter (it holds while searching),
         nearest first.

@@ -13,9 +13,10 @@ from itertools import islice
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, NotFound, Unavailable
+from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.job import Job, on_user
-from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.jobs.ports import Changed, JobNotice, Jobs, MessageChanged, RecordChanged
+from palimpsest.jobs.payloads import ReindexPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import GiveUpStep, RestartSteps, UserSteps
 from palimpsest.memory.ports import Memories, Owners
 from palimpsest.scope import OPERATOR, Scope, SessionScope
@@ -191,7 +192,7 @@ class ReindexStep:
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat. Raises `Unavailable`, `ModelFailed`."""
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         state, until = self._state(job), self.clock.now() + STEP

@@ -77,7 +77,7 @@ class QueryTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TermGroup:
     """Terms of a query that count only where a document has `needed` of them, and then `share` of
     its weight each.
     """
@@ -179,11 +179,11 @@ def query_terms(text: str) -> QueryTerms:
     return QueryTerms(list(searched)[:MAX_QUERY_TERMS], parts)
 
 
-def asked(query: QueryTerms) -> Iterator[Asked]:
+def asked(query: QueryTerms) -> Iterator[TermGroup]:
     """Each word of the query, then the parts of each word."""
-    yield from (Asked([word], is_word=True, needed=1, share=1.0) for word in query.words)
+    yield from (TermGroup([word], is_word=True, needed=1, share=1.0) for word in query.words)
     for group in query.parts:
-        yield Asked(group, is_word=False, needed=needed(group), share=PART_WEIGHT / len(group))
+        yield TermGroup(group, is_word=False, needed=needed(group), share=PART_WEIGHT / len(group))
 
 
 def stems(every: Iterable[str]) -> list[str]:

@@ -54,7 +54,7 @@ class SessionLines:
         """The number of the newest message so far."""
         return self._last
 
-    def compaction(self, made: Compaction) -> None:
+    def check_compaction(self, made: Compaction) -> None:
         newest = max(self._compactions, default=self.head.base)
         require(made.last > newest, "compactions stand in the order of their numbers")
         require(
@@ -62,7 +62,7 @@ class SessionLines:
         )
         self._compactions.add(made.last)
 
-    def message(self, message: Message) -> None:
+    def check_message(self, message: Message) -> None:
         head, chat = self.head, message.chat
         require(
             self._last < message.seq <= head.seq,
@@ -92,7 +92,7 @@ class SessionLines:
         if message.seq > head.cleared:
             self._waiting = open_calls_through((chat,), self._waiting)
 
-    def end(self) -> None:
+    def check_end(self) -> None:
         """Raise `Unprocessable` if the head contradicts the lines."""
         head = self.head
         require(head.last_id == self._last_id, "head: last_id is not that of the last message")
@@ -175,15 +175,17 @@ def counted(
 
     new = [
         replace(
-            each, encoding=encoding, tokens=each.tokens if each.is_outside else weight([each.chat])
+            message,
+            encoding=encoding,
+            tokens=message.tokens if message.is_outside else weight([message.chat]),
         )
-        for each in messages
+        for message in messages
     ]
     summary_as: SummaryAs = config.summary_as if isinstance(config, Summarize) else "user"
     own = {
-        each.last: weight(summary_messages(each.summary, summary_as))
-        for each in compactions
-        if each.summary
+        compaction.last: weight(summary_messages(compaction.summary, summary_as))
+        for compaction in compactions
+        if compaction.summary
     }
     head = replace(
         _with_weights(head, new, before=messages),
@@ -203,7 +205,7 @@ def _with_weights(head: Head, messages: Sequence[Message], *, before: Sequence[M
     """The head with the weights of its messages. Withdrawn messages have no line: the total keeps
     the weight that the file gives them, but no more than such messages can have.
     """
-    weights: Mapping[int, int] = {each.seq: each.tokens for each in messages}
+    weights: Mapping[int, int] = {message.seq: message.tokens for message in messages}
     shown = [
         each
         for each in messages

@@ -96,7 +96,7 @@ def rows(lines: Iterable[bytes], *, now: datetime) -> Iterator[Row]:
             row = _checked(text, number=number, before=before)
         if before.session is not None and row["kind"] not in WITHIN:
             with _naming(before.session.number):
-                before.session.end()
+                before.session.check_end()
         before = before.then(row, number=number)
         yield row
     if not before.is_over:
@@ -212,7 +212,7 @@ def _check_compaction(row: Row, before: Before) -> None:
     require(is_sound, "first, last and newest are no messages of the session, or a weight is none")
     moment_of(made.created_at, before, "created_at")
     check_size(row)
-    before.lines.compaction(made)
+    before.lines.check_compaction(made)
 
 
 def _check_message(row: Row, before: Before) -> None:
@@ -239,7 +239,7 @@ def _check_message(row: Row, before: Before) -> None:
     moment_of(message.created_at, before, "created_at")
     if message.redacted_at is not None:
         moment_of(message.redacted_at, before, "redacted_at")
-    before.lines.message(message)
+    before.lines.check_message(message)
 
 
 CHECKS: Mapping[str, Callable[[Row, Before], None]] = {

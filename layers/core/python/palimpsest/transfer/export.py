@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import ExportPayload
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.payloads import ExportPayload
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
@@ -43,7 +43,7 @@ class ExportPages:
         meanwhile that the export may hold, the export begins anew; after three runs it fails with
         `overtaken`. Raises `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         place, until = job.payload_as(ExportPayload), self.steps.deadline

@@ -14,7 +14,7 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.kinds import ExportPayload
+from palimpsest.jobs.payloads import ExportPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, UserScope
 

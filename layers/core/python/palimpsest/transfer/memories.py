@@ -132,12 +132,16 @@ class VectorsKind:
     def page(self, scope: UserScope, place: str | None) -> Page:
         """Some vectors of one namespace; an empty namespace is left out."""
         name, after = json.loads(place) if place else ("", "")
-        spaces = [each for each in self.store.namespaces(scope) if each.count and each.name >= name]
+        spaces = [
+            namespace
+            for namespace in self.store.namespaces(scope)
+            if namespace.count and namespace.name >= name
+        ]
         if not spaces:
             return (), None
         space = spaces[0]
         after = after if space.name == name else ""
-        left = (each for each in self.store.vectors(scope, space) if each.id > after)
+        left = (vector for vector in self.store.vectors(scope, space) if vector.id > after)
         page = list(islice(left, VECTORS_PAGE))
         rows: list[Row] = [] if after else [{"kind": "namespace", **values(space)}]
         rows += [{"kind": "vector", "namespace": space.name, **values(each)} for each in page]

@@ -22,9 +22,10 @@ from palimpsest.errors import (
     NotFound,
     Unprocessable,
 )
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import ERASED, Job, on_tenant
-from palimpsest.jobs.kinds import ImportPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import ImportPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.users import erased_at
@@ -163,7 +164,7 @@ class ImportPages:
         is erased meanwhile, it fails with `erased`; of several users, it passes over those who were
         erased since it was begun. Raises `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             self._tidy(notice)
             return

@@ -92,9 +92,9 @@ class SessionsKind:
         progress = self.memories.progress(scope, session.session)
         if progress.through or progress.parked:
             yield {"kind": "progress", **name, **values(progress)}
-        for each in self.sessions.compactions(session, first=head.base + 1, last=head.seq):
-            if not head.is_withdrawn(each.last):
-                yield {"kind": "compaction", **name, **values(each)}
+        for compaction in self.sessions.compactions(session, first=head.base + 1, last=head.seq):
+            if not head.is_withdrawn(compaction.last):
+                yield {"kind": "compaction", **name, **values(compaction)}
 
     def _messages(
         self, scope: UserScope, after: str | None, name: str, *, first: int, last: int
@@ -146,11 +146,11 @@ class SessionsKind:
         for compaction in made.compactions:
             place.commit(compaction=compaction)
         if progress is not None:
-            self._extracted(scope, progress, epoch)
+            self._restore_progress(scope, progress, epoch)
         place.store(made.messages)
         return "restored"
 
-    def _extracted(self, scope: UserScope, progress: Progress, epoch: int) -> None:
+    def _restore_progress(self, scope: UserScope, progress: Progress, epoch: int) -> None:
         there = self.memories.progress(scope, progress.session)
         if there.through < progress.through:
             moved = replace(progress, version=there.version)

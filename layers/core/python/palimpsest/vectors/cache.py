@@ -35,7 +35,7 @@ class VectorCache:
         if cached is not None and cached[0] == namespace:
             return cached[1]
         found = tuple(
-            (one, array("f", unit(one.values))) for one in store.vectors(scope, namespace)
+            (vector, array("f", unit(vector.values))) for vector in store.vectors(scope, namespace)
         )
         with self._lock:
             if (namespace.count + 1) * namespace.dimension < MAX_CACHED:

@@ -200,7 +200,7 @@ class ManageVectors:
 
     def stats(self, scope: UserScope) -> tuple[Namespace, ...]:
         """The namespaces that hold vectors, by name."""
-        return tuple(one for one in self.store.namespaces(scope) if one.count)
+        return tuple(namespace for namespace in self.store.namespaces(scope) if namespace.count)
 
     def _namespace(self, scope: UserScope, name: str) -> Namespace:
         found = self.store.namespace(scope, name)
@@ -231,8 +231,8 @@ class ManageVectors:
                     "finite numbers, not all zero",
                 )
         return model, [
-            StoredVector(one.id, array("f", each), one.metadata, one.text)
-            for one, each in zip(given, values, strict=True)
+            StoredVector(one.id, array("f", value), one.metadata, one.text)
+            for one, value in zip(given, values, strict=True)
         ]
 
     def _embedded(

@@ -18,7 +18,7 @@ from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs, Shares
 from palimpsest.memory.ports import Expiries, Memories, Owners
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
-from palimpsest.observability import measured
+from palimpsest.observability import log_usage
 from palimpsest.search.absent import AbsentIndex
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.authorize import Authorize
@@ -165,7 +165,7 @@ def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> Language
 def _meter(table: str) -> Meter:
     from palimpsest.models.metered import Meter
 
-    return Meter(usage_store(table), system_clock(), measured)
+    return Meter(usage_store(table), system_clock(), log_usage)
 
 
 @cache

@@ -32,7 +32,7 @@ from palimpsest.engines.memory_store import StoredMemories, StoreIndex, recalled
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.attempts import MAX_RECEIVES
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import Router
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.store import MemoryStore
@@ -50,7 +50,8 @@ from palimpsest.wiring.engines import metered, system_clock, token_counter
 from palimpsest.wiring.over_store import ServiceOverStore
 from palimpsest.wiring.parts import Models, Stores
 from palimpsest.wiring.service import Service
-from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
+from palimpsest.wiring.sweep import wire_sweep
+from palimpsest.wiring.workers import wire_extraction, wire_summarize
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from palimpsest import settings
-from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.events import Changed, JobNotice
 from palimpsest.jobs.steps import RestartSteps, UserSteps, Wait, Worker
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
@@ -88,7 +88,7 @@ def reindex_worker() -> Worker:
 
     hide = SqsVisibility(environment.reindex_queue_url).hide
     return Worker(
-        step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), done=_nothing_waits
+        step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), free_place=_nothing_waits
     )
 
 

@@ -10,7 +10,7 @@ from palimpsest.context.blocks.stored import ExtractiveInStore
 from palimpsest.context.read import ReadContext
 from palimpsest.engines.memory_store import StoredMemories
 from palimpsest.errors import ModelFailed, NotFound, Unprocessable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories, RecordChange
 from palimpsest.memory.record import Record
 from palimpsest.memory.removal.users import Erase
@@ -117,7 +117,7 @@ class ManageStored(ManageMemories):
     def history(self, scope: UserScope, record_id: str) -> tuple[Version, ...]:
         raise _not_there(scope, record_id)
 
-    def every(self, scope: UserScope, where: Filter) -> Iterator[Record]:
+    def every(self, scope: UserScope, where: MemoryFilter) -> Iterator[Record]:
         raise _not_there(scope, where)
 
     def patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 from palimpsest import settings
 from palimpsest.clock import Clock
 from palimpsest.context.blocks.reader import stores
 from palimpsest.conversations.contents import Contents
-from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.overflow.arm import OverflowJobs
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import SummarizeOverflow
@@ -22,42 +21,16 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
-from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
+from palimpsest.jobs.kinds import KINDS, JobKind, Queue
 from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.shares import FairQueues
-from palimpsest.jobs.steps import (
-    GiveUpStep,
-    Handling,
-    Restart,
-    RestartSteps,
-    Router,
-    UserSteps,
-    Wait,
-    Worker,
-)
+from palimpsest.jobs.steps import Handling, Router, Wait, Worker
 from palimpsest.memory.decisions import is_near
-from palimpsest.memory.ports import Expiries, Memories
+from palimpsest.memory.ports import Memories
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal.expire import Expire, Remind
-from palimpsest.memory.removal.memories import ForgetPages
-from palimpsest.memory.removal.messages import (
-    ForgetMemoriesOfSession,
-    RemoveFromSession,
-    TakeBackRedacted,
-)
-from palimpsest.memory.removal.retention import SETTLING, RetainPages
-from palimpsest.memory.removal.sessions import ForgetSessionPages
-from palimpsest.memory.removal.users import ErasePages
 from palimpsest.models.ports import TokenCounter
 from palimpsest.offline.extractor import PatternExtractor
 from palimpsest.tenants.ports import Tenants
-from palimpsest.transfer.export import ExportPages
-from palimpsest.transfer.files import RemoveExports, forget_sent
-from palimpsest.transfer.memories import RecordsKind, VectorsKind
-from palimpsest.transfer.restore import ImportPages
-from palimpsest.transfer.sessions import SessionsKind
-from palimpsest.usage import Usages
-from palimpsest.vectors.ports import VectorStore
 from palimpsest.wiring.engines import (
     blob_store,
     expiry_store,
@@ -72,94 +45,9 @@ from palimpsest.wiring.engines import (
     usage_store,
     vector_store,
 )
+from palimpsest.wiring.sweep import wire_sweep
 from palimpsest.workers.dispatch import Dispatch
 from palimpsest.workers.sweep import Sweep
-
-
-def wire_sweep(
-    *,
-    sessions: Sessions,
-    jobs: Jobs,
-    memories: Memories,
-    expiries: Expiries,
-    tenants: Tenants,
-    blobs: Blobs,
-    vectors: VectorStore,
-    usages: Usages,
-    tokens: TokenCounter,
-    clock: Clock,
-    queues: Queues | None = None,
-    is_indexed: bool = True,
-    settling: float = SETTLING,
-) -> tuple[Router, Sweep]:
-    """Build the worker of the sweep queue, and the scheduled sweep, which sends lost messages to
-    `queues` again; changes of records only where there is an index. `settling` is how many seconds
-    a changed retention waits for writes that are under way.
-    """
-    contents = Contents(blobs, jobs, clock)
-    kinds = (
-        SessionsKind(
-            sessions,
-            memories,
-            jobs,
-            contents,
-            tenants,
-            SessionLimit(sessions, clock),
-            tokens,
-            clock,
-        ).kind,
-        RecordsKind(memories, expiries, tenants, clock).kind,
-        VectorsKind(vectors, memories).kind,
-    )
-    restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
-    told = queues if is_indexed else None
-    pages = UserSteps(jobs, restart, clock, told)
-    forget, named = (
-        ForgetMemoriesOfSession(memories, clock),
-        ForgetMemoriesOfSession(memories, clock, jobs),
-    )
-    exports = RemoveExports(blobs, clock)
-    removal = Handling(
-        RemoveFromSession(sessions, pages, clock, forget, contents, exports), give_up
-    )
-    redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents, exports)
-    sent = partial(forget_sent, blobs)
-    remember = Remember(memories, tenants, clock)
-    work = Router(
-        {
-            "delete": removal,
-            "withdraw": removal,
-            "redact": Handling(redacted, give_up),
-            "forget": Handling(
-                ForgetPages(memories, expiries, pages, clock, remember, exports), give_up
-            ),
-            "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
-            "erase": Handling(
-                ErasePages(sessions, memories, usages, pages, clock, contents, sent, exports),
-                give_up,
-            ),
-            "retain": Handling(
-                RetainPages(tenants, sessions, memories, expiries, pages, clock, settling), give_up
-            ),
-            "upload": Handling(contents.settle, contents.give_up),
-            "export": Handling(ExportPages(kinds, memories, blobs, pages, clock), give_up),
-            "import": Handling(ImportPages(kinds, blobs, memories, pages, clock), give_up),
-        }
-    )
-    steps = Steps(sessions, jobs, memories, clock, contents)
-    parking = GiveUpExtraction(
-        steps, PatternExtractor()
-    )  # it needs only the extractor's chunk size
-    extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
-    expire = Expire(memories, expiries, clock, Remind(expiries, clock, told))
-    overflow = OverflowJobs(sessions, jobs, clock).restart
-    restarts: dict[Family, Restart] = {
-        "overflow": overflow,
-        "steps": restart,
-        "extraction": extraction,
-        "upload": contents.abandon,
-    }
-    return work, Sweep(sessions, jobs, clock, restarts, expire, queues, usages)
 
 
 def wire_summarize(
@@ -340,9 +228,9 @@ def _worker(
     from palimpsest.engines.aws import SqsQueues, SqsVisibility
 
     own = SqsQueues({kind: url for kind, listed in KINDS.items() if listed.queue == queue})
-    done = fair(own, environment, jobs).done
+    free_place = fair(own, environment, jobs).free_place
     return Worker(
-        work.step, work.give_up, SqsVisibility(url).hide, Wait(jobs, system_clock()), done
+        work.step, work.give_up, SqsVisibility(url).hide, Wait(jobs, system_clock()), free_place
     )
 
 

@@ -20,8 +20,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
 from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.kinds import KINDS
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import Hide, Worker
 from palimpsest.observability import logger
 from palimpsest.retry import back_off
@@ -34,7 +34,7 @@ LONGEST_BACKOFF = 900
 NOTICE = {field.name for field in fields(JobNotice)}
 
 CHANGES = [
-    {field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged, Removed)
+    frozenset(kind.__dataclass_fields__) for kind in (RecordChanged, MessageChanged, Removed)
 ]
 """The fields of a queue's message, all of them and no others."""
 
@@ -138,7 +138,7 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
 
 def _leave(worker: Worker, notice: JobNotice) -> None:
     try:
-        worker.done(notice)
+        worker.free_place(notice)
     except (
         PalimpsestError
     ) as error:  # the step is done nevertheless, and the sweep finds the jobs that wait

@@ -10,17 +10,9 @@ from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.ports import (
-    Changed,
-    EventBus,
-    EventName,
-    Happened,
-    JobNotice,
-    Queues,
-    StreamRecord,
-    Unreadable,
-)
-from palimpsest.observability import measured
+from palimpsest.jobs.events import Changed, EventName, Happened, JobNotice, StreamRecord, Unreadable
+from palimpsest.jobs.ports import EventBus, Queues
+from palimpsest.observability import log_usage
 from palimpsest.usage import Tally, Usages
 
 
@@ -75,7 +67,7 @@ class Dispatch:
     def _count(self, tally: Tally) -> None:
         gained = self.usages.reach(tally)
         if gained:
-            measured(tally.tenant, gained)
+            log_usage(tally.tenant, gained)
 
 
 def read_event(body: str) -> Happened:

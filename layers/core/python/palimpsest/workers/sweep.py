@@ -11,9 +11,10 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, DamagedJob, Unavailable
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Family
-from palimpsest.jobs.ports import Due, JobNotice, Jobs, Queues
+from palimpsest.jobs.ports import Due, Jobs, Queues
 from palimpsest.jobs.steps import Restart
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.scope import Scope, SessionScope

@@ -22,6 +22,16 @@ from palimpsest.api.operations import Function, Operation, operations_of
 
 Json = dict[str, Any]
 OPERATIONS = tuple(each for function in get_args(Function) for each in operations_of(function))
+PUBLISHED = {
+    "Compaction": "ShownCompaction",
+    "Job": "ShownJob",
+    "StaticFact": "ShownStaticFact",
+    "TenantSettings": "ShownTenantSettings",
+    "Usage": "ShownUsage",
+}
+"""The names of schemas that differ from those of their shapes, because the library has a class of
+this name.
+"""
 EXAMPLES = examples.ANSWERS | memory_examples.ANSWERS
 REQUESTS = examples.REQUESTS | memory_examples.REQUESTS
 SCHEMAS = "#/components/schemas/"
@@ -95,7 +105,7 @@ PAGE_EXAMPLES = {
 
 def description() -> Json:
     """The OpenAPI document."""
-    behind_a_key = tuple(each for each in OPERATIONS if each.function != "site")
+    behind_a_key = tuple(operation for operation in OPERATIONS if operation.function != "site")
     made = json.loads(resolver(behind_a_key).get_openapi_json_schema(title=TITLE, version=VERSION))
     requests = {
         name: shape
@@ -149,11 +159,12 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
             "responses": {"200": _page(known)} | refused | {"429": _ref("Gateway429")},
         }
     made["x-scopes"] = list(known.scopes)
-    more = [
-        *([KEY_PARAMETER] if known.makes else ()),
-        *([OWNER_PARAMETER] if known.takes_owner else ()),
-    ]
-    if parameters := [*stated.get("parameters", ()), *more]:
+    parameters = [*stated.get("parameters", ())]
+    if known.makes:
+        parameters.append(KEY_PARAMETER)
+    if known.takes_owner:
+        parameters.append(OWNER_PARAMETER)
+    if parameters:
         made["parameters"] = parameters
     if body := stated.get("requestBody"):
         made["requestBody"] = body | {
@@ -294,8 +305,8 @@ def _answer_schemas() -> Json:
     """
     names = {
         name
-        for each in OPERATIONS
-        for models in each.answers.values()
+        for operation in OPERATIONS
+        for models in operation.answers.values()
         for name in models.removesuffix("[]").split(" | ")
         if name
     }
@@ -305,15 +316,26 @@ def _answer_schemas() -> Json:
     for shape in defined["$defs"].values():
         if shape.get("type") == "object":
             shape.setdefault("additionalProperties", False)
-    return dict(defined["$defs"])
+    return _published(defined["$defs"])
+
+
+def _published(shapes: Json) -> Json:
+    """The same schemas under the names that they are published by."""
+    written = json.dumps(shapes)
+    for public, inner in PUBLISHED.items():
+        written = written.replace(f'"{SCHEMAS}{inner}"', f'"{SCHEMAS}{public}"')
+        written = written.replace(f'"title": "{inner}"', f'"title": "{public}"')
+    names = {inner: public for public, inner in PUBLISHED.items()}
+    return {names.get(name, name): shape for name, shape in json.loads(written).items()}
 
 
 def _shape(name: str) -> Any:
-    """The typed dictionary of this name, from whichever module of the API defines it."""
+    """The typed dictionary of this schema, from whichever module of the API defines it."""
+    inner = PUBLISHED.get(name, name)
     modules = [
         module for place, module in sys.modules.items() if place.startswith("palimpsest.api.")
     ]
-    return next(shape for module in modules if is_typeddict(shape := getattr(module, name, None)))
+    return next(shape for module in modules if is_typeddict(shape := getattr(module, inner, None)))
 
 
 def _apart(requests: Json, answers: Json) -> Json:

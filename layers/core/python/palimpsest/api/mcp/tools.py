@@ -27,7 +27,7 @@ from palimpsest.api.resources.memories.shapes import (
     statement,
 )
 from palimpsest.errors import PalimpsestError
-from palimpsest.memory.filters import Filter as StoredFilter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import ListedType
 
 FORGET_SECONDS = 10.0  # that a tool waits until what it forgets is gone
@@ -94,7 +94,7 @@ def _remember(service: Service, call: Call, user: str, arguments: Json) -> Answe
 
 def _list_memories(service: Service, call: Call, user: str, arguments: Json) -> Answer:
     asked = ListArguments.model_validate(arguments)
-    where = StoredFilter(
+    where = MemoryFilter(
         types=frozenset(asked.types or ()),
         subject=asked.subject,
         topic=stored_topic(asked.topic_key),

@@ -97,11 +97,10 @@ class Part(BaseModel):
             message = f"a part of type {kind} needs {kind}"
             raise ValueError(message)  # noqa: TRY004 - pydantic's own
         if choices := HELD.get(kind):
-            held = part[kind]
-            if not any(all(isinstance(held.get(name), str) for name in names) for names in choices):
-                message = (
-                    f"{kind} needs {' or '.join(' and '.join(names) for names in choices)}, as text"
-                )
+            texts = {name for name, value in part[kind].items() if isinstance(value, str)}
+            if not any(texts.issuperset(names) for names in choices):
+                needs = " or ".join(" and ".join(names) for names in choices)
+                message = f"{kind} needs {needs}, as text"
                 raise ValueError(message)
         return raw
 
@@ -266,6 +265,10 @@ class _Read:
         return {"anyOf": [{"type": "string"}, described]} if self.or_text else described
 
 
+def _without_nulls(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if value is not None}
+
+
 def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
     if not isinstance(raw, dict):
         check(raw)
@@ -278,10 +281,7 @@ def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
     carried = ("role", "item") if given["role"] == ITEM else CHAT_FIELDS[given["role"]]
     sent = {name: given[name] for name in carried if name in given}
     if isinstance(sent.get("content"), list):
-        sent["content"] = [
-            {key: value for key, value in part.items() if value is not None}
-            for part in sent["content"]
-        ]
+        sent["content"] = [_without_nulls(part) for part in sent["content"]]
     chat = _as_the_chat_api_takes_it(sent)
     extra = {
         name: value

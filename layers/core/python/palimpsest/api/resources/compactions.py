@@ -34,12 +34,13 @@ from palimpsest.api.resources.context import (
 from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.api.resources.messages import carried
 from palimpsest.conversations.message import text_of
-from palimpsest.conversations.session import Compaction as StoredCompaction
+from palimpsest.conversations.session import Compaction
+from palimpsest.jobs.job import Job
 
 operation = operations_on("context", function="sessions")
 
-Compaction = TypedDict(
-    "Compaction",
+ShownCompaction = TypedDict(
+    "ShownCompaction",
     {
         "n": int,
         "from": int,
@@ -74,7 +75,7 @@ class PruneRequest(Closed):
 
 
 class CompactionPage(TypedDict):
-    compactions: list[Compaction]
+    compactions: list[ShownCompaction]
     next_cursor: NextCursor
 
 
@@ -136,8 +137,7 @@ def prune_window(
         return accepted(call, job.id, job.state)
     answer = {
         "session_id": session_id,
-        "job_id": None if job is None else job.id,
-        "state": "done" if job is None else job.state,
+        **({"job_id": None, "state": "done"} if job is None else _state_of(job)),
         "why_not": why_not,
         "kept": kept,
         "degraded": degraded,
@@ -198,7 +198,11 @@ def unfold_compaction(
     return paged("messages", rows, listed=listed, after=after)
 
 
-def _shown(stored: StoredCompaction) -> Compaction:
+def _state_of(job: Job) -> dict[str, Any]:
+    return {"job_id": job.id, "state": job.state}
+
+
+def _shown(stored: Compaction) -> ShownCompaction:
     return {
         "n": stored.last,
         "from": stored.first,

@@ -19,7 +19,7 @@ from palimpsest.api.resources.jobs import SequenceRange
 from palimpsest.context.blocks.ports import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
-from palimpsest.context.read import SessionContext as ReadContext
+from palimpsest.context.read import SessionContext
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
@@ -277,13 +277,19 @@ def context_of(
     return {**shown, "why_not": why_not} if is_asked else shown
 
 
-def _shown(read: ReadContext, *, explain: bool, form: ContextFormat) -> Context:
+def _ref(place: tuple[int, str] | None) -> MessageRef | None:
+    return None if place is None else {"seq": place[0], "id": place[1]}
+
+
+def _range(omitted: tuple[int, int] | None) -> SequenceRange | None:
+    return None if omitted is None else {"from": omitted[0], "to": omitted[1]}
+
+
+def _shown(read: SessionContext, *, explain: bool, form: ContextFormat) -> Context:
     written = read.written(form)
     answer: Context = {
         "messages": written.messages,
-        "refs": [
-            None if ref is None else {"seq": ref[0], "id": ref[1]} for ref in read.refs(written)
-        ],
+        "refs": [_ref(ref) for ref in read.refs(written)],
         "tokens": {
             "context": read.fitted.tokens,
             "budget": read.budget,
@@ -292,9 +298,7 @@ def _shown(read: ReadContext, *, explain: bool, form: ContextFormat) -> Context:
             "memory": read.memory.tokens,
             "tools": read.tools_tokens,
         },
-        "omitted": None
-        if read.omitted is None
-        else {"from": read.omitted[0], "to": read.omitted[1]},
+        "omitted": _range(read.omitted),
         "compaction": read.compaction,
         "degraded": read.degraded,
         "static_facts": [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Annotated, Any
 
@@ -68,12 +68,12 @@ def _metadata(value: Any) -> Any:
 
 
 def _names(value: Any) -> Iterator[str]:
+    parts: Iterable[Any] = value if isinstance(value, list) else ()
     if isinstance(value, Mapping):
         yield from value
-    for inner in (
-        value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    ):
-        yield from _names(inner)
+        parts = value.values()
+    for part in parts:
+        yield from _names(part)
 
 
 def _few(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -189,8 +189,8 @@ class Filter(Closed):
     agent_id: Id | None = None
     metadata: Annotated[Conditions, Field(default_factory=dict)]
 
-    def read(self) -> filters.Filter:
-        return filters.Filter(
+    def read(self) -> filters.MemoryFilter:
+        return filters.MemoryFilter(
             types=frozenset(self.types),
             min_importance=self.min_importance,
             max_importance=self.max_importance,

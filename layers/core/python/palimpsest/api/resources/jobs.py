@@ -20,10 +20,8 @@ from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, listing
 from palimpsest.api.resources.receipts import Receipt, RedactionReceipt, receipt_of
 from palimpsest.errors import Unavailable
-from palimpsest.extraction.report import Ledger as CountedLedger
-from palimpsest.extraction.report import Report, spent_of
-from palimpsest.jobs.job import Job as StoredJob
-from palimpsest.jobs.job import JobState
+from palimpsest.extraction.report import ExtractionLedger, ExtractionReport, spent_of
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import TenantJobKind
 
 operation = operations_on("jobs", function="sessions")
@@ -74,7 +72,7 @@ class WorkedJob(ListedJob):
     usage: JobUsage
 
 
-class Job(WorkedJob):
+class ShownJob(WorkedJob):
     receipt: NotRequired[
         Annotated[Receipt | RedactionReceipt, Field(description="Of an erasure or a redaction")]
     ]
@@ -105,7 +103,7 @@ class Beside(TypedDict):
     ]
 
 
-class JobDone(Job, Beside):
+class JobDone(ShownJob, Beside):
     """A job that ended within `wait`."""
 
 
@@ -173,7 +171,7 @@ def list_jobs(
 
 
 @operation("GET /v1/jobs/{job_id}", answers={200: "Job"})
-def read_job(service: Service, call: Call, *, job_id: JobId, wait: Wait = 0) -> Job:
+def read_job(service: Service, call: Call, *, job_id: JobId, wait: Wait = 0) -> ShownJob:
     """Read a job.
 
     The job, once it has ended or `wait` seconds have passed. A job can be read for 30 days.
@@ -209,7 +207,7 @@ def awaited(
     return accepted(call, job_id, "pending", beside=beside)
 
 
-def shown_job(service: Service, job: StoredJob) -> Job:
+def shown_job(service: Service, job: Job) -> ShownJob:
     """The job; an extraction with its ledger and its memories."""
     return _job(service, job, service.report(job) if job.kind == "extract" else None)
 
@@ -240,7 +238,7 @@ def accepted(
     )
 
 
-def ended(service: Service, call: Call, job_id: str, wait: float) -> StoredJob | None:
+def ended(service: Service, call: Call, job_id: str, wait: float) -> Job | None:
     """The job if it ended within `wait` seconds; None also where it can't be read now: what was
     asked for is done.
     """
@@ -253,7 +251,7 @@ def ended(service: Service, call: Call, job_id: str, wait: float) -> StoredJob |
     return job if job.has_ended else None
 
 
-def _listed(found: StoredJob) -> ListedJob:
+def _listed(found: Job) -> ListedJob:
     """A job on all of a user's memory has no session and no range."""
     return {
         "job_id": found.id,
@@ -270,22 +268,21 @@ def _listed(found: StoredJob) -> ListedJob:
     }
 
 
-def _job(service: Service, found: StoredJob, report: Report | None) -> Job:
+def _job(service: Service, found: Job, report: ExtractionReport | None) -> ShownJob:
     """The ledger counts what an extraction did with messages; a job without a report extracts
     nothing.
     """
-    spent = report.spent if report else spent_of([found.usage, found.spent])
-    answer: Job = {
+    if report is None:
+        spent = spent_of([found.usage, found.spent])
+        report = ExtractionReport(found.state, ExtractionLedger(0, 0, 0, 0, {}, {}), (), spent)
+    answer: ShownJob = {
         **_listed(found),  # type: ignore[typeddict-item] # mypy asks for what is not required, too
         "result": found.result,
-        "ledger": cast(
-            Ledger, asdict(report.ledger if report else CountedLedger(0, 0, 0, 0, {}, {}))
-        ),
-        "records": report.records if report else (),
-        "usage": cast(JobUsage, asdict(spent)),
+        "state": report.state,
+        "ledger": cast(Ledger, asdict(report.ledger)),
+        "records": report.records,
+        "usage": cast(JobUsage, asdict(report.spent)),
     }
-    if report:
-        answer["state"] = report.state
     if found.kind == "export":
         answer["files"] = service.export.files(found)
     if found.kind in ("erase", "redact"):

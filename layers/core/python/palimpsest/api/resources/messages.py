@@ -40,7 +40,7 @@ from palimpsest.api.problems import naming
 from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.jobs import awaited
-from palimpsest.conversations.append import AppendResult as AppendedMessages
+from palimpsest.conversations.append import AppendResult
 from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.shortened import left
@@ -319,13 +319,14 @@ def redact_message(
     )
 
 
-def _appended(session_id: str, done: AppendedMessages) -> Appended:
+def _appended(session_id: str, done: AppendResult) -> Appended:
     happened = done.overflow
     return {
         "session_id": session_id,
         "created": done.created,
         "messages": [
-            {"id": each.id, "seq": each.seq, "tokens": each.tokens} for each in done.messages
+            {"id": message.id, "seq": message.seq, "tokens": message.tokens}
+            for message in done.messages
         ],
         "window": window(done.head),
         "overflow": None

@@ -20,7 +20,7 @@ from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, listing
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.jobs import awaited
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.preferences import key_of
 from palimpsest.memory.record import Record
 from palimpsest.memory.remember import MAX_STATEMENTS
@@ -28,7 +28,7 @@ from palimpsest.memory.remember import MAX_STATEMENTS
 operation = operations_on("preferences", function="memories")
 
 Key = Annotated[str, Path(description="Key of the preference", json_schema_extra=LIKE_AN_ID)]
-ALL = Filter(types=frozenset({"preference"}))
+ALL = MemoryFilter(types=frozenset({"preference"}))
 
 
 class PreferenceValue(Closed):

@@ -32,6 +32,7 @@ from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Filter
 from palimpsest.memory import filters
+from palimpsest.memory.record import Record
 from palimpsest.recall import recall as use_case
 from palimpsest.recall.as_text import format_as_context
 from palimpsest.recall.found import FoundMemory
@@ -106,7 +107,7 @@ class RecallBody(Closed):
             query=self.query,
             k=self.k,
             max_tokens=self.max_tokens,
-            filter=self.filter.read() if self.filter else filters.Filter(),
+            filter=self.filter.read() if self.filter else filters.MemoryFilter(),
             as_of=milliseconds_of(self.as_of),
             known_at=milliseconds_of(self.known_at),
             answer=self.answer,
@@ -148,8 +149,8 @@ class SearchBody(Closed):
             raise ValueError("an embedding is searched in mode vector")
         return value
 
-    def where(self) -> filters.Filter:
-        return self.filter.read() if self.filter else filters.Filter()
+    def where(self) -> filters.MemoryFilter:
+        return self.filter.read() if self.filter else filters.MemoryFilter()
 
 
 class Found(TypedDict):
@@ -271,6 +272,7 @@ def search_memories(
 
 def _found(found: FoundMemory) -> Found:
     record = found.record
+    own: dict[str, Any] = NO_RECORD if record is None else _fields_of(record)
     return {
         "id": found.id,
         "type": found.type,
@@ -282,12 +284,28 @@ def _found(found: FoundMemory) -> Found:
         "valid_from": rfc3339(found.valid_from),
         "role": found.speaker,
         "outdated_by": found.outdated_by,
-        "subject": record.subject if record else None,
-        "topic_key": record.topic_key if record else None,
-        "importance": record.importance if record else None,
-        "agent_id": record.agent if record else None,
-        "metadata": record.metadata if record else {},
-        "data": record.data if record else None,
+        **own,  # type: ignore[typeddict-item] # the six fields of a record
+    }
+
+
+NO_RECORD: dict[str, Any] = {
+    "subject": None,
+    "topic_key": None,
+    "importance": None,
+    "agent_id": None,
+    "metadata": {},
+    "data": None,
+}
+
+
+def _fields_of(record: Record) -> dict[str, Any]:
+    return {
+        "subject": record.subject,
+        "topic_key": record.topic_key,
+        "importance": record.importance,
+        "agent_id": record.agent,
+        "metadata": record.metadata,
+        "data": record.data,
     }
 
 

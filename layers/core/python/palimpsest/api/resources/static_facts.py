@@ -17,7 +17,7 @@ from palimpsest.api.fields import LIKE_AN_ID, Closed, Json, JsonValue, Moment
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, by_id, listing
 from palimpsest.api.resources.chat import Id
-from palimpsest.tenants.ports import StaticFact as StoredFact
+from palimpsest.tenants.ports import StaticFact
 
 operation = operations_on("administration", function="memories")
 
@@ -34,7 +34,7 @@ class StaticFactBody(Closed):
     agent_id: Annotated[Id | None, Field(description="Only for sessions of this agent")] = None
 
 
-class StaticFact(TypedDict):
+class ShownStaticFact(TypedDict):
     id: str
     content: Annotated[Any, Field(description="JSON as it was stated")]
     agent_id: Annotated[str | None, Field(description="null: for every agent")]
@@ -42,7 +42,7 @@ class StaticFact(TypedDict):
 
 
 class StaticFactPage(TypedDict):
-    static_facts: list[StaticFact]
+    static_facts: list[ShownStaticFact]
     next_cursor: NextCursor
 
 
@@ -63,7 +63,7 @@ def list_static_facts(
     facts = service.facts.listed(tenant)[:: 1 if order == "asc" else -1]
     is_behind = gt if order == "asc" else lt
 
-    def find(*, after: str | None, most: int) -> list[StoredFact]:
+    def find(*, after: str | None, most: int) -> list[StaticFact]:
         return [fact for fact in facts if after is None or is_behind(fact.id, after)][:most]
 
     listed = (tenant.tenant, "static-facts", order)
@@ -71,7 +71,7 @@ def list_static_facts(
 
 
 @operation("GET /v1/static-facts/{fact_id}", answers={200: "StaticFact"})
-def read_static_fact(service: Service, call: Call, *, fact_id: FactId) -> StaticFact:
+def read_static_fact(service: Service, call: Call, *, fact_id: FactId) -> ShownStaticFact:
     """Read a static fact.
 
     What the tenant states under this id.
@@ -115,7 +115,7 @@ def delete_static_fact(service: Service, call: Call, *, fact_id: FactId) -> Dele
     return {"id": fact_id, "deleted": True}
 
 
-def _shown(fact: StoredFact) -> StaticFact:
+def _shown(fact: StaticFact) -> ShownStaticFact:
     return {
         "id": fact.id,
         "content": fact.content,

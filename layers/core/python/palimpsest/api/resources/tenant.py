@@ -24,9 +24,7 @@ from palimpsest.conversations.kept import DAYS_A_YEAR, KINDS, Retention, days_of
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
-from palimpsest.tenants.settings import DAY
-from palimpsest.tenants.settings import TenantLimits as StoredLimits
-from palimpsest.tenants.settings import TenantSettings as StoredSettings
+from palimpsest.tenants.settings import DAY, TenantLimits, TenantSettings
 from palimpsest.usage import By, Sum
 
 operation = operations_on("administration", function="sessions")
@@ -74,7 +72,7 @@ class NewTenantSettings(Closed):
     retention_days: Annotated[
         int | None,
         Field(ge=1, le=36_500, description="Days from a session's last activity; null = for ever"),
-    ] = StoredSettings().retention_days
+    ] = TenantSettings().retention_days
     memory_days: Annotated[
         int | None,
         Field(
@@ -83,7 +81,7 @@ class NewTenantSettings(Closed):
             description="Days after their last mention that facts, events and instructions are "
             "kept",
         ),
-    ] = StoredSettings().memory_days
+    ] = TenantSettings().memory_days
     retention: Annotated[
         Retention,
         Field(
@@ -128,7 +126,7 @@ class RetentionJob(TypedDict):
     state: JobState
 
 
-class TenantSettings(TypedDict):
+class ShownTenantSettings(TypedDict):
     memory: Mapping[str, Any]
     retention_days: Annotated[
         int | None, Field(description="Days from a session's last activity; null = for ever")
@@ -154,7 +152,7 @@ class TenantSettings(TypedDict):
 
 
 @operation("GET /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
-def read_settings(service: Service, call: Call) -> TenantSettings:
+def read_settings(service: Service, call: Call) -> ShownTenantSettings:
     """Read the tenant's settings.
 
     The defaults for new sessions, the models that sessions may name, how long conversations and
@@ -164,7 +162,9 @@ def read_settings(service: Service, call: Call) -> TenantSettings:
 
 
 @operation("PUT /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
-def replace_settings(service: Service, call: Call, *, body: NewTenantSettings) -> TenantSettings:
+def replace_settings(
+    service: Service, call: Call, *, body: NewTenantSettings
+) -> ShownTenantSettings:
     """Replace the tenant's settings.
 
     New sessions and new memories take them. Changed days reach those that exist by a job: sessions
@@ -175,15 +175,15 @@ def replace_settings(service: Service, call: Call, *, body: NewTenantSettings) -
     """
     with naming("memory"):
         memory = parsed(dict(body.memory))
-    settings = StoredSettings(
+    conversations = body.retention.conversations
+    models = None if body.models is None else tuple(body.models)
+    settings = TenantSettings(
         memory=body.memory,
-        retention_days=days_of(body.retention.conversations)
-        if body.retention.conversations
-        else body.retention_days,
+        retention_days=days_of(conversations) if conversations else body.retention_days,
         memory_days=body.memory_days,
         by_type=body.retention.by_type,
-        models=None if body.models is None else tuple(body.models),
-        limits=StoredLimits(**body.limits.model_dump()),
+        models=models,
+        limits=TenantLimits(**body.limits.model_dump()),
     )
     manage = service.manage
     manage.check(memory)
@@ -200,7 +200,7 @@ def _kept(days: int | None) -> str:
     return f"{days}d" if days % DAYS_A_YEAR else f"{days // DAYS_A_YEAR}y"
 
 
-def _shown_retention(settings: StoredSettings) -> ShownRetention:
+def _shown_retention(settings: TenantSettings) -> ShownRetention:
     lifetimes = {name: settings.lifetime(kind) for kind, name in KINDS.items()}
     by_name = {
         name: _kept(None if lifetime is None else lifetime // DAY)
@@ -209,7 +209,7 @@ def _shown_retention(settings: StoredSettings) -> ShownRetention:
     return {"conversations": _kept(settings.retention_days), **by_name}  # type: ignore[typeddict-item]
 
 
-def _shown(settings: StoredSettings, job: Job | None) -> TenantSettings:
+def _shown(settings: TenantSettings, job: Job | None) -> ShownTenantSettings:
     return {
         "memory": settings.memory,
         "retention_days": settings.retention_days,
@@ -255,8 +255,8 @@ class Used(TypedDict):
     unpriced_calls: Annotated[int, Field(description="Calls whose price or tokens are not known")]
 
 
-Usage = TypedDict(
-    "Usage", {"from": Day, "to": Day, "by": By, "usage": list[Used], "next_cursor": NextCursor}
+ShownUsage = TypedDict(
+    "ShownUsage", {"from": Day, "to": Day, "by": By, "usage": list[Used], "next_cursor": NextCursor}
 )
 
 
@@ -273,7 +273,7 @@ def read_usage(
     user_id: Annotated[str | None, Query(description="Of this user alone")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
-) -> Usage:
+) -> ShownUsage:
     """Read what the tenant has used.
 
     Messages are counted within seconds, model calls at once, each exactly once. Up to 93 days in

@@ -80,7 +80,7 @@ def list_users(
     def find(*, limit: int, after: str | None) -> tuple[Sequence[ListedUser | User], str | None]:
         page, following = memories.users(tenant, limit=limit, after=after)
         if counts:
-            return parallel.each(partial(_counted, service, call), page), following
+            return parallel.run_each(partial(_counted, service, call), page), following
         return [{"user_id": user} for user in page], following
 
     return listing("users", find, dict, listed=(tenant, "users"), limit=limit, cursor=cursor)

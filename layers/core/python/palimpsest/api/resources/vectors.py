@@ -60,7 +60,10 @@ class VectorsToStore(Closed):
     vectors: Annotated[list[VectorToStore], Field(min_length=1, max_length=AT_ONCE)]
 
     def read(self) -> list[NewVector]:
-        return [NewVector(one.id, one.values, one.text, one.metadata) for one in self.vectors]
+        return [
+            NewVector(vector.id, vector.values, vector.text, vector.metadata)
+            for vector in self.vectors
+        ]
 
 
 class ManyVectors(VectorsToStore):
@@ -183,8 +186,8 @@ def count_vectors(service: Service, call: Call, *, user_id: UserId) -> VectorSta
 
     The namespaces of the user that hold vectors, by name.
     """
-    namespaces = [_shown(one) for one in service.vectors.stats(call.user(user_id))]
-    return {"namespaces": namespaces, "count": sum(one["count"] for one in namespaces)}
+    namespaces = [_shown(stat) for stat in service.vectors.stats(call.user(user_id))]
+    return {"namespaces": namespaces, "count": sum(namespace["count"] for namespace in namespaces)}
 
 
 def _shown(one: Namespace) -> VectorNamespace:

@@ -202,7 +202,7 @@ class CurrentRecords:
         """Leave out the records that another record of their topic has superseded."""
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
         parts = [topics[start : start + POINTERS] for start in range(0, len(topics), POINTERS)]
-        read = parallel.each(lambda part: self._memories.pointers(scope, part), parts)
+        read = parallel.run_each(lambda part: self._memories.pointers(scope, part), parts)
         current = {pointer.record for pointers in read for pointer in pointers.values()}
         return tuple(
             record for record in records if record.topic_key is None or record.id in current

@@ -99,7 +99,9 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
         ]
         asking = DEFAULT_WEIGHTS.asking
         messages.sort(
-            key=lambda one: one.score * (asking if one.candidate.says == "question" else 1),
+            key=lambda message: (
+                message.score * (asking if message.candidate.says == "question" else 1)
+            ),
             reverse=True,
         )
         return [_item(one, owner) for one in without_repeated(messages)][:k]

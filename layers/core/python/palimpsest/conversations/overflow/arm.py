@@ -20,8 +20,9 @@ from palimpsest.conversations.ports import Near, Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import STUCK, Job
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import ReadJob
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
@@ -238,7 +239,7 @@ class OverflowJobs:
     jobs: Jobs
     clock: Clock
 
-    def taken_up(self, notice: JobNotice) -> tuple[Job, Head, Settings] | None:
+    def take_up(self, notice: JobNotice) -> tuple[Job, Head, Settings] | None:
         """Begin the job, and return it with its session. None if there is nothing to do: the job is
         done, its session no longer waits for it, or it had failed and its overflow was started
         again now that it is redriven.

@@ -24,7 +24,7 @@ from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.turns import groups, turns
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import NOTHING, FlushPayload, Payload
+from palimpsest.jobs.payloads import NOTHING, FlushPayload, Payload
 from palimpsest.scope import SessionScope
 
 Turn = Sequence[Message]

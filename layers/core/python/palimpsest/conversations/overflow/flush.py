@@ -12,9 +12,10 @@ from palimpsest.conversations.overflow.arm import OverflowJobs
 from palimpsest.conversations.ports import Sessions, Store
 from palimpsest.conversations.session import Commit, Compaction
 from palimpsest.errors import Unavailable
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import FlushPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import FlushPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 
@@ -41,11 +42,11 @@ class FlushWindow:
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the part of the job that is possible now. Safe to repeat. Raises `Unavailable`."""
-        taken = self._overflows.taken_up(notice)
+        taken = self._overflows.take_up(notice)
         if taken is not None:
             self._advance(taken[0])
 
-    def after(self, notice: JobNotice) -> None:
+    def advance_after(self, notice: JobNotice) -> None:
         """Try the pending flush of the session whose other job, named by the notice, has just done
         a step. Raises `Unavailable`.
         """
@@ -120,8 +121,8 @@ def then_flush(step: Callable[..., None], flush: FlushWindow) -> Callable[..., N
     Safe to repeat.
     """
 
-    def both(notice: JobNotice, **more: str) -> None:
+    def step_and_flush(notice: JobNotice, **more: str) -> None:
         step(notice, **more)
-        flush.after(notice)
+        flush.advance_after(notice)
 
-    return both
+    return step_and_flush

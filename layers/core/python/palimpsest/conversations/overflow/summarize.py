@@ -19,8 +19,9 @@ from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import counting
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
@@ -67,7 +68,7 @@ class SummarizeOverflow:
 
         Raises `ModelFailed` (try again later), `Unavailable`.
         """
-        taken = self._overflows.taken_up(notice)
+        taken = self._overflows.take_up(notice)
         if taken is None:
             return
         job, head, settings = taken

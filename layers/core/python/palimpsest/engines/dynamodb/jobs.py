@@ -23,7 +23,7 @@ from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import Page, Reminder
+from palimpsest.memory.ports import RecordPage, Reminder
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 
@@ -50,8 +50,9 @@ class DynamoDbJobs(OneTable):
         place = cursor.place(after)
         start = {} if place is None else {"ExclusiveStartKey": _index_key(scope, place)}
         places: list[str] = []
+        owner = {":owner": items.text(scope.partition)}
         for page in self._table.pages(
-            "job_owner = :owner", {":owner": items.text(scope.partition)}, IndexName="by_owner", Limit=limit + 1,
+            "job_owner = :owner", owner, IndexName="by_owner", Limit=limit + 1,
             ScanIndexForward=not newest_first, **start,
         ):  # fmt: skip
             places += [item["created"]["S"] for item in page]
@@ -79,10 +80,8 @@ class DynamoDbJobs(OneTable):
         if not places:
             return ()
         partitions = [scope.job_partition(place.partition("#")[2]) for place in places]
-        found = {
-            item["pk"]["S"]: item
-            for item in self._table.get_each([(pk, items.JOB) for pk in partitions])
-        }
+        stored = self._table.get_each([(partition, items.JOB) for partition in partitions])
+        found = {item["pk"]["S"]: item for item in stored}
         return tuple(
             items.job_of(found[partition]) for partition in partitions if partition in found
         )
@@ -237,7 +236,7 @@ class DynamoDbExpiries(OneTable):
             "UpdateItem", **update.arguments(self._table.name, scope.partition, memory_items.USER)
         )
 
-    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
+    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> RecordPage:
         epoch = memory_items.epoch_of(self._table.get(scope.partition, memory_items.USER))
         values = {":pk": text(scope.partition), ":prefix": text(memory_items.record_sort(""))}
         start = (
@@ -258,6 +257,6 @@ class DynamoDbExpiries(OneTable):
             for item in read[:limit]
             if memory_items.epoch_of(item) == epoch
         ]
-        return Page(
+        return RecordPage(
             tuple(records), memory_items.name_of(read[:limit][-1]) if len(read) >= limit else None
         )

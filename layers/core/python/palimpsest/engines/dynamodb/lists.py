@@ -13,7 +13,7 @@ from itertools import islice
 
 from palimpsest.engines.dynamodb.table import Item, Table
 from palimpsest.engines.places import SHARDS
-from palimpsest.parallel import each
+from palimpsest.parallel import run_each
 from palimpsest.scope import Scope, UserScope
 
 BUCKETS = 16
@@ -89,13 +89,13 @@ class TenantIndex:
         buckets = (
             buckets_of(scope, among=self.among) if user is None else (bucket_of(scope.user(user)),)
         )
-        found = merge(*each(read, buckets, threads=BUCKETS), reverse=newest_first)
+        found = merge(*run_each(read, buckets, threads=BUCKETS), reverse=newest_first)
         places = tuple(islice((place for place in found if place != after), limit + 1))
         return places[:limit], len(places) > limit
 
     def count(self, scope: Scope, *, most: int) -> int:
         """How many entries the tenant's list has, at most `most`. Eventually consistent."""
-        counted = each(
+        counted = run_each(
             partial(self._count, most=most), buckets_of(scope, among=self.among), threads=BUCKETS
         )
         return min(most, sum(counted))

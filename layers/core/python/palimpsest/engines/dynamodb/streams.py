@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from palimpsest.errors import BadRequest
-from palimpsest.jobs.kinds import KINDS, JobKind
-from palimpsest.jobs.ports import (
+from palimpsest.jobs.events import (
     Happened,
     JobNotice,
     MessageChanged,
@@ -16,6 +15,7 @@ from palimpsest.jobs.ports import (
     StreamRecord,
     Unreadable,
 )
+from palimpsest.jobs.kinds import KINDS, JobKind
 from palimpsest.scope import Scope
 from palimpsest.usage import Tally
 

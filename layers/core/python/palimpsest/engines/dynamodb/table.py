@@ -114,10 +114,10 @@ class Table:
         self, places: Mapping[str, Sequence[tuple[str, str]]], *, consistent: bool = True
     ) -> Iterator[Item]:
         """The same for items of several tables: the places in each, by the table's name."""
-        wanted: Any = {
-            table: {"Keys": [key(*place) for place in there], "ConsistentRead": consistent}
-            for table, there in places.items()
-        }
+        wanted: Any = {}
+        for table, there in places.items():
+            keys = [key(*place) for place in there]
+            wanted[table] = {"Keys": keys, "ConsistentRead": consistent}
         backoff = _Backoff()
         while True:
             answer = self.call("BatchGetItem", RequestItems=wanted)
@@ -126,7 +126,7 @@ class Table:
             wanted = answer.get("UnprocessedKeys")
             if not wanted:
                 return
-            backoff.after(made_progress=bool(found))
+            backoff.wait_after(made_progress=bool(found))
 
     def delete_many(self, partition: str, sorts: Sequence[str]) -> None:
         """Delete up to 25 items, whether or not they exist."""
@@ -140,7 +140,7 @@ class Table:
             left = self.call("BatchWriteItem", RequestItems=waiting).get("UnprocessedItems")
             if not left:
                 return
-            backoff.after(made_progress=len(left[self.name]) < len(waiting[self.name]))
+            backoff.wait_after(made_progress=len(left[self.name]) < len(waiting[self.name]))
             waiting = left
 
     def pages(self, condition: str, values: Item, **arguments: Any) -> Iterator[Sequence[Item]]:
@@ -242,7 +242,7 @@ class _Backoff:
     def __init__(self) -> None:
         self._idle = 0
 
-    def after(self, *, made_progress: bool) -> None:
+    def wait_after(self, *, made_progress: bool) -> None:
         """Wait if the last go brought nothing, longer each time; raise `Unavailable` when that
         happened too often.
         """

@@ -118,14 +118,16 @@ class DynamoDbTenants(_Models):
         item = self._found(self._settings, tenant_place(scope.tenant, SETTINGS))
         if item is None:
             return TenantSettings()
+        models = None if item.models is None else tuple(item.models)
+        memory_days = TenantSettings().memory_days
+        if item.has_memory_days:
+            memory_days = whole(item.memory_days)
         return TenantSettings(
             memory=item.memory,
             retention_days=whole(item.retention_days),
-            memory_days=whole(item.memory_days)
-            if item.has_memory_days
-            else TenantSettings().memory_days,
+            memory_days=memory_days,
             by_type=item.days_by_type or {},
-            models=None if item.models is None else tuple(item.models),
+            models=models,
             change=item.change,
             limits=TenantLimits(**(item.limits or {})),
         )
@@ -163,25 +165,25 @@ class DynamoDbTenants(_Models):
 def _changes(settings: TenantSettings) -> list[Change]:
     """The changes that make these the stored settings, whatever was stored before."""
     limits = {name: most for name, most in asdict(settings.limits).items() if most is not None}
-    days = settings.retention_days
+    models = None if settings.models is None else [*settings.models]
     return [
         SettingsItem.type.set("settings"),
         SettingsItem.memory.set({**settings.memory}),
-        SettingsItem.retention_days.remove()
-        if days is None
-        else SettingsItem.retention_days.set(days),
+        _set_or_remove(SettingsItem.retention_days, settings.retention_days),
         SettingsItem.memory_days.set(
             cast("int", settings.memory_days)
         ),  # None is stored: not the built-in days
         SettingsItem.days_by_type.set({**settings.by_type}),
-        SettingsItem.models.remove()
-        if settings.models is None
-        else SettingsItem.models.set([*settings.models]),
-        SettingsItem.change.remove()
-        if settings.change is None
-        else SettingsItem.change.set(settings.change),
-        SettingsItem.limits.set(limits) if limits else SettingsItem.limits.remove(),
+        _set_or_remove(SettingsItem.models, models),
+        _set_or_remove(SettingsItem.change, settings.change),
+        _set_or_remove(SettingsItem.limits, limits or None),
     ]
+
+
+def _set_or_remove(attribute: Any, value: Any) -> Change:
+    """The change that stores the value; None removes the attribute."""
+    change: Change = attribute.remove() if value is None else attribute.set(value)
+    return change
 
 
 def _unchanged_since(before: TenantSettings) -> Condition:
@@ -222,14 +224,13 @@ class DynamoDbStaticFacts(_Models):
 
     def put(self, scope: Scope, fact: StaticFact, *, version: int) -> None:
         item = self._facts(*tenant_place(scope.tenant, FACTS + fact.id))
+        is_text = isinstance(fact.content, str)
         changes: list[Change] = [
             FactItem.type.set("fact"),
             FactItem.content.set(fact.text),  # the release before reads this alone
-            FactItem.json.remove()
-            if isinstance(fact.content, str)
-            else FactItem.json.set(json.dumps(fact.content)),
+            _set_or_remove(FactItem.json, None if is_text else json.dumps(fact.content)),
             FactItem.updated_at.set(fact.updated_at),
-            FactItem.agent.remove() if fact.agent is None else FactItem.agent.set(fact.agent),
+            _set_or_remove(FactItem.agent, fact.agent),
         ]
         with self._changing(scope, version) as transaction:
             transaction.update(item, changes)

@@ -14,7 +14,7 @@ from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
 from palimpsest.engines.dynamodb.table import Item, OneTable
 from palimpsest.engines.places import calls_name, tally_name
 from palimpsest.errors import CommitLost
-from palimpsest.parallel import each
+from palimpsest.parallel import run_each
 from palimpsest.scope import Scope, UserScope
 from palimpsest.usage import COUNTS, KEPT_DAYS, Row, Tally
 
@@ -76,7 +76,7 @@ class DynamoDbUsages(OneTable):
         of_user = (
             [_bucket(scope.user(user))] if user is not None else buckets_of(scope, among=AMONG)
         )
-        read = each(
+        read = run_each(
             lambda bucket: list(self._rows(bucket, first, last, user)), of_user, threads=BUCKETS
         )
         yield from (row for rows in read for row in rows)

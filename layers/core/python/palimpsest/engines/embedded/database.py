@@ -24,37 +24,42 @@ IDLE_CONNECTIONS = 8
 # while, with its version.
 TABLES = """
 CREATE TABLE IF NOT EXISTS indexes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL, is_read INTEGER NOT NULL
+    id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL,
+    is_read INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS shelves (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, in_index INTEGER NOT NULL, tenant TEXT NOT NULL, user TEXT NOT NULL,
-    changes INTEGER NOT NULL DEFAULT 0,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, in_index INTEGER NOT NULL, tenant TEXT NOT NULL,
+    user TEXT NOT NULL, changes INTEGER NOT NULL DEFAULT 0,
     words_documents INTEGER NOT NULL DEFAULT 0, words_total INTEGER NOT NULL DEFAULT 0,
     parts_documents INTEGER NOT NULL DEFAULT 0, parts_total INTEGER NOT NULL DEFAULT 0,
     UNIQUE (in_index, tenant, user)
 );
 CREATE TABLE IF NOT EXISTS documents (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL,
-    gone_at INTEGER, kind TEXT, created_at INTEGER, importance REAL, subject TEXT, session TEXT,
-    agent TEXT, metadata TEXT, terms TEXT, words INTEGER, parts INTEGER, UNIQUE (shelf, key)
+    id INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, key TEXT NOT NULL,
+    version INTEGER NOT NULL, gone_at INTEGER, kind TEXT, created_at INTEGER, importance REAL,
+    subject TEXT, session TEXT, agent TEXT, metadata TEXT, terms TEXT, words INTEGER,
+    parts INTEGER, UNIQUE (shelf, key)
 );
 CREATE INDEX IF NOT EXISTS documents_gone ON documents (gone_at) WHERE gone_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS terms (
-    id INTEGER PRIMARY KEY, in_index INTEGER NOT NULL, term TEXT NOT NULL, documents INTEGER NOT NULL,
-    UNIQUE (in_index, term)
+    id INTEGER PRIMARY KEY, in_index INTEGER NOT NULL, term TEXT NOT NULL,
+    documents INTEGER NOT NULL, UNIQUE (in_index, term)
 );
 CREATE TABLE IF NOT EXISTS postings (
-    shelf INTEGER NOT NULL, term INTEGER NOT NULL, document INTEGER NOT NULL, times INTEGER NOT NULL,
-    length INTEGER NOT NULL, PRIMARY KEY (shelf, term, document)
+    shelf INTEGER NOT NULL, term INTEGER NOT NULL, document INTEGER NOT NULL,
+    times INTEGER NOT NULL, length INTEGER NOT NULL, PRIMARY KEY (shelf, term, document)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS vectors (document INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS vectors (
+    document INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, vector BLOB NOT NULL
+);
 CREATE INDEX IF NOT EXISTS vectors_by_shelf ON vectors (shelf);
 """
 # Files of versions that kept the statistics of a whole index get each shelf's own.
 _COUNTED = ("words_documents", "words_total", "parts_documents", "parts_total")
 _COUNT = """
 UPDATE shelves SET (words_documents, words_total, parts_documents, parts_total) = (
-    SELECT total(words > 0), total(words), total(parts > 0), total(parts) FROM documents WHERE shelf = shelves.id
+    SELECT total(words > 0), total(words), total(parts > 0), total(parts)
+    FROM documents WHERE shelf = shelves.id
 )
 """
 _DROP_OTHERS = (
@@ -186,7 +191,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class OwnerShelf:
     """One owner's documents in one index, with their statistics. `changes` grows with every
     write.
     """
@@ -228,9 +233,10 @@ def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bo
     is_any_read = any(index.is_read for index in found)
     if any(index.space == space and not (afresh and index.is_read) for index in found):
         return
+    model, dimension = (space.model, space.dimension) if space else ("", 0)
     connection.execute(
         "INSERT INTO indexes (model, dimension, is_read) VALUES (?, ?, ?)",
-        (space.model if space else "", space.dimension if space else 0, not is_any_read),
+        (model, dimension, not is_any_read),
     )
 
 
@@ -246,7 +252,9 @@ def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
         connection.execute(statement, (max(ids),))
 
 
-def shelf_of(connection: sqlite3.Connection, index: Index | None, owner: UserScope) -> Shelf | None:
+def shelf_of(
+    connection: sqlite3.Connection, index: Index | None, owner: UserScope
+) -> OwnerShelf | None:
     if index is None:
         return None
     row = connection.execute(
@@ -256,7 +264,7 @@ def shelf_of(connection: sqlite3.Connection, index: Index | None, owner: UserSco
     return _shelf(row) if row else None
 
 
-def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> Shelf:
+def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> OwnerShelf:
     row = connection.execute(
         "INSERT INTO shelves (in_index, tenant, user) VALUES (?, ?, ?) "
         "ON CONFLICT DO UPDATE SET changes = changes + 1 RETURNING *",
@@ -265,9 +273,9 @@ def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserSc
     return _shelf(row)
 
 
-def _shelf(row: sqlite3.Row) -> Shelf:
+def _shelf(row: sqlite3.Row) -> OwnerShelf:
     words = Field(row["words_documents"], row["words_total"])
-    return Shelf(
+    return OwnerShelf(
         row["id"],
         row["in_index"],
         row["changes"],

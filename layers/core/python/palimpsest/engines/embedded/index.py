@@ -22,7 +22,7 @@ from cachetools import LRUCache
 from palimpsest.engines.embedded import writing
 from palimpsest.engines.embedded.database import (
     Database,
-    Shelf,
+    OwnerShelf,
     add_index,
     all_indexes,
     changed_shelf_of,
@@ -33,12 +33,12 @@ from palimpsest.engines.embedded.database import (
 from palimpsest.engines.embedded.writing import PART_SIGN
 from palimpsest.errors import Unavailable
 from palimpsest.memory.conditions import TermTest
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import Matrix, check_vector, unit
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
-from palimpsest.text.analyser import Asked, QueryTerms, asked, query_terms
+from palimpsest.text.analyser import QueryTerms, TermGroup, asked, query_terms
 from palimpsest.text.bm25 import BASE
 
 MAX_OWNERS = 8  # whose vectors are held in memory
@@ -57,7 +57,9 @@ SELECT key, sum(score) AS score FROM matched JOIN documents ON documents.id = ma
 WHERE {conditions} GROUP BY documents.id ORDER BY score DESC, key LIMIT :k
 """
 _KNOWN = """
-SELECT id, term, (SELECT count(*) FROM postings WHERE shelf = :shelf AND postings.term = terms.id) AS documents
+SELECT id, term, (
+    SELECT count(*) FROM postings WHERE shelf = :shelf AND postings.term = terms.id
+) AS documents
 FROM terms WHERE in_index = :index AND term IN (SELECT value FROM json_each(:terms))
 """
 _PASSING = "SELECT id FROM documents WHERE shelf = :shelf AND gone_at IS NULL AND {conditions}"
@@ -100,7 +102,7 @@ class EmbeddedIndex:
         return ()
 
     def by_words(
-        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         query = query_terms(text)
         with self._database.reading() as connection:
@@ -108,7 +110,7 @@ class EmbeddedIndex:
             return _by_words(connection, shelf, query, where=where, k=k) if shelf else ()
 
     def by_vector(
-        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         check_vector(vector, self._space)
         with self._database.reading() as connection:
@@ -149,7 +151,12 @@ class EmbeddedIndex:
 
 
 def _by_words(
-    connection: sqlite3.Connection, shelf: Shelf, query: QueryTerms, *, where: Filter, k: int
+    connection: sqlite3.Connection,
+    shelf: OwnerShelf,
+    query: QueryTerms,
+    *,
+    where: MemoryFilter,
+    k: int,
 ) -> tuple[Hit, ...]:
     terms = list(_asked(connection, shelf, list(asked(query))))
     values: dict[str, Any] = {"asked": json.dumps(terms), "shelf": shelf.id, "base": BASE, "k": k}
@@ -158,12 +165,18 @@ def _by_words(
     return tuple(Hit(row["key"], row["score"]) for row in rows)
 
 
-def _keys(connection: sqlite3.Connection, shelf: Shelf, after: str, limit: int) -> tuple[str, ...]:
-    asked = "SELECT key FROM documents WHERE shelf = ? AND gone_at IS NULL AND key > ? ORDER BY key LIMIT ?"
-    return tuple(row["key"] for row in connection.execute(asked, (shelf.id, after, limit)))
+def _keys(
+    connection: sqlite3.Connection, shelf: OwnerShelf, after: str, limit: int
+) -> tuple[str, ...]:
+    rows = connection.execute(
+        "SELECT key FROM documents WHERE shelf = ? AND gone_at IS NULL AND key > ? "
+        "ORDER BY key LIMIT ?",
+        (shelf.id, after, limit),
+    )
+    return tuple(row["key"] for row in rows)
 
 
-def _count(connection: sqlite3.Connection, shelf: Shelf) -> int:
+def _count(connection: sqlite3.Connection, shelf: OwnerShelf) -> int:
     row = connection.execute(
         "SELECT count(*) FROM documents WHERE shelf = ? AND gone_at IS NULL", (shelf.id,)
     )
@@ -171,7 +184,7 @@ def _count(connection: sqlite3.Connection, shelf: Shelf) -> int:
 
 
 def _asked(
-    connection: sqlite3.Connection, shelf: Shelf, groups: Sequence[Asked]
+    connection: sqlite3.Connection, shelf: OwnerShelf, groups: Sequence[TermGroup]
 ) -> Iterator[tuple[int, int, int, float, float]]:
     """For each term: its id, the number of its word, how many terms of that word must match, its
     weight, and the cost of one unit of length.
@@ -193,12 +206,12 @@ def _asked(
                 )
 
 
-def _stored(group: Asked, term: str) -> str:
+def _stored(group: TermGroup, term: str) -> str:
     return term if group.is_word else PART_SIGN + term
 
 
 def _known(
-    connection: sqlite3.Connection, shelf: Shelf, terms: list[str]
+    connection: sqlite3.Connection, shelf: OwnerShelf, terms: list[str]
 ) -> dict[str, tuple[int, int]]:
     """The id of each term that the index has, and how many of the shelf's documents have it."""
     rows = connection.execute(
@@ -219,7 +232,7 @@ _RULES = {
 }
 
 
-def _conditions(where: Filter) -> tuple[str, dict[str, Any]]:
+def _conditions(where: MemoryFilter) -> tuple[str, dict[str, Any]]:
     """The filter as SQL with bound values, and the values; `true` if it has no condition."""
     said = {
         name: value
@@ -252,7 +265,7 @@ def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedVectors:
     """A shelf's vectors one after another, with key and document of each, and the places of each
     type.
     """
@@ -269,11 +282,17 @@ class _VectorCache:
 
     def __init__(self, *, dimension: int) -> None:
         self._dimension = dimension
-        self._cache: LRUCache[int, _Loaded] = LRUCache(MAX_OWNERS)
+        self._cache: LRUCache[int, _LoadedVectors] = LRUCache(MAX_OWNERS)
         self._lock = threading.Lock()
 
     def nearest(
-        self, connection: sqlite3.Connection, shelf: Shelf, vector: Vector, *, where: Filter, k: int
+        self,
+        connection: sqlite3.Connection,
+        shelf: OwnerShelf,
+        vector: Vector,
+        *,
+        where: MemoryFilter,
+        k: int,
     ) -> tuple[Hit, ...]:
         loaded = self._of(connection, shelf)
         places = _passing(connection, shelf, loaded, where)
@@ -281,7 +300,7 @@ class _VectorCache:
         best = heapq.nsmallest(k, ((-cosine, loaded.keys[place]) for cosine, place in scored))
         return tuple(Hit(key, max(-1.0, min(1.0, -score))) for score, key in best)
 
-    def _of(self, connection: sqlite3.Connection, shelf: Shelf) -> _Loaded:
+    def _of(self, connection: sqlite3.Connection, shelf: OwnerShelf) -> _LoadedVectors:
         with self._lock:
             loaded = self._cache.get(shelf.id)
         if loaded is None or loaded.changes != shelf.changes:
@@ -291,7 +310,7 @@ class _VectorCache:
         return loaded
 
 
-def _load(connection: sqlite3.Connection, shelf: Shelf, *, dimension: int) -> _Loaded:
+def _load(connection: sqlite3.Connection, shelf: OwnerShelf, *, dimension: int) -> _LoadedVectors:
     found = connection.execute(
         "SELECT document, key, kind, vector FROM vectors JOIN documents ON documents.id = document"
         " WHERE vectors.shelf = ?",
@@ -302,18 +321,18 @@ def _load(connection: sqlite3.Connection, shelf: Shelf, *, dimension: int) -> _L
         places.setdefault(row["kind"], []).append(place)
     keys, documents = [row["key"] for row in found], [row["document"] for row in found]
     matrix = Matrix(b"".join(row["vector"] for row in found), dimension=dimension)
-    return _Loaded(shelf.changes, keys, documents, places, matrix)
+    return _LoadedVectors(shelf.changes, keys, documents, places, matrix)
 
 
 def _passing(
-    connection: sqlite3.Connection, shelf: Shelf, loaded: _Loaded, where: Filter
+    connection: sqlite3.Connection, shelf: OwnerShelf, loaded: _LoadedVectors, where: MemoryFilter
 ) -> Sequence[int] | None:
     """The places of what passes the filter; None if all do. The file is asked only for more than
     the type.
     """
     if where == ANYTHING:
         return None
-    if where == Filter(types=where.types):
+    if where == MemoryFilter(types=where.types):
         places = [loaded.places.get(kind, ()) for kind in where.types or ()]
         return None if sum(map(len, places)) == len(loaded.keys) else [*chain.from_iterable(places)]
     conditions, values = _conditions(where)

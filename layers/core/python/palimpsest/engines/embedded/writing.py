@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass
 
-from palimpsest.engines.embedded.database import Index, Shelf
+from palimpsest.engines.embedded.database import Index, OwnerShelf
 from palimpsest.models.ports import Vector
 from palimpsest.models.vectors import unit
 from palimpsest.search.ports import Document, Gone
@@ -45,7 +45,7 @@ def stored(vector: Vector) -> bytes:
 def apply(
     connection: sqlite3.Connection,
     index: Index,
-    shelf: Shelf,
+    shelf: OwnerShelf,
     change: Analysed | Gone,
     *,
     with_vector: bool,
@@ -76,7 +76,12 @@ def forget_gone(connection: sqlite3.Connection) -> None:
 
 
 def _put_on(
-    connection: sqlite3.Connection, index: Index, shelf: Shelf, new: Analysed, *, with_vector: bool
+    connection: sqlite3.Connection,
+    index: Index,
+    shelf: OwnerShelf,
+    new: Analysed,
+    *,
+    with_vector: bool,
 ) -> None:
     document = new.document
     connection.execute(
@@ -104,7 +109,8 @@ def _put_on(
     ).fetchone()
     connection.execute(
         "INSERT INTO postings SELECT ?, terms.id, ?, each.value, iif(each.key LIKE ?, ?, ?) "
-        "FROM json_each(?) AS each CROSS JOIN terms ON terms.in_index = ? AND terms.term = each.key",
+        "FROM json_each(?) AS each "
+        "CROSS JOIN terms ON terms.in_index = ? AND terms.term = each.key",
         (
             shelf.id,
             row["id"],
@@ -122,7 +128,7 @@ def _put_on(
     _count(connection, shelf, words=new.words, parts=new.parts, sign=1)
 
 
-def _take_off(connection: sqlite3.Connection, shelf: Shelf, row: sqlite3.Row) -> None:
+def _take_off(connection: sqlite3.Connection, shelf: OwnerShelf, row: sqlite3.Row) -> None:
     connection.execute("DELETE FROM documents WHERE id = ?", (row["id"],))
     if row["terms"] is None:
         return
@@ -144,7 +150,7 @@ def _take_off(connection: sqlite3.Connection, shelf: Shelf, row: sqlite3.Row) ->
 
 
 def _count(
-    connection: sqlite3.Connection, shelf: Shelf, *, words: int, parts: int, sign: int
+    connection: sqlite3.Connection, shelf: OwnerShelf, *, words: int, parts: int, sign: int
 ) -> None:
     connection.execute(
         "UPDATE shelves SET words_documents = words_documents + ?, words_total = words_total + ?, "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from palimpsest.engines.in_memory.jobs import T
 from palimpsest.engines.in_memory.state import State
-from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.events import Changed, JobNotice
 
 
 class InMemoryFeed:

@@ -18,15 +18,15 @@ from palimpsest.engines.places import (
     record_listed_as,
 )
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import RecordChanged
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import RecordChanged
 from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import (
     ChunkLine,
     MemoryCommit,
-    Page,
     Pointer,
     Progress,
+    RecordPage,
     Reminder,
     Tombstone,
     UserState,
@@ -80,7 +80,7 @@ class Era:
 
 
 @dataclass(slots=True)
-class Known:
+class UserPart:
     """One user's part of the store: the user as they are now, and what each epoch has left."""
 
     user: UserState = field(default_factory=UserState)
@@ -100,10 +100,10 @@ class InMemoryMemories:
 
     def __init__(self, state: State | None = None) -> None:
         self.state = State() if state is None else state
-        self._known: defaultdict[tuple[str, str], Known] = defaultdict(Known)
+        self._known: defaultdict[tuple[str, str], UserPart] = defaultdict(UserPart)
 
     @property
-    def known(self) -> defaultdict[tuple[str, str], Known]:
+    def known(self) -> defaultdict[tuple[str, str], UserPart]:
         """Every user by tenant and id, for what is read beside `Memories`; under the lock of
         `state`.
         """
@@ -162,7 +162,7 @@ class InMemoryMemories:
         with self.state.lock:
             return tuple(_those(self._of(scope).era.records, ids).values())
 
-    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
+    def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         with self.state.lock:
             era = self._of(scope).era
             return {
@@ -199,7 +199,7 @@ class InMemoryMemories:
         limit: int,
         after: str | None = None,
         newest_first: bool = True,
-    ) -> Page:
+    ) -> RecordPage:
         beyond = record_cursor(scope).place(after)
         with self.state.lock:
             of_graph = bool(types) and types <= GRAPH
@@ -220,7 +220,7 @@ class InMemoryMemories:
             found, last = found[:limit], found[limit - 1]
         else:
             last = examined[-1] if len(examined) < len(places) else ""
-        return Page(
+        return RecordPage(
             tuple(records[place] for place in found),
             record_cursor(scope).at(last) if last else None,
         )
@@ -238,14 +238,14 @@ class InMemoryMemories:
                 lines[key] for key in sorted(lines) if key[0] == session and first <= key[1] <= last
             )
 
-    def indexed(self, scope: UserScope, record: Record) -> None:
+    def mark_indexed(self, scope: UserScope, record: Record) -> None:
         with self.state.write("index"):
             records = self._of(scope).era.records
             if record.id in records and records[record.id].version == record.version:
                 records[record.id] = replace(records[record.id], index_state="done")
                 self._of(scope).era.reminders.pop(record.id, None)
 
-    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+    def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         with self.state.write("use"):
             uses = self._of(scope).era.uses
             uses |= {name: (uses.get(name, (0, 0))[0] + 1, now) for name in dict.fromkeys(ids)}
@@ -281,7 +281,7 @@ class InMemoryMemories:
                     del eras[epoch]
             return len(gone - shared)
 
-    def _of(self, scope: UserScope) -> Known:
+    def _of(self, scope: UserScope) -> UserPart:
         return self._known[scope.tenant, scope.user]
 
 

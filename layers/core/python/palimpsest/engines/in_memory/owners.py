@@ -11,7 +11,7 @@ from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import Page, Reminder
+from palimpsest.memory.ports import RecordPage, Reminder
 from palimpsest.scope import SessionScope, UserScope
 
 S = TypeVar("S", SessionScope, UserScope)
@@ -97,9 +97,9 @@ class InMemoryExpiries:
                 raise CommitLost("Another writer was first.")
             known.walk = to
 
-    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
+    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> RecordPage:
         with self._memories.state.lock:
             records = self._memories.known[scope.tenant, scope.user].era.records
             ids = sorted(name for name in records if after is None or name > after)
             page = tuple(records[name] for name in ids[:limit])
-        return Page(page, page[-1].id if len(ids) >= limit else None)
+        return RecordPage(page, page[-1].id if len(ids) >= limit else None)

@@ -14,8 +14,8 @@ from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.in_memory.state import Faults, Partition, State, T
 from palimpsest.engines.places import COUNTERS, listed_within, session_listed_as
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import MessageChanged
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import MessageChanged
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 PAGE = 100
@@ -45,12 +45,10 @@ class InMemorySessions:
     ) -> Opened:
         with self.state.lock:
             found = self._partition(scope)
-            return Opened(
-                head=found.head,
-                settings=found.settings if settings else None,
-                key=None if key is None else found.keys.get(key),
-                epoch=0 if user is None else self.epoch(scope.owner.user(user)),
-            )
+            known = None if key is None else found.keys.get(key)
+            epoch = 0 if user is None else self.epoch(scope.owner.user(user))
+            stored = found.settings if settings else None
+            return Opened(head=found.head, settings=stored, key=known, epoch=epoch)
 
     def epoch(self, scope: UserScope) -> int:
         return self.state.epochs.get((scope.tenant, scope.user), 0)

@@ -16,9 +16,9 @@ from palimpsest.conversations.message import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.places import job_partition
 from palimpsest.idempotency import KeyedCall
+from palimpsest.jobs.events import Changed
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import decoded, encoded
-from palimpsest.jobs.ports import Changed
 from palimpsest.usage import Row, Tally
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from palimpsest.engines.in_memory.memories import InMemoryMemories, Known
+from palimpsest.engines.in_memory.memories import InMemoryMemories, UserPart
 from palimpsest.engines.in_memory.state import State
 from palimpsest.errors import CommitLost
 from palimpsest.scope import UserScope
@@ -42,7 +42,7 @@ class InMemoryVectors:
     def existing(
         self, scope: UserScope, namespace: Namespace, ids: Sequence[str]
     ) -> frozenset[str]:
-        return frozenset(one.id for one in self.vectors(scope, namespace) if one.id in ids)
+        return frozenset(vector.id for vector in self.vectors(scope, namespace) if vector.id in ids)
 
     def commit(
         self,
@@ -79,7 +79,7 @@ class InMemoryVectors:
             ]:
                 del found[place]
 
-    def _of(self, scope: UserScope) -> Known:
+    def _of(self, scope: UserScope) -> UserPart:
         return self._memories.known[scope.tenant, scope.user]
 
 

@@ -40,9 +40,9 @@ class Tables:
     def of(cls, graph: Graph) -> Tables:
         """Raises `Conflict` (`graph_too_varied`)."""
         nodes = _tables(
-            [USER_TYPE, PREFERENCE_TYPE, *(each.type for each in graph.nodes.values())], taken=()
+            [USER_TYPE, PREFERENCE_TYPE, *(node.type for node in graph.nodes.values())], taken=()
         )
-        edges = _tables([PREFERS, *(each.type for each in graph.edges)], taken=nodes)
+        edges = _tables([PREFERS, *(edge.type for edge in graph.edges)], taken=nodes)
         columns = {"value": "STRING", **_columns((*graph.nodes.values(), *graph.edges))}
         if len(nodes) > MOST_TYPES or len(columns) > MOST_PROPERTIES:
             raise _too_varied()
@@ -101,7 +101,8 @@ class Tables:
         return made, statements
 
     def node_table(self, table: str) -> str:
-        return f"CREATE NODE TABLE `{table}`({self._columns({**OWN, 'name': 'STRING'})}, PRIMARY KEY(id))"
+        columns = self._columns({**OWN, "name": "STRING"})
+        return f"CREATE NODE TABLE `{table}`({columns}, PRIMARY KEY(id))"
 
     def edge_table(self, table: str, pairs: Iterable[tuple[str, str]]) -> str:
         ends = [f"FROM `{start}` TO `{end}`" for start, end in pairs] or [

@@ -45,13 +45,11 @@ def connected(endpoint: str, *, region: str | None = None, seconds: float = SECO
     is_plain = url.scheme == "http"
     if is_plain and url.hostname not in LOOPBACK:
         raise ValueError("Plain HTTP is for loopback only.")
+    auth = (url.username, url.password or "") if url.username else None
+    usual_port = 80 if is_plain else 443
     return OpenSearch(
-        hosts=[{"host": url.hostname, "port": url.port or (80 if is_plain else 443)}],
-        http_auth=_signer(region)
-        if region
-        else (url.username, url.password or "")
-        if url.username
-        else None,
+        hosts=[{"host": url.hostname, "port": url.port or usual_port}],
+        http_auth=_signer(region) if region else auth,
         use_ssl=not is_plain,
         connection_class=Urllib3HttpConnection,
         pool_maxsize=CONNECTIONS,
@@ -115,7 +113,7 @@ class Named:
         return f"{self.name}.in"
 
 
-class Family:
+class IndexFamily:
     def __init__(self, client: Any, name: str, *, space: Space | None, shards: int) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
             raise ValueError("A family's name is of a-z, 0-9 and -.")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from palimpsest.engines.opensearch import queries
-from palimpsest.engines.opensearch.client import Family, Named, NoIndex, translated
+from palimpsest.engines.opensearch.client import IndexFamily, Named, NoIndex, translated
 from palimpsest.errors import Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import check_vector
 from palimpsest.scope import UserScope
@@ -34,7 +34,7 @@ class OpenSearchIndex:
     def __init__(self, client: Any, *, family: str, space: Space | None, shards: int = 1) -> None:
         self._client = client
         self._space = space
-        self._family = Family(client, family, space=space, shards=shards)
+        self._family = IndexFamily(client, family, space=space, shards=shards)
 
     @property
     def space(self) -> Space | None:
@@ -71,12 +71,12 @@ class OpenSearchIndex:
         return tuple(sorted(failed))
 
     def by_words(
-        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         return self._found(lambda: self._by_words(owner, text, where=where, k=k)) or ()
 
     def by_vector(
-        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         check_vector(vector, self._space)
         return self._found(lambda: self._by_vector(owner, vector, where=where, k=k)) or ()
@@ -92,7 +92,9 @@ class OpenSearchIndex:
                 raise
             return None
 
-    def _by_words(self, owner: UserScope, text: str, *, where: Filter, k: int) -> tuple[Hit, ...]:
+    def _by_words(
+        self, owner: UserScope, text: str, *, where: MemoryFilter, k: int
+    ) -> tuple[Hit, ...]:
         query = query_terms(text)
         if not query.words:
             return ()
@@ -102,7 +104,7 @@ class OpenSearchIndex:
         return tuple(_hit(each, each["_score"]) for each in self._search(owner, alias, body))
 
     def _by_vector(
-        self, owner: UserScope, vector: Vector, *, where: Filter, k: int
+        self, owner: UserScope, vector: Vector, *, where: MemoryFilter, k: int
     ) -> tuple[Hit, ...]:
         body = queries.by_vector(vector, owner=owner_id(owner), where=where, k=k)
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.search.ports import Document
 from palimpsest.text.analyser import QueryTerms, asked, document_terms
@@ -49,8 +49,12 @@ double rounded(double length) {
     while ((over >> shift) > 15) shift++;
     return 24 + (over >> shift << shift);
 }
-double words = params.base + params.word_slope * (doc['word_count'].size() == 0 ? 0 : rounded(doc['word_count'].value));
-double parts = params.base + params.part_slope * (doc['part_count'].size() == 0 ? 0 : rounded(doc['part_count'].value));
+double words = params.base + params.word_slope * (
+    doc['word_count'].size() == 0 ? 0 : rounded(doc['word_count'].value)
+);
+double parts = params.base + params.part_slope * (
+    doc['part_count'].size() == 0 ? 0 : rounded(doc['part_count'].value)
+);
 double score = 0;
 for (def group : params.groups) {
     double sum = 0;
@@ -152,7 +156,7 @@ def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
 
 
 def by_words(
-    query: QueryTerms, answer: dict[str, Any], *, owner: str, where: Filter, k: int
+    query: QueryTerms, answer: dict[str, Any], *, owner: str, where: MemoryFilter, k: int
 ) -> dict[str, Any]:
     """The search itself, with the weights that the answer to `statistics` gives: never those of the
     whole index, which holds the words of other owners.
@@ -189,7 +193,7 @@ def _field(bucket: dict[str, Any]) -> Field:
     return Field(bucket["doc_count"], int(bucket["terms"]["value"]))
 
 
-def by_vector(vector: Vector, *, owner: str, where: Filter, k: int) -> dict[str, Any]:
+def by_vector(vector: Vector, *, owner: str, where: MemoryFilter, k: int) -> dict[str, Any]:
     conditions = {"bool": {"filter": _conditions(owner, where)}}
     neighbours = {"vector": list(vector), "k": k + SEARCHED_BESIDE, "filter": conditions}
     return _request({"knn": {VECTOR: neighbours}}, k)
@@ -206,11 +210,11 @@ def _request(query: dict[str, Any], k: int) -> dict[str, Any]:
     }
 
 
-def _conditions(owner: str, where: Filter) -> list[dict[str, Any]]:
+def _conditions(owner: str, where: MemoryFilter) -> list[dict[str, Any]]:
     return [{"term": {"owner": owner}}, *_terms(where), *_ranges(where)]
 
 
-def _terms(where: Filter) -> Iterator[dict[str, Any]]:
+def _terms(where: MemoryFilter) -> Iterator[dict[str, Any]]:
     if where.types:
         yield {"terms": {"kind": sorted(where.types)}}
     if where.subjects:
@@ -224,7 +228,7 @@ def _terms(where: Filter) -> Iterator[dict[str, Any]]:
         yield {"bool": {"must_not" if test.negated else "should": [*any_of, *ranges]}}
 
 
-def _ranges(where: Filter) -> Iterator[dict[str, Any]]:
+def _ranges(where: MemoryFilter) -> Iterator[dict[str, Any]]:
     for field, comparison, value in (
         ("importance", "gte", where.min_importance),
         ("created_at", "gte", where.created_after),

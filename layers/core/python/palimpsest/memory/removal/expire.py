@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.ports import Queues, RecordChanged
+from palimpsest.jobs.events import RecordChanged
+from palimpsest.jobs.ports import Queues
 from palimpsest.memory.expiry import Walk, first, first_expiry, is_expired
 from palimpsest.memory.ports import Expiries, Memories, Pointer, Reminder
 from palimpsest.memory.record import Record

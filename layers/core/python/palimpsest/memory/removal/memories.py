@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_user
-from palimpsest.jobs.kinds import ForgetPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import ForgetPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.endings import Superseded, together
-from palimpsest.memory.filters import Filter, StoredFilter
+from palimpsest.memory.filters import MemoryFilter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.remember import Remember
@@ -36,7 +37,7 @@ class Forget:
     jobs: Jobs
     clock: Clock
 
-    def __call__(self, scope: UserScope, where: Filter, *, key: str | None = None) -> str:
+    def __call__(self, scope: UserScope, where: MemoryFilter, *, key: str | None = None) -> str:
         """Start to remove the memories that match now; return the job's id. Later memories stay. A
         repeated call with the same `key` starts no other job. Raises `Unavailable`.
         """

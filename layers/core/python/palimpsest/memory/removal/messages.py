@@ -16,9 +16,10 @@ from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import NotFound
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import RemovalPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import RemovalPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.record import GRAPH, Record, RecordType, Source
@@ -187,7 +188,7 @@ class RemoveFromSession:
 
         Safe to repeat: the count may then be lower. Raises `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         scope = Scope(job.tenant).session(job.session)
@@ -261,7 +262,7 @@ class TakeBackRedacted:
         """Do the job of a redaction; the worker that updates the search index ends it. Safe to
         repeat: the counts of summaries and exports may then be lower. Raises `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         scope = Scope(job.tenant).session(job.session)

@@ -16,9 +16,10 @@ from palimpsest.conversations.configuration import own_retention
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.jobs.attempts import newest_attempt
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.kinds import RetainPayload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import RetainPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit
@@ -102,7 +103,7 @@ class RetainPages:
         """Do one step of the job. Safe to repeat: the counts may then be lower. Raises
         `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         scope, until, place = Scope(job.tenant), self.steps.deadline, job.payload_as(RetainPayload)
@@ -159,7 +160,7 @@ class RetainPages:
                 lambda: self._keep_session(scope.session(name), place), clock=self.clock
             )
 
-        count = place.sessions + sum(parallel.each(keep, page.sessions))
+        count = place.sessions + sum(parallel.run_each(keep, page.sessions))
         return replace(
             place, stage="sessions" if page.after else "memories", sessions=count, after=page.after
         )

@@ -13,9 +13,10 @@ from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.idempotency import KEY_SECONDS
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
-from palimpsest.jobs.kinds import ErasePayload, EraseStage
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.payloads import ErasePayload, EraseStage
+from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.transactions import RemovesExports, counted, no_exports
@@ -127,7 +128,7 @@ class ErasePages:
         """Do one step of the job. Safe to repeat: the count may then be lower. Raises
         `Unavailable`.
         """
-        job = self.steps.taken_up(notice)
+        job = self.steps.take_up(notice)
         if job is None:
             return
         scope, erased = Scope(job.tenant).user(job.user or ""), job.payload_as(ErasePayload)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from palimpsest.clock import milliseconds
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory.conditions import Condition, leaves, metadata_terms, place
-from palimpsest.memory.filters import Filter, MemoryType
+from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.memory.record import Record
 from palimpsest.scope import checked_id
 
@@ -32,7 +32,7 @@ DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MemorySelection:
     """A call for some memories of one user. If `agent` or `run` is given, every memory must have
     it. `where` holds the conditions that stores and indexes can test, and `tests` holds all
     conditions: more than `where` if `is_narrower`.
@@ -41,7 +41,7 @@ class Asked:
     user: str
     agent: str | None
     run: str | None
-    where: Filter
+    where: MemoryFilter
     tests: Sequence[Test]
     is_narrower: bool
 
@@ -57,7 +57,7 @@ def asked(
     categories: Sequence[str] | None = None,
     start: str | None = None,
     end: str | None = None,
-) -> Asked:
+) -> MemorySelection:
     """Read a call: `given` are the ids at the top of its body or query, `filters` are mem0's
     filters of version 2.
     Raises `Unprocessable` unless the call names one user for all memories, and for a filter that
@@ -89,19 +89,22 @@ class _Reader:
         self._count = 0
         self._narrower = False
 
-    def asked(self, conditions: Sequence[Mapping[str, Any]]) -> Asked:
-        tests = [self._all(each, path="filters", is_certain=True, depth=0) for each in conditions]
+    def asked(self, conditions: Sequence[Mapping[str, Any]]) -> MemorySelection:
+        tests = [
+            self._all(condition, path="filters", is_certain=True, depth=0)
+            for condition in conditions
+        ]
         user, agent, run = (self._one(name) for name in OWNERS)
         if user is None:
             _refuse("user_id", "is required: name one user, and not within OR or NOT")
-        where = Filter(
+        where = MemoryFilter(
             types=TYPES,
             agent=agent,
             session=run,
             created_after=max(self._since, default=None),
             created_before=min(self._until, default=None),
         )
-        return Asked(user, agent, run, where, tests, self._narrower)
+        return MemorySelection(user, agent, run, where, tests, self._narrower)
 
     def _one(self, name: str) -> str | None:
         """The agent, run or user that all memories must have."""
@@ -128,7 +131,7 @@ class _Reader:
         stays_certain = is_certain and (name == "AND" or (name == "OR" and len(parts) == 1))
         self._narrower = self._narrower or not stays_certain
         tests = [
-            self._all(each, path=path, is_certain=stays_certain, depth=depth + 1) for each in parts
+            self._all(part, path=path, is_certain=stays_certain, depth=depth + 1) for part in parts
         ]
         if name == "AND":
             return lambda record: all(test(record) for test in tests)
@@ -173,10 +176,11 @@ class _Reader:
 
     def _time(self, value: Any, *, path: str, is_certain: bool) -> Test:
         operators = _operators(value, path=path)
-        moments = {
-            operator: [_moment(each, path=path) for each in _listed(operand)]
-            for operator, operand in operators.items()
-        }
+
+        def times(operand: Any) -> list[int]:
+            return [_moment(part, path=path) for part in _listed(operand)]
+
+        moments = {operator: times(operand) for operator, operand in operators.items()}
         if value == ANY:
             return lambda _: True
         if moments.keys() & CONTAINING:
@@ -204,17 +208,21 @@ def _texts(
     operators = _operators(value, path=path)
     if not operators.keys() <= allowed:
         _refuse(path, f"takes {', '.join(sorted(allowed))}")
-    wanted = {
-        name: [read(_text(each, path=path)) for each in _listed(there)]
-        for name, there in operators.items()
-    }
+
+    def texts(operand: Any) -> list[str]:
+        return [read(_text(part, path=path)) for part in _listed(operand)]
+
+    wanted = {name: texts(operand) for name, operand in operators.items()}
     return lambda record: all(_says(of(record), name, there) for name, there in wanted.items())
 
 
 def _metadata(name: str, value: Any, *, path: str) -> Test:
     if not 0 < len(name) <= MOST_TEXT or "=" in name:
         _refuse(path, "is no name in metadata")
-    tests = [_of_metadata(name, *each, path=path) for each in _conditions(name, value, path=path)]
+    tests = [
+        _of_metadata(name, *condition, path=path)
+        for condition in _conditions(name, value, path=path)
+    ]
     return lambda record: all(test(record) for test in tests)
 
 
@@ -310,7 +318,9 @@ def _only(operators: Mapping[str, Any]) -> str | None:
 
 
 def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
 
 
 def _says(texts: Sequence[str], operator: str, wanted: Sequence[str]) -> bool:

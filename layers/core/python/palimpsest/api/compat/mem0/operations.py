@@ -93,8 +93,8 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     if not body.infer:
         given = [
             _statement(text, body.metadata, agent)
-            for each in body.messages
-            if (text := _said(each))
+            for message in body.messages
+            if (text := _said(message))
         ]
         if not given:
             return {"results": []}
@@ -256,20 +256,20 @@ def mem0_history(service: Service, call: Call, *, mem0_id: MemoryId) -> Response
     The oldest change first.
     """
     memory, user = _split(mem0_id)
-    chain = [
-        each.record for each in reversed(service.manage_memories.history(call.user(user), memory))
-    ]
+    versions = service.manage_memories.history(call.user(user), memory)
+    chain = [version.record for version in reversed(versions)]
+    before = [None, *(record.content for record in chain[:-1])]
     changes: list[Mem0Change] = [
         {
-            "id": f"{each.id}@{user}",
+            "id": f"{record.id}@{user}",
             "memory_id": mem0_id,
-            "old_memory": before.content if before else None,
-            "new_memory": each.content,
-            "event": "UPDATE" if before else "ADD",
-            "created_at": rfc3339(each.created_at),
-            "updated_at": rfc3339(each.created_at),
+            "old_memory": old,
+            "new_memory": record.content,
+            "event": "ADD" if old is None else "UPDATE",
+            "created_at": rfc3339(record.created_at),
+            "updated_at": rfc3339(record.created_at),
         }
-        for before, each in zip([None, *chain], chain, strict=False)
+        for old, record in zip(before, chain, strict=True)
     ]
     return Response(status_code=200, content_type="application/json", body=json.dumps(changes))
 
@@ -327,7 +327,12 @@ def _split(mem0_id: str) -> tuple[str, str]:
 
 
 def _listed(
-    service: Service, call: Call, asked: filters.Asked, *, first: int = 0, limit: int = MOST_LISTED
+    service: Service,
+    call: Call,
+    asked: filters.MemorySelection,
+    *,
+    first: int = 0,
+    limit: int = MOST_LISTED,
 ) -> Mem0Results:
     every = service.manage_memories.every(call.user(asked.user), asked.where)
     page = islice(filter(asked.holds, every), first, first + limit)

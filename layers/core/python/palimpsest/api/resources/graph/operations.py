@@ -55,7 +55,7 @@ def put_entities(
     Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the
     same type and name are the same entity. A user has at most 20,000.
     """
-    given = [one.read() for one in body.entities]
+    given = [entity.read() for entity in body.entities]
     made = service.graph.put_entities(
         call.user(user_id), given, agent=body.agent_id, once=call.once
     )
@@ -197,7 +197,7 @@ def put_relationships(
     type are the same relationship, and with `single` the same `from` and type. A user has at most
     20,000.
     """
-    given = [one.read() for one in body.relationships]
+    given = [relationship.read() for relationship in body.relationships]
     made = service.graph.put_relationships(
         call.user(user_id), given, agent=body.agent_id, once=call.once
     )

@@ -19,8 +19,8 @@ from palimpsest.api.fields import (
     Timestamp,
     ValidFrom,
     milliseconds_of,
+    moment_or_null,
     not_blank,
-    rfc3339,
 )
 from palimpsest.api.pages import NextCursor
 from palimpsest.api.resources.chat import Id
@@ -279,8 +279,8 @@ def _common(one: Entity | Relationship, outcome: Outcome | None) -> dict[str, An
         "id": one.id,
         "type": one.type,
         "properties": one.properties,
-        "valid_from": None if one.valid_from is None else rfc3339(one.valid_from),
-        "valid_to": None if one.valid_to is None else rfc3339(one.valid_to),
+        "valid_from": moment_or_null(one.valid_from),
+        "valid_to": moment_or_null(one.valid_to),
         "source": provenance(one.source),
         "memory_id": one.record,
         "method": one.method,

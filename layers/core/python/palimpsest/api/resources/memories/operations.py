@@ -46,7 +46,7 @@ from palimpsest.api.resources.memories.views import (
     saved,
 )
 from palimpsest.extraction.ingest import Ingested
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import ListedType, Record
 from palimpsest.scope import UserScope
 
@@ -120,7 +120,7 @@ def save_memories(
     or give them a `valid_from` for that. The user comes from the path, never from the body.
     """
     scope = call.user(user_id)
-    if any(one.embedding is not None for one in body.memories):
+    if any(memory.embedding is not None for memory in body.memories):
         body.check_embeddings(service.search.vectors.space)
     made = service.remember(scope, [statement(each) for each in body.memories], once=call.once)
     return saved(service, scope, made)
@@ -155,7 +155,7 @@ def list_memories(
     more follow; only a `next_cursor` of null is the end.
     """
     check_ids(session_id=session_id, agent_id=agent_id)
-    where = Filter(
+    where = MemoryFilter(
         types=frozenset(types or ()),
         min_importance=min_importance,
         max_importance=max_importance,
@@ -182,7 +182,7 @@ def read_memory(service: Service, call: Call, *, user_id: UserId, memory_id: Mem
     A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
     """
     scope = call.user(user_id)
-    (version,) = service.show.used(scope, [service.manage_memories.read(scope, memory_id)])
+    (version,) = service.show.with_uses(scope, [service.manage_memories.read(scope, memory_id)])
     return shown(version, now=service.clock.now())
 
 

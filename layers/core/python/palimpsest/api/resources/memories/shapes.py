@@ -32,6 +32,7 @@ from palimpsest.api.fields import (
     WaitSeconds,
     check_embedding,
     milliseconds_of,
+    moment_or_null,
     not_blank,
     rfc3339,
     rfc3339_or_null,
@@ -42,8 +43,7 @@ from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, T
 from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.memory import filters
-from palimpsest.memory.manage import KEPT
-from palimpsest.memory.manage import RecordChange as Changed
+from palimpsest.memory.manage import KEPT, RecordChange
 from palimpsest.memory.record import MAX_CONTENT, RecordType, SaidType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
@@ -155,9 +155,9 @@ class NewMemories(Closed):
         """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) for an embedding that the index
         can't hold.
         """
-        for number, one in enumerate(self.memories):
-            if one.embedding is not None:
-                check_embedding(one.embedding, space, field=f"memories.{number}.embedding")
+        for number, memory in enumerate(self.memories):
+            if memory.embedding is not None:
+                check_embedding(memory.embedding, space, field=f"memories.{number}.embedding")
 
 
 class MemoryChange(Change):
@@ -230,12 +230,15 @@ class ForgetRequest(Closed):
     @field_validator("filter")
     @classmethod
     def _is_one(cls, value: Filter) -> Filter:
-        if value.read() == filters.Filter():
+        if value.read() == filters.MemoryFilter():
             raise ValueError("must hold at least one limit")
         return value
 
 
 def statement(given: NewMemory) -> Statement:
+    source = Source() if given.source is None else given.source.read()
+    embedding = None if given.embedding is None else packed(given.embedding)
+    expires_at = milliseconds_of(given.expires_at)
     return Statement(
         type=given.type,
         content=given.content,
@@ -245,15 +248,13 @@ def statement(given: NewMemory) -> Statement:
         queries=tuple(given.queries),
         importance=given.importance,
         confidence=given.confidence,
-        source=Source() if given.source is None else given.source.read(),
+        source=source,
         agent=given.agent_id,
         metadata=given.metadata,
         data=given.data,
-        embedding=None if given.embedding is None else packed(given.embedding),
+        embedding=embedding,
         valid_from=milliseconds_of(given.valid_from),
-        expires_at=None
-        if given.expires_at is None
-        else (milliseconds_of(given.expires_at) or 0) // 1000,
+        expires_at=None if expires_at is None else expires_at // 1000,
         sets=_SETTABLE & given.model_fields_set,
     )
 
@@ -263,14 +264,15 @@ _SETTABLE = frozenset(
 )
 
 
-def change(given: MemoryChange) -> Changed:
-    return Changed(
+def change(given: MemoryChange) -> RecordChange:
+    data = given.data if "data" in given.model_fields_set else KEPT
+    return RecordChange(
         content=given.content,
         importance=given.importance,
         confidence=given.confidence,
         subject=given.subject,
         metadata=given.metadata,
-        data=given.data if "data" in given.model_fields_set else KEPT,
+        data=data,
         keywords=None if given.keywords is None else tuple(given.keywords),
     )
 
@@ -346,7 +348,7 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "status": "current" if version.is_current else "superseded",
         "version": version.number,
         "valid_from": rfc3339(record.valid_from),
-        "valid_to": None if version.valid_to is None else rfc3339(version.valid_to),
+        "valid_to": moment_or_null(version.valid_to),
         "created_at": rfc3339(record.created_at),
         "supersedes": version.supersedes,
         "superseded_by": version.superseded_by,

@@ -20,7 +20,7 @@ from palimpsest.api.resources.jobs import awaited
 from palimpsest.api.resources.memories.shapes import SavedMemories, shown
 from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.memory.decisions import Remembered
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.versions import Version
 from palimpsest.scope import UserScope
 
@@ -38,7 +38,7 @@ def saved(service: Service, scope: UserScope, made: Sequence[Remembered]) -> Sav
 def page_of_memories(
     service: Service,
     scope: UserScope,
-    where: Filter,
+    where: MemoryFilter,
     *,
     status: Literal["current", "superseded"] = "current",
     order: Order = "desc",
@@ -57,7 +57,7 @@ def page_of_memories(
     return listing("memories", find, view, listed=listed, limit=limit, cursor=cursor)
 
 
-def _limits(where: Filter) -> tuple[object, ...]:
+def _limits(where: MemoryFilter) -> tuple[object, ...]:
     """The filter, so that a cursor is good for no other."""
     limits = {
         **asdict(where),
@@ -84,7 +84,7 @@ def page_of_versions(
         begin = next(
             (at for at, version in enumerate(in_order, 1) if str(version.number) == after), 0
         )
-        page = service.show.used(scope, in_order[begin : begin + limit])
+        page = service.show.with_uses(scope, in_order[begin : begin + limit])
         return page, str(page[-1].number) if begin + limit < len(chain) else None
 
     listed = (scope.partition, "history", memory_id, order)
@@ -93,7 +93,13 @@ def page_of_versions(
 
 
 def forgotten(
-    service: Service, call: Call, scope: UserScope, where: Filter, *, dry_run: bool, wait: float
+    service: Service,
+    call: Call,
+    scope: UserScope,
+    where: MemoryFilter,
+    *,
+    dry_run: bool,
+    wait: float,
 ) -> WouldForget | Response[str]:
     """The answer to a request to forget. Only a caller who may read gets a dry run."""
     if dry_run:

@@ -40,7 +40,7 @@ from palimpsest.api.resources.sessions.shapes import (
     SessionSetup,
 )
 from palimpsest.clock import milliseconds, stamp
-from palimpsest.conversations.session import Session
+from palimpsest.conversations.session import LiveSession
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory.conditions import TermTest, conditions, metadata_terms
 from palimpsest.scope import SessionScope
@@ -84,12 +84,12 @@ def read_session(service: Service, call: Call, *, session_id: SessionId) -> shap
     return _shown(service, scope, service.manage.read(scope))
 
 
-def _shown(service: Service, scope: SessionScope, found: Session) -> shapes.Session:
+def _shown(service: Service, scope: SessionScope, found: LiveSession) -> shapes.Session:
     return {**shapes.session(found), "last_extracted": _last_extracted(service, scope, found)}
 
 
 def _last_extracted(
-    service: Service, scope: SessionScope, found: Session
+    service: Service, scope: SessionScope, found: LiveSession
 ) -> shapes.LastExtracted | None:
     head, report = found.head, service.report
     has_messages = (
@@ -267,12 +267,12 @@ class _Wanted:
 
     user: str | None
     agent: str | None
-    status: str | None
+    status: Literal["active", "ended"] | None
     began: Span
     said: Span
     tests: tuple[TermTest, ...]
 
-    def __call__(self, session: Session) -> bool:
+    def __call__(self, session: LiveSession) -> bool:
         head, settings = session.head, session.settings
         began = milliseconds_of(settings.created_at) or 0
         held = metadata_terms(settings.metadata, most=None) if self.tests else ()
@@ -340,44 +340,51 @@ def list_sessions(
     from palimpsest.api.resources.filters import read_terms
 
     check_ids(user_id=user_id, agent_id=agent_id)
-    terms, said = (
-        read_terms(as_sent(call, "metadata") if metadata else ()) or {},
-        (milliseconds_of(after), milliseconds_of(before)),
-    )
-    began = (milliseconds_of(created_after), milliseconds_of(created_before))
-    where = _Wanted(
-        user_id,
-        agent_id,
-        status,
-        began,
-        said,
-        tuple(condition.test for condition in conditions(terms)),
-    )
-    tenant = call.caller.tenant
-    since, until = map(_stamped, (created_after, created_before))
+    terms = read_terms(as_sent(call, "metadata") if metadata else ()) or {}
+    tests = tuple(condition.test for condition in conditions(terms))
+    began, said = _span(created_after, created_before), _span(after, before)
+    where = _Wanted(user_id, agent_id, status, began, said, tests)
+    since, until = _stamped(created_after), _stamped(created_before)
     listed = (
-        tenant.tenant, "sessions", user_id, agent_id, status, since, until, order, said,
+        call.caller.tenant.tenant, "sessions", user_id, agent_id, status, since, until, order, said,
         sorted(terms.items(), key=str), q,
     )  # fmt: skip
-    find: Find[Session] = partial(
+    find: Find[LiveSession] = partial(_matching, service, call, q or "", where)
+    if q is None:
+        find = _by_creation(service, call, where, since=since, until=until, order=order)
+    return listing("sessions", find, shapes.session, listed=listed, limit=limit, cursor=cursor)
+
+
+def _span(after: str | None, before: str | None) -> Span:
+    return milliseconds_of(after), milliseconds_of(before)
+
+
+def _by_creation(
+    service: Service,
+    call: Call,
+    where: _Wanted,
+    *,
+    since: str | None,
+    until: str | None,
+    order: Order,
+) -> Find[LiveSession]:
+    """The sessions of the tenant or of a user, ordered by creation."""
+    return partial(
         service.list_sessions,
-        tenant,
-        user=user_id,
-        agent=agent_id,
-        status=status,
+        call.caller.tenant,
+        user=where.user,
+        agent=where.agent,
+        status=where.status,
         since=since,
         until=until,
         where=where,
         newest_first=order == "desc",
     )
-    if q is not None:
-        find = partial(_matching, service, call, q, where)
-    return listing("sessions", find, shapes.session, listed=listed, limit=limit, cursor=cursor)
 
 
 def _matching(
     service: Service, call: Call, words: str, where: _Wanted, *, limit: int, after: str | None
-) -> tuple[Sequence[Session], str | None]:
+) -> tuple[Sequence[LiveSession], str | None]:
     """The sessions in which these words were said, the best match first."""
     from palimpsest.recall.search import MESSAGES
 

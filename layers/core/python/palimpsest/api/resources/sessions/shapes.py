@@ -28,8 +28,7 @@ from palimpsest.conversations import manage
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import DAY
 from palimpsest.conversations.message import Chat
-from palimpsest.conversations.session import CompactionState, Status
-from palimpsest.conversations.session import Session as StoredSession
+from palimpsest.conversations.session import CompactionState, LiveSession, Status
 from palimpsest.jobs.job import JobState
 
 
@@ -222,7 +221,7 @@ class SessionPage(TypedDict):
     next_cursor: NextCursor
 
 
-def session(shown: StoredSession) -> Session:
+def session(shown: LiveSession) -> Session:
     head, settings = shown.head, shown.settings
     return {
         "session_id": shown.id,

@@ -31,9 +31,9 @@ from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import (
     ChunkLine,
     MemoryCommit,
-    Page,
     Pointer,
     Progress,
+    RecordPage,
     Tombstone,
     UserState,
 )
@@ -63,7 +63,7 @@ class DynamoDbMemories(OneTable):
         return items.user_of(item)
 
     def _epoch(self, scope: UserScope, user: Item | None) -> int:
-        """The epoch of the user's item, which `used` relies on after a read."""
+        """The epoch of the user's item, which `count_use` relies on after a read."""
         if len(self._epochs) >= MOST_EPOCHS:
             self._epochs.clear()
         self._epochs[scope.partition] = epoch = items.epoch_of(user)
@@ -134,7 +134,7 @@ class DynamoDbMemories(OneTable):
         found = self._found(scope, map(items.record_sort, ids))
         return tuple(items.record_of(item) for item in found.values())
 
-    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
+    def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         marks = self._found(scope, map(items.mark_sort, ids))
         marked = {items.name_of(item): items.mark_of(item) for item in marks.values()}
         there = self._found(scope, map(items.record_sort, marked))
@@ -172,7 +172,7 @@ class DynamoDbMemories(OneTable):
         limit: int,
         after: str | None = None,
         newest_first: bool = True,
-    ) -> Page:
+    ) -> RecordPage:
         """The index names records, the table says what they are: what went, or is of another type,
         is passed over.
         """
@@ -189,12 +189,14 @@ class DynamoDbMemories(OneTable):
             found += [record for record in records if not types or record.type in types]
             examined += len(page)
             if len(found) > limit:
-                return Page(tuple(found[:limit]), cursor.at(record_listed_as(found[limit - 1])))
+                return RecordPage(
+                    tuple(found[:limit]), cursor.at(record_listed_as(found[limit - 1]))
+                )
             if page:
                 place = page[-1]["created"]["S"]
             if examined >= EXAMINED:
-                return Page(tuple(found), cursor.at(str(place)))
-        return Page(tuple(found), None)
+                return RecordPage(tuple(found), cursor.at(str(place)))
+        return RecordPage(tuple(found), None)
 
     def progress(self, scope: UserScope, session: str) -> Progress:
         found = self._found(scope, [items.progress_sort(session)])
@@ -218,21 +220,23 @@ class DynamoDbMemories(OneTable):
             if item["epoch"] == epoch
         )
 
-    def indexed(self, scope: UserScope, record: Record) -> None:
+    def mark_indexed(self, scope: UserScope, record: Record) -> None:
         _mark_indexed(self._table, scope, record)
 
-    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+    def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         """Whoever recalls waits for it: the epoch is the one of the last read, and read again where
         nothing of it is there.
         """
         known = self._epochs.get(scope.partition)
         left, epoch = list(dict.fromkeys(ids)), self.user(scope).epoch if known is None else known
-        counted = parallel.each(
+        counted = parallel.run_each(
             partial(_is_counted, self._table, scope, epoch=epoch, now=now), left
         )
         if left := [each for each, is_counted in zip(left, counted, strict=True) if not is_counted]:
             epoch = epoch if known is None else self.user(scope).epoch
-            parallel.each(partial(_count_first_use, self._table, scope, epoch=epoch, now=now), left)
+            parallel.run_each(
+                partial(_count_first_use, self._table, scope, epoch=epoch, now=now), left
+            )
 
     def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         found = self._found(scope, map(items.uses_sort, ids))

@@ -74,7 +74,7 @@ class DynamoDbVectors(OneTable):
             parts = [
                 gone[start : start + BATCH_WRITE] for start in range(0, len(gone), BATCH_WRITE)
             ]
-            parallel.each(lambda part: self._table.delete_many(scope.partition, part), parts)
+            parallel.run_each(lambda part: self._table.delete_many(scope.partition, part), parts)
 
     def _beginning(self, scope: UserScope, prefix: str, **more: str) -> Iterator[Sequence[Item]]:
         values = {":pk": text(scope.partition), ":prefix": text(prefix)}

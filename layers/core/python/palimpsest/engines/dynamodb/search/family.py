@@ -41,7 +41,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownGenerations:
     """What the item of the family says. `dropped` are numbers of generations whose items may still
     be there.
     """
@@ -53,22 +53,22 @@ class Known:
 
     @property
     def read(self) -> Generation | None:
-        return next((each for each in self.generations if each.is_read), None)
+        return next((generation for generation in self.generations if generation.is_read), None)
 
 
-class Family:
+class IndexGenerations:
     def __init__(self, table: Table, *, space: Space | None) -> None:
         self._table = table
         self._space = space
-        self._seen: tuple[float, Known] | None = None
+        self._seen: tuple[float, KnownGenerations] | None = None
 
-    def known(self, *, again: bool = True) -> Known:
+    def known(self, *, again: bool = True) -> KnownGenerations:
         """As the item is or, with `again` false, was a few seconds ago."""
         if self._seen and not again and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS:
             return self._seen[1]
         item = self._table.get(PARTITION, SORT)
         known = (
-            Known()
+            KnownGenerations()
             if item is None
             else _known(int(item["version"]["N"]), json.loads(item["body"]["S"]))
         )
@@ -82,8 +82,8 @@ class Family:
         while True:
             known = self.known()
             if any(
-                each.space == self._space and not (afresh and each.is_read)
-                for each in known.generations
+                generation.space == self._space and not (afresh and generation.is_read)
+                for generation in known.generations
             ):
                 return
             new = Generation(known.last + 1, self._space, is_read=known.read is None)
@@ -98,7 +98,9 @@ class Family:
         """
         while True:
             known = self.known()
-            own = [each for each in known.generations if each.space == self._space]
+            own = [
+                generation for generation in known.generations if generation.space == self._space
+            ]
             if not own:
                 raise NotFound("There is no search index of this space.")
             newest = max(own, key=lambda each: each.number)
@@ -110,7 +112,7 @@ class Family:
             if after == known or self._replace(after):
                 return dropped
 
-    def cleared(self, numbers: Sequence[int]) -> None:
+    def forget_dropped(self, numbers: Sequence[int]) -> None:
         while True:
             known = self.known()
             after = replace(
@@ -119,14 +121,18 @@ class Family:
             if after == known or self._replace(after):
                 return
 
-    def _replace(self, known: Known) -> bool:
+    def _replace(self, known: KnownGenerations) -> bool:
         """False if another process was first."""
         body = {
             "last": known.last,
             "dropped": known.dropped,
             "generations": [
-                [each.number, each.space and [each.space.model, each.space.dimension], each.is_read]
-                for each in known.generations
+                [
+                    generation.number,
+                    generation.space and [generation.space.model, generation.space.dimension],
+                    generation.is_read,
+                ]
+                for generation in known.generations
             ],
         }
         item = key(PARTITION, SORT) | {
@@ -144,9 +150,9 @@ class Family:
         return True
 
 
-def _known(version: int, body: dict[str, Any]) -> Known:
+def _known(version: int, body: dict[str, Any]) -> KnownGenerations:
     generations = (
         Generation(number, Space(*space) if space else None, is_read)
         for number, space, is_read in body["generations"]
     )
-    return Known(version, body["last"], tuple(generations), tuple(body["dropped"]))
+    return KnownGenerations(version, body["last"], tuple(generations), tuple(body["dropped"]))

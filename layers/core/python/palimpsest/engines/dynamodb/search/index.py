@@ -14,12 +14,12 @@ from typing import Any, TypeVar, get_args
 
 from palimpsest import parallel
 from palimpsest.engines.dynamodb.errors import FirstFailed
-from palimpsest.engines.dynamodb.search.family import Family, Generation
+from palimpsest.engines.dynamodb.search.family import Generation, IndexGenerations
 from palimpsest.engines.dynamodb.search.packing import Written
 from palimpsest.engines.dynamodb.search.shelf import TAIL, VERSION, Shelf, is_looked_at
 from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import RecordType
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import check_vector, unit
@@ -53,7 +53,7 @@ class DynamoDbIndex:
     def __init__(self, table: str, vectors: str, *, space: Space | None, **where: Any) -> None:
         self._space = space
         self._table, self._vectors = Table(table, **where), Table(vectors, **where)
-        self._family = Family(self._table, space=space)
+        self._family = IndexGenerations(self._table, space=space)
 
     @property
     def space(self) -> Space | None:
@@ -70,7 +70,7 @@ class DynamoDbIndex:
         failed: set[str] = set()
         for generation in generations:
             partition = generation.partition(owner_id(owner))
-            written = parallel.each(
+            written = parallel.run_each(
                 partial(self._apply, generation, partition), list(newest.values())
             )
             failed |= {
@@ -87,7 +87,7 @@ class DynamoDbIndex:
         return tuple(sorted(failed))
 
     def by_words(
-        self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         query = query_terms(text)
         return (
@@ -96,13 +96,13 @@ class DynamoDbIndex:
         )
 
     def by_vector(
-        self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int
+        self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
         check_vector(vector, self._space)
         return self._read(lambda read: self._by_vector(read, owner, vector, where=where, k=k)) or ()
 
     def _by_vector(
-        self, read: Generation, owner: UserScope, vector: Vector, *, where: Filter, k: int
+        self, read: Generation, owner: UserScope, vector: Vector, *, where: MemoryFilter, k: int
     ) -> tuple[Hit, ...]:
         if read.space != self._space:
             raise _OtherSpace
@@ -110,7 +110,7 @@ class DynamoDbIndex:
         numbers = _numbers(vector)
         most = min(k + SPARE, MOST_NEAREST)
         searches = list(_conditions(where))
-        found = parallel.each(
+        found = parallel.run_each(
             lambda condition: self._nearest(partition, numbers, condition, most), searches
         )
         hits = [hit for some in found for hit in some]
@@ -141,7 +141,7 @@ class DynamoDbIndex:
         for table in (self._table, self._vectors) if self._space else (self._table,):
             for number in dropped:
                 _clear(table, f"{number}#")
-        self._family.cleared(dropped)
+        self._family.forget_dropped(dropped)
 
     def indexes(self) -> tuple[str, ...]:
         every = self._family.known().generations
@@ -213,7 +213,7 @@ class DynamoDbIndex:
         seen = self._family.known(again=False).read
         if seen is not None:
             with suppress(_OtherSpace):
-                made, now = parallel.both(lambda: work(seen), lambda: self._family.known().read)
+                made, now = parallel.run_both(lambda: work(seen), lambda: self._family.known().read)
                 if now == seen:
                     return made
         now = self._family.known().read
@@ -247,7 +247,7 @@ class DynamoDbIndex:
             items = self._vectors.get_each([(partition, name) for name in batch], consistent=False)
             return [Hit(item["sk"]["S"], _cosine(item["vector"]["L"], question)) for item in items]
 
-        return [hit for hits in parallel.each(compared, batches) for hit in hits]
+        return [hit for hits in parallel.run_each(compared, batches) for hit in hits]
 
 
 def _newest(changes: Sequence[Document | Gone]) -> dict[str, Document | Gone]:
@@ -268,7 +268,7 @@ def _digest(value: str) -> str:
     return hashlib.sha256(value.encode(errors="surrogatepass")).hexdigest()[:24]
 
 
-def _conditions(where: Filter) -> Iterator[dict[str, str]]:
+def _conditions(where: MemoryFilter) -> Iterator[dict[str, str]]:
     """The equalities to search by, one set for each search: as many of the filter's conditions as
     are equalities.
     """
@@ -276,7 +276,7 @@ def _conditions(where: Filter) -> Iterator[dict[str, str]]:
         yield from _equalities(where, subject)
 
 
-def _equalities(where: Filter, subject: str | None) -> Iterator[dict[str, str]]:
+def _equalities(where: MemoryFilter, subject: str | None) -> Iterator[dict[str, str]]:
     values = {"subject": subject, "session": where.session, "agent": where.agent}
     same = {name: _digest(value) for name, value in values.items() if value is not None}
     if not where.types or where.types == {*RECORDS, "message"}:
@@ -287,7 +287,7 @@ def _equalities(where: Filter, subject: str | None) -> Iterator[dict[str, str]]:
         yield from ({"kind": _digest(kind), **same} for kind in sorted(where.types))
 
 
-def _is_inline(where: Filter) -> bool:
+def _is_inline(where: MemoryFilter) -> bool:
     """Whether the vector index itself can hold to all of the filter."""
     return (
         where.min_importance is where.created_after is where.created_before is None
@@ -301,7 +301,7 @@ def _numbers(vector: Vector) -> list[Item]:
 
 def _cosine(numbers: Sequence[Item], question: Sequence[float]) -> float:
     return _bounded(
-        sum(float(each["N"]) * value for each, value in zip(numbers, question, strict=True))
+        sum(float(number["N"]) * value for number, value in zip(numbers, question, strict=True))
     )
 
 
@@ -323,7 +323,7 @@ def _clear(table: Table, prefix: str) -> None:
         deletes = [
             {"DeleteRequest": {"Key": {"pk": item["pk"], "sk": item["sk"]}}} for item in page
         ]
-        parallel.each(
+        parallel.run_each(
             table.write_many,
             [deletes[at : at + BATCH_WRITE] for at in range(0, len(deletes), BATCH_WRITE)],
         )

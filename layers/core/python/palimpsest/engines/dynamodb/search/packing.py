@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, Self
 
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.search.ports import Document
-from palimpsest.text.analyser import Asked, document_terms
+from palimpsest.text.analyser import TermGroup, document_terms
 from palimpsest.text.bm25 import BASE, Field, rounded
 
 # characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
@@ -150,24 +150,28 @@ class Columns:
             self._decoded[name] = [*stored, *(each[place] for each in self._added)]
         return self._decoded[name]
 
-    def passing(self, where: Filter, numbers: Iterable[int]) -> Iterator[int]:
+    def passing(self, where: MemoryFilter, numbers: Iterable[int]) -> Iterator[int]:
         """Those of the numbers whose documents meet every condition, in the same order."""
         checks = [(self.field(name), holds) for name, holds in _checks(where)]
-        return (
-            number for number in numbers if all(holds(values[number]) for values, holds in checks)
-        )
+        for values, holds in checks:
+            numbers = _holding(values, holds, numbers)
+        return iter(numbers)
 
     def packed(self) -> bytes:
         """Those that are there."""
         numbers = list(self.numbers)
-        fields = [
-            packed([values[number] for number in numbers])
-            for values in map(self.field, Entry._fields)
-        ]
+        columns = map(self.field, Entry._fields)
+        fields = [packed(list(map(values.__getitem__, numbers))) for values in columns]
         return _SIZES.pack(*map(len, fields)) + b"".join(fields)
 
 
-def _checks(where: Filter) -> Iterator[tuple[str, Callable[[Any], bool]]]:
+def _holding(
+    values: Sequence[Any], holds: Callable[[Any], bool], numbers: Iterable[int]
+) -> Iterator[int]:
+    return (number for number in numbers if holds(values[number]))
+
+
+def _checks(where: MemoryFilter) -> Iterator[tuple[str, Callable[[Any], bool]]]:
     """The conditions of a filter: the field that each is about, and whether a value of it meets the
     condition.
     """
@@ -186,7 +190,7 @@ def _checks(where: Filter) -> Iterator[tuple[str, Callable[[Any], bool]]]:
         yield "metadata", lambda terms: all(test.passes(terms or ()) for test in tests)
 
 
-def _wanted(where: Filter) -> Iterator[tuple[str, Collection[str]]]:
+def _wanted(where: MemoryFilter) -> Iterator[tuple[str, Collection[str]]]:
     if where.subjects:
         yield "subject", where.subjects
     for name in ("session", "agent"):
@@ -233,11 +237,11 @@ def block_of(term: str, firsts: Sequence[str]) -> int | None:
     return place if place >= 0 else None
 
 
-def stored_terms(groups: Sequence[Asked]) -> list[str]:
+def stored_terms(groups: Sequence[TermGroup]) -> list[str]:
     return list(dict.fromkeys(stored(group, term) for group in groups for term in group.terms))
 
 
-def stored(group: Asked, term: str) -> str:
+def stored(group: TermGroup, term: str) -> str:
     return term if group.is_word else PART_SIGN + term
 
 
@@ -270,7 +274,7 @@ def _folded(pairs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def scored(
-    groups: Sequence[Asked], having: Mapping[str, Sequence[tuple[int, int]]], every: Columns
+    groups: Sequence[TermGroup], having: Mapping[str, Sequence[tuple[int, int]]], every: Columns
 ) -> dict[int, float]:
     """The BM25 score of each document that matches, by its number.
 

@@ -33,7 +33,7 @@ from palimpsest.engines.dynamodb.search.packing import (
 )
 from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import MemoryFilter
 from palimpsest.search.ports import Hit
 from palimpsest.text.analyser import QueryTerms, asked
 
@@ -105,7 +105,7 @@ class Shelf:
         """All documents that are there."""
         return self._read(())[0]
 
-    def by_words(self, query: QueryTerms, *, where: Filter, k: int) -> tuple[Hit, ...]:
+    def by_words(self, query: QueryTerms, *, where: MemoryFilter, k: int) -> tuple[Hit, ...]:
         groups = list(asked(query))
         every, having = self._read(stored_terms(groups))
         scores = scored(groups, having, every)
@@ -168,7 +168,7 @@ class Shelf:
             )
             found = self._bodies([*pieces, *wanted])
             if found is not None:
-                every = _columns(b"".join(found[each] for each in pieces), snapshot)
+                every = _columns(b"".join(found[piece] for piece in pieces), snapshot)
                 postings = {
                     term: pairs
                     for each in wanted
@@ -206,7 +206,7 @@ class Shelf:
     def _bodies(self, sorts: Sequence[str]) -> dict[str, bytes] | None:
         """The bodies of these items of a segment; None if some are not there any more."""
         found = self._some_bodies(sorts, consistent=False)
-        if missing := [each for each in sorts if each not in found]:
+        if missing := [sort for sort in sorts if sort not in found]:
             found |= self._some_bodies(missing, consistent=True)
         return found if len(found) == len(sorts) else None
 
@@ -222,7 +222,7 @@ class Shelf:
 
         return {
             item["sk"]["S"]: item["body"]["B"]
-            for items in parallel.each(read, batches)
+            for items in parallel.run_each(read, batches)
             for item in items
         }
 
@@ -244,7 +244,7 @@ class Shelf:
         if not self._name(new, instead_of=old):
             self._delete(new.sorts)
             return
-        parallel.each(lambda tail: self._drop_from_tail(*tail), list(snapshot.versions.items()))
+        parallel.run_each(lambda tail: self._drop_from_tail(*tail), list(snapshot.versions.items()))
         self._delete(old.sorts if new.documents else list(self._segment_sorts()))
 
     def _clear(self, old: Catalog) -> None:
@@ -257,7 +257,7 @@ class Shelf:
             "ProjectionExpression": "sk, version",
         }
         for page in self._table.pages("pk = :pk AND begins_with(sk, :tail)", values, **gone):
-            parallel.each(
+            parallel.run_each(
                 lambda item: self._drop_from_tail(
                     item["sk"]["S"].removeprefix(TAIL), int(item["version"]["N"])
                 ),
@@ -327,7 +327,7 @@ class Shelf:
 
     def _write(self, requests: Sequence[Item]) -> None:
         batches = [requests[at : at + BATCH_WRITE] for at in range(0, len(requests), BATCH_WRITE)]
-        parallel.each(self._table.write_many, batches)
+        parallel.run_each(self._table.write_many, batches)
 
 
 def is_looked_at(name: str, version: int) -> bool:
@@ -351,10 +351,9 @@ def _put_together(
     snapshot: Snapshot, every: Columns, postings: Postings, terms: Sequence[str]
 ) -> dict[str, list[tuple[int, int]]]:
     """The documents that have each term, in the segment and in the tail."""
-    having = {
-        term: [pair for pair in unfolded(pairs) if pair[0] not in every.gone]
-        for term, pairs in postings.items()
-    }
+    having: dict[str, list[tuple[int, int]]] = {}
+    for term, pairs in postings.items():
+        having[term] = [pair for pair in unfolded(pairs) if pair[0] not in every.gone]
     for number, each in enumerate(snapshot.added, every.stored):
         for term in terms:
             if term in each.times:

@@ -91,7 +91,10 @@ class Update:
         """Do nothing unless the attribute, a set of texts, includes this one or fewer than
         `most`.
         """
-        holds = f"(attribute_not_exists(#{name}) OR contains(#{name}, :one_{name}) OR size(#{name}) < :most_{name})"
+        holds = (
+            f"(attribute_not_exists(#{name}) OR contains(#{name}, :one_{name}) "
+            f"OR size(#{name}) < :most_{name})"
+        )
         self._require(
             name, holds, {f":one_{name}": items.text(value), f":most_{name}": items.number(most)}
         )
@@ -259,7 +262,9 @@ def _key_put(table: str, partition: str, idempotency: IdempotencyKey, after: Hea
     """
     put = _put(table, partition, items.key_sort(idempotency.key), items.key_attributes(idempotency))
     put["Put"] |= {
-        "ConditionExpression": "attribute_not_exists(pk) OR expires_at <= :now OR last_seq <= :base",
+        "ConditionExpression": (
+            "attribute_not_exists(pk) OR expires_at <= :now OR last_seq <= :base"
+        ),
         "ExpressionAttributeValues": {
             ":now": items.number(after.updated_second),
             ":base": items.number(after.base),

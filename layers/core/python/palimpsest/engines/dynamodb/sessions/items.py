@@ -357,15 +357,16 @@ def failed_place(job: Job) -> dict[str, dict[str, str] | None]:
 
 def job_of(item: Item) -> Job:
     work, kind = values_of(item["work"]), item["kind"]["S"]
+    lost = item.get("lost", {"N": "0"})
     return Job(
         id=item["id"]["S"],
         tenant=item["tenant"]["S"],
         kind=kind,
         state=item["state"]["S"],
         due_at=_due_at(item),
-        stored=frozenset(item["stored"]["SS"] if "stored" in item else ()),
+        stored=frozenset(item.get("stored", {"SS": ()})["SS"]),
         **values_of(item["outcome"]),
-        lost=int(item["lost"]["N"]) if "lost" in item else 0,
+        lost=int(lost["N"]),
         spent={
             name[6:]: int(value["N"]) for name, value in item.items() if name.startswith("spent_")
         },

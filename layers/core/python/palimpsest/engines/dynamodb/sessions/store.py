@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
@@ -19,6 +19,8 @@ from palimpsest.engines.dynamodb.table import BATCH_WRITE, Item, OneTable, Table
 from palimpsest.engines.places import listed_within
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.scope import Scope, SessionScope, UserScope
+
+Read = TypeVar("Read")
 
 
 class DynamoDbSessions(OneTable):
@@ -44,10 +46,12 @@ class DynamoDbSessions(OneTable):
         if key is not None:
             sorts.append(items.key_sort(key))
         found = self._opened(scope, sorts, user)
+        head, stored = found.get(items.HEAD), found.get(items.SETTINGS)
+        key_item = None if key is None else found.get(sorts[-1])
         return Opened(
-            head=items.head_of(found[items.HEAD]) if items.HEAD in found else None,
-            settings=items.settings_of(found[items.SETTINGS]) if items.SETTINGS in found else None,
-            key=items.key_of(found[sorts[-1]]) if key is not None and sorts[-1] in found else None,
+            head=_read(head, items.head_of),
+            settings=_read(stored, items.settings_of),
+            key=_read(key_item, items.key_of),
             epoch=epoch_of(found.get(USER)),
         )
 
@@ -264,3 +268,7 @@ def _remove_if(table: Table, item: Item, is_old: str, *, seq: str, last: int) ->
     except CommitLost:
         return 0
     return 1
+
+
+def _read(item: Item | None, read: Callable[[Item], Read]) -> Read | None:
+    return None if item is None else read(item)
