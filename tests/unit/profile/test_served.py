@@ -107,6 +107,16 @@ def test_the_caller_chooses_json_or_text(
         assert answer.json["text"].startswith(HEAD)
 
 
+def test_without_ids_more_lines_fit(call: Client) -> None:
+    call.save(*(fact(f"I have {number} boxes at home.", f"box_{number}") for number in range(30)))
+    with_ids, without = (call("GET", PROFILE, query={"ids": ids}).json for ids in ("true", "false"))
+    assert (with_ids["complete"], without["complete"]) == (False, True)
+    assert "mem_" not in without["text"]
+    assert len(shown(call("GET", PROFILE, query={"ids": "false"}))["more"]) == 30
+    tags = {call("GET", PROFILE, query={"ids": ids}).headers["ETag"] for ids in ("true", "false")}
+    assert len(tags) == 2
+
+
 def test_an_unknown_format_is_refused(call: Client) -> None:
     assert call("GET", PROFILE, query={"format": "html"}).status == 422
 

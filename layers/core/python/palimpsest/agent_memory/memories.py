@@ -115,11 +115,12 @@ class Memories(Conversations):
             vector=body.embedding,
         )
 
-    def profile(self) -> Profile:
+    def profile(self, *, ids: bool = True) -> Profile:
         """Who the user is, in at most 400 tokens, made without a model: current topics by kind,
-        instructions, preferences, people and open tasks.
+        instructions, preferences, people and open tasks. `text` shows the memories' ids; without
+        `ids`, more lines fit.
         """
-        return self._service.profile(self._user)
+        return self._service.profile(self._user, shows_ids=ids)
 
     def ingest(
         self, messages: Sequence[Said], *, session: str | None = None, store: bool = True

@@ -22,7 +22,7 @@ from palimpsest.text.cutting import harmless
 
 MOST_TOKENS = 400
 MOST_CHARACTERS = 160  # of a statement; a longer one is cut at a word
-MOST_SHOWN, MOST_CONSIDERED = 40, 80
+MOST_SHOWN, MOST_CONSIDERED = 60, 100
 """The most lines of a profile, and how many are looked through for secrets, so that no more than
 these have to be left out before there are lines enough.
 """
@@ -61,8 +61,8 @@ class ProfileSection:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Who a user is. `text` has all lines and `tokens` tokens; it is empty if nothing is known.
-    `is_complete` is false if the tokens were too few for all lines.
+    """A page about a user. `text` has all lines and `tokens` tokens, and is empty if nothing is
+    known. `is_complete` is false if the tokens were too few for all lines.
     """
 
     sections: tuple[ProfileSection, ...] = ()
@@ -88,9 +88,9 @@ def profile_of(
     line for each person. Left out are records that have expired, tasks whose day is over, texts
     with a secret, and events. The caller leaves out records that are not current.
 
-    Lines are taken in rounds, as many of each section in a round as its share says, in the order of
-    the sections; from the first line that does not fit `most` tokens on, all others are left out.
-    So a new line displaces the last ones of this order, and every other line stays where it is.
+    Lines are taken in rounds. In each round every section gives as many lines as its share says, in
+    the order of the sections. From the first line that does not fit `most` tokens on, all others
+    are left out. So a new line displaces the last ones of this order, and the others stay.
     """
     own = own_names(user, names)
     known = {record.id: record for record in records}
@@ -168,8 +168,8 @@ def _in_rounds(placed: Sequence[tuple[SectionKind, Record]]) -> list[tuple[Secti
 def _without_secrets(
     ranked: Sequence[tuple[SectionKind, Record]],
 ) -> list[tuple[SectionKind, Record]]:
-    """The records without those whose text has a secret. Only the first ones are read: no others
-    are shown.
+    """The records whose texts have no secret. Only the first ones are read, because no others are
+    shown.
     """
     from palimpsest.extraction.testimony.secrets import holds_secret  # its patterns take long
 

@@ -61,9 +61,11 @@ class ReadProfile:
         )
         self._lock = threading.Lock()
 
-    def __call__(self, scope: UserScope, *, names: Iterable[str] = ()) -> Profile:
+    def __call__(
+        self, scope: UserScope, *, names: Iterable[str] = (), shows_ids: bool = True
+    ) -> Profile:
         """The profile of the user; empty for an unknown one. Costs one small read if nothing
-        changed. `names` as in `profile_of`. Raises `Unavailable`.
+        changed. `names` and `shows_ids` as in `profile_of`. Raises `Unavailable`.
         """
         encoding = self._tokens.encoding_for(None)
         return profile_of(
@@ -72,6 +74,7 @@ class ReadProfile:
             now=milliseconds(self._clock.now()),
             count=lambda text: self._tokens.count(text, encoding),
             names=names,
+            shows_ids=shows_ids,
         )
 
     def records(self, scope: UserScope) -> tuple[Record, ...]:
@@ -141,15 +144,15 @@ LAST = "\U0010ffff"  # above every other character
 
 
 def _keyed(topic_key: str) -> str | None:
-    """What the topic keys of this type begin with, if its topics are exact keys: no other topic has
-    a colon.
+    """The prefix of the key, if it is an exact key, as preferences and the graph have it. No other
+    topic has a colon.
     """
     prefix, colon, _ = topic_key.partition(":")
     return prefix + colon if prefix in KEYED and colon else None
 
 
 def _first(pointers: Sequence[Pointer]) -> list[Pointer]:
-    """The pointers whose records are read: known topics first, then those that changed last."""
+    """The pointers whose records are read: known topics first, then the latest changes."""
     known = len(known_topics())
 
     def rank(pointer: Pointer) -> tuple[bool, int]:

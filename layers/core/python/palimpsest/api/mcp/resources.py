@@ -1,4 +1,4 @@
-"""What a client of MCP may read of a user: the profile."""
+"""The resource that a client of MCP may read: the user's profile."""
 
 from __future__ import annotations
 

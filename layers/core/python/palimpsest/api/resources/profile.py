@@ -29,6 +29,11 @@ Format = Annotated[
     Query(description="`text` is plain text. Default: as the header `Accept` asks, else JSON"),
 ]
 
+Ids = Annotated[
+    bool,
+    Query(description="Whether the text shows the id of each memory; without ids more lines fit"),
+]
+
 
 class UserProfileLine(TypedDict):
     memory_id: str
@@ -48,7 +53,7 @@ class UserProfileSection(TypedDict):
 
 
 class UserProfile(TypedDict):
-    """Who a user is. `text` has the lines of all sections; it is what the answer as text is."""
+    """A page about a user. `text` has the lines of all sections, as the answer in plain text."""
 
     user_id: str
     sections: list[UserProfileSection]
@@ -64,6 +69,7 @@ def read_profile(
     *,
     user_id: UserId,
     format: Format = None,  # noqa: A002 - as the API calls it
+    ids: Ids = True,
 ) -> Response[str]:
     """Read who a user is.
 
@@ -73,7 +79,7 @@ def read_profile(
     `ETag` of an earlier answer, the answer is 304 if nothing has changed. As plain text with
     `Accept: text/plain` or `format=text`.
     """
-    found = service.profile(call.user(user_id))
+    found = service.profile(call.user(user_id), shows_ids=ids)
     is_text = format == "text" or (format is None and _prefers_text(call))
     tag = etag(found, user_id, form="text" if is_text else "json")
     headers = {"ETag": tag, **FRESH}
