@@ -46,6 +46,7 @@ WANTED = (
     "ToolResult",
     "Used",
     "User",
+    "UserProfile",
     "WindowEmptied",
 )
 """What the client's methods take and return; what these consist of is written too."""

@@ -164,6 +164,31 @@ def test_topics_are_listed_by_prefix_while_a_record_is_current(
     assert memories.memories.topics(sarah, prefix="") == ()
 
 
+@pytest.mark.parametrize("limit", [1, 2, 4, 9])
+def test_topics_are_read_page_by_page_by_key(
+    memories: MemoryStore, sarah: UserScope, limit: int
+) -> None:
+    memory = Memory(memories.memories, sarah)
+    other = Memory(memories.memories, sarah.owner.user("sara"))
+    kept = [version(number, topic=key) for number, key in enumerate(("b", "B", "a_\u00e9", "a"), 1)]
+    for one in kept:
+        memory.supersede(one)
+    other.supersede(version(5, topic="c"))
+    retracted = memories.memories.pointers(sarah, ["b"])["b"]
+    memory.commit(removed=kept[:1], pointers=(replace(retracted, record=None),))
+    found: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page, after = memories.memories.topics_after(sarah, after, limit=limit)
+        assert len(page) <= limit
+        found += [pointer.topic_key for pointer in page]
+    assert found == ["B", "a", "a_\u00e9"]
+    page, after = memories.memories.topics_after(sarah, "a", limit=9)
+    assert ([pointer.record for pointer in page], after) == ([kept[2].id], None)
+    memory.erase()
+    assert memories.memories.topics_after(sarah, "", limit=9) == ((), None)
+
+
 def test_the_graph_has_a_list_of_its_own(memories: MemoryStore, sarah: UserScope) -> None:
     memory = Memory(memories.memories, sarah)
     topics: tuple[tuple[str, RecordType], ...] = (

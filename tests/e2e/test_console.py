@@ -27,6 +27,7 @@ VIEWS = (
     "users/sarah",
     "users/sarah/sessions",
     "users/sarah/recall",
+    "users/sarah/profile",
     "users/sarah/preferences",
     "users/sarah/jobs",
     "sessions/s1",
@@ -167,6 +168,14 @@ def test_memories_are_saved_corrected_reverted_and_forgotten(page: Page) -> None
     expect(page.get_by_role("listitem").filter(has_text="window.ran")).to_have_count(
         1
     )  # the preference stays
+
+
+def test_the_profile_is_shown_by_section(page: Page, filled: Client) -> None:
+    show(page, "users/sarah/profile")
+    lines = page.get_by_role("listitem")
+    expect(lines.filter(has_text="Sarah lives in Hamburg.")).to_contain_text("mem_")
+    expect(lines.filter(has_text="Sarah lives in Bremen.")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Preferences")).to_be_visible()
 
 
 def test_preferences_static_facts_and_settings_are_changed(page: Page, filled: Client) -> None:

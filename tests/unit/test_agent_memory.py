@@ -76,6 +76,7 @@ OF_THE_LIBRARY = {
     "extract_session": "extract",
     "erase_user": "erase",
     "read_user": "memories",
+    "read_profile": "profile",
     "save_memories": "remember",
     "list_memories": "memories",
     "read_memory": "memory",

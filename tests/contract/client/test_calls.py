@@ -52,6 +52,16 @@ def test_a_memory_is_saved_found_changed_and_reverted(memory: Palimpsest) -> Non
     assert list(sarah.memories()) == []
 
 
+def test_a_profile_says_who_a_user_is(memory: Palimpsest) -> None:
+    sarah = memory.user("sarah")
+    assert (sarah.profile()["sections"], sarah.profile()["text"]) == ([], "")
+    saved = sarah.remember("Sarah lives in Bremen.", topic="residence")
+    profile = sarah.profile()
+    assert [section["kind"] for section in profile["sections"]] == ["who"]
+    assert f"- Sarah lives in Bremen. [{saved['id']}]\n" in profile["text"]
+    assert "- Sarah lives in Bremen.\n" in sarah.profile(ids=False)["text"]
+
+
 def test_lists_are_read_page_by_page_as_far_as_they_are_wanted(
     memory: Palimpsest, served: Served
 ) -> None:

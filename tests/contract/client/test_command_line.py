@@ -29,6 +29,7 @@ COMMANDS = {
     "recall",
     "remember",
     "memories",
+    "profile",
     "history",
     "revert",
     "forget",
@@ -92,6 +93,14 @@ def test_a_memory_is_saved_listed_recalled_corrected_and_reverted() -> None:
     ]
     assert found("forget", "--type", "fact")["state"] == "done"
     assert "Nothing." in said("memories")
+
+
+def test_a_profile_is_shown_on_one_page() -> None:
+    assert said("profile").strip() == "Nothing."
+    saved = found("remember", "Sarah lives in Hamburg.", "--topic", "residence")
+    assert f"Who:\n- Sarah lives in Hamburg. [{saved['id']}]\n" in said("profile")
+    (section,) = found("profile")["sections"]
+    assert section["lines"][0]["memory_id"] == saved["id"]
 
 
 def test_one_memory_is_forgotten_and_others_are_chosen_by_type_and_topic() -> None:
@@ -324,14 +333,16 @@ def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:
         '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
         request("tools/call", name="remember", arguments={"content": "Sarah likes tea."}),
         request("tools/call", name="recall", arguments={"query": "tea"}, _meta=modern),
+        request("resources/read", uri="palimpsest://profile", _meta=modern),
         "no json",
     ]
     done = run("mcp", given="\n".join(lines) + "\n")
     assert done.returncode == 0, done.stderr
-    begun, saved, recalled, wrong = map(json.loads, done.stdout.splitlines())
+    begun, saved, recalled, profile, wrong = map(json.loads, done.stdout.splitlines())
     assert begun["result"]["protocolVersion"] == "2025-11-25"
     assert saved["result"]["isError"] is False
     assert "Sarah likes tea." in recalled["result"]["content"][0]["text"]
+    assert "Sarah likes tea." in profile["result"]["contents"][0]["text"]
     assert "error" in wrong
     refused = run("mcp", given=lines[2] + "\n", PALIMPSEST_API_KEY="pal_wrong")
     assert json.loads(refused.stdout)["error"] == {

@@ -40,8 +40,8 @@ def asked_now(
     it.
     """
     own = {"mcp-protocol-version": mcp.MODERN, "mcp-method": method}
-    if "name" in params:
-        own["mcp-name"] = params["name"]
+    if "name" in params or "uri" in params:
+        own["mcp-name"] = params.get("name") or params["uri"]
     body = {"jsonrpc": "2.0", "id": "a", "method": method, "params": {"_meta": ENVELOPE, **params}}
     return call("POST", PATH, body, headers={**own, **(headers or {})})
 
@@ -82,7 +82,7 @@ def test_the_handshake_settles_on_a_version_that_both_speak(call: Client) -> Non
         assert (answer.status, result["protocolVersion"], result["capabilities"]) == (
             200,
             agreed,
-            {"tools": {}},
+            {"tools": {}, "resources": {}},
         )
         assert result["serverInfo"]["name"] == "palimpsest"
     done = call("POST", PATH, {"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -163,7 +163,7 @@ def test_what_is_no_request_is_refused_as_json_rpc_says(call: Client, body: dict
 
 
 def test_an_unknown_method_or_tool_is_an_error_of_the_protocol(call: Client) -> None:
-    assert asked(call, "resources/list").json["error"]["code"] == mcp.METHOD_NOT_FOUND
+    assert asked(call, "prompts/list").json["error"]["code"] == mcp.METHOD_NOT_FOUND
     old, new = asked(call, "server/discover"), asked_now(call, "initialize")
     assert (old.status, old.json["error"]["code"]) == (200, mcp.METHOD_NOT_FOUND)
     assert (new.status, new.json["error"]["code"]) == (404, mcp.METHOD_NOT_FOUND)
@@ -219,6 +219,35 @@ def test_conversations_are_searched_apart_from_memories(call: Client, service: S
         "structuredContent"
     ]
     assert [each["source"]["session_id"] for each in one["memories"]] == ["s2"]
+
+
+def test_the_profile_is_a_resource_of_the_user_in_the_path(call: Client) -> None:
+    remembered(call, HAMBURG, topic_key="residence")
+    uri = "palimpsest://profile"
+    listed = asked(call, "resources/list"), asked_now(call, "resources/list")
+    assert [answer.json["result"]["resources"][0]["uri"] for answer in listed] == [uri, uri]
+    templates = asked(call, "resources/templates/list").json["result"]
+    assert templates == {"resourceTemplates": []}
+    profile = call("GET", "/v1/users/sarah/profile").json["text"]
+    assert HAMBURG in profile
+    content = {"uri": uri, "mimeType": "text/plain", "text": profile}
+    before = asked(call, "resources/read", {"uri": uri}).json["result"]
+    assert before == {"contents": [content]}
+    now = asked_now(call, "resources/read", uri=uri).json["result"]
+    assert (now["contents"], now["ttlMs"], now["cacheScope"]) == ([content], 0, "private")
+
+
+def test_an_unknown_resource_is_an_error_that_names_it(call: Client) -> None:
+    uri = "palimpsest://users/david/profile"
+    before = asked(call, "resources/read", {"uri": uri})
+    assert before.json["error"]["code"] == -32002
+    now = asked_now(call, "resources/read", uri=uri)
+    assert (now.status, now.json["error"]["code"]) == (400, mcp.INVALID_PARAMS)
+    assert now.json["error"]["data"] == before.json["error"]["data"] == {"uri": uri}
+    mismatched = asked_now(
+        call, "resources/read", headers={"mcp-name": "other://x"}, uri="palimpsest://profile"
+    )
+    assert mismatched.json["error"]["code"] == mcp.HEADER_MISMATCH
 
 
 def test_bad_arguments_are_a_result_that_says_what_is_wrong(call: Client) -> None:

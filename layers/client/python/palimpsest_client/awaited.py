@@ -193,6 +193,7 @@ class AsyncUser(AsyncOver):
         )
 
     read = value(UserCalls.read)
+    profile = value(UserCalls.profile)
     recall = value(UserCalls.recall)
     search = value(UserCalls.search)
     remember = value(UserCalls.remember)

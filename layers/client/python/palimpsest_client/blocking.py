@@ -149,6 +149,7 @@ class User(Over):
         )
 
     read = value(UserCalls.read)
+    profile = value(UserCalls.profile)
     recall = value(UserCalls.recall)
     search = value(UserCalls.search)
     remember = value(UserCalls.remember)

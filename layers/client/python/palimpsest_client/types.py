@@ -608,6 +608,29 @@ class User(TypedDict):
     last_activity: str | None
 
 
+class UserProfile(TypedDict):
+    user_id: str
+    sections: list[UserProfileSection]
+    text: str
+    tokens: int
+    complete: bool
+
+
+class UserProfileLine(TypedDict):
+    memory_id: str
+    text: str
+    topic_key: str | None
+    subject: str | None
+    due_at: str | None
+
+
+class UserProfileSection(TypedDict):
+    kind: Literal[
+        "who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"
+    ]
+    lines: list[UserProfileLine]
+
+
 class Window(TypedDict):
     messages: int
     tokens: int

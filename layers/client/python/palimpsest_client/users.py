@@ -23,6 +23,7 @@ from palimpsest_client.types import (
     Session,
     ToolResult,
     User,
+    UserProfile,
 )
 
 MOST_INGESTED = 1000
@@ -41,6 +42,13 @@ class UserCalls(GraphCalls):
         unknown, nothing.
         """
         return call("GET", "users", self.id)
+
+    def profile(self, *, ids: bool | None = None) -> Steps[UserProfile]:
+        """Who the user is, in at most 400 tokens: current topics by kind, instructions,
+        preferences, people and open tasks, each with the id of its memory. `text` is all of it for
+        a prompt; with `ids=False` it shows no ids, and three times as many lines fit.
+        """
+        return call("GET", "users", self.id, "profile", query={"ids": ids})
 
     def recall(
         self,

@@ -241,6 +241,16 @@ def memories(
 
 
 @app.command()
+def profile(user: User, json_: AsJson = False) -> None:
+    """Show who a user is, on one page: what is current, each line with the id of its memory."""
+    found = Palimpsest().user(user).profile()
+    if json_:
+        shown.as_json(found)
+    else:
+        shown.text(found["text"])
+
+
+@app.command()
 def history(memory: MemoryId, user: User, json_: AsJson = False) -> None:
     """Show every version of a memory's topic, the newest first."""
     shown.rows(

@@ -75,6 +75,11 @@ def facts(found: Mapping[str, Any], *, json_wanted: bool) -> None:
             console.print(plain(f"{name}: ", style="bold").append_text(plain(value)))
 
 
+def text(found: str) -> None:
+    """A text of several lines."""
+    console.print(plain(found.rstrip("\n")) if found else "[dim]Nothing.[/dim]")
+
+
 def as_it_comes(text: str) -> None:
     """A piece of a reply, behind what was shown of it before."""
     console.print(plain(text), end="")

@@ -71,6 +71,8 @@ def _headers(asked: dict[str, Any]) -> dict[str, str]:
     stated = {"MCP-Protocol-Version": meta[ENVELOPE], "Mcp-Method": asked.get("method")}
     if asked.get("method") == "tools/call":
         stated["Mcp-Name"] = params.get("name")
+    if asked.get("method") == "resources/read":
+        stated["Mcp-Name"] = params.get("uri")
     return {name: _encoded(str(value)) for name, value in stated.items() if value is not None}
 
 

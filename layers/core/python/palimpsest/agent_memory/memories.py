@@ -30,6 +30,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.record import Record
 from palimpsest.memory.versions import Version
+from palimpsest.profile.profile import Profile
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.recall import RecallResult
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
@@ -113,6 +114,13 @@ class UserMemories(Conversations):
             where=body.where(),
             vector=body.embedding,
         )
+
+    def profile(self, *, ids: bool = True) -> Profile:
+        """Who the user is, in at most 400 tokens, made without a model: current topics by kind,
+        instructions, preferences, people and open tasks. `text` shows the memories' ids; without
+        `ids`, more lines fit.
+        """
+        return self._service.profile(self._user, shows_ids=ids)
 
     def ingest(
         self, messages: Sequence[Said], *, session: str | None = None, store: bool = True

@@ -33,6 +33,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.sessions.operations",
         "resources.context",
         "resources.users",
+        "resources.profile",
         "resources.transfer",
         "resources.memories.operations",
         "resources.preferences",

@@ -197,6 +197,14 @@ class Memories(Protocol):
         key.
         """
 
+    def topics_after(
+        self, scope: UserScope, after: str, *, limit: int
+    ) -> tuple[tuple[Pointer, ...], str | None]:
+        """The pointers that name a current record, among the first `limit` topics whose keys are
+        above `after`, by key; and the key of the last topic that was looked at (None: there are no
+        more).
+        """
+
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         """The statements of a topic, oldest first: each record once for every time it was said,
         with that time and source.

@@ -207,12 +207,15 @@
   }
 
   const TABS = [
-    ["memories", "Memories"], ["sessions", "Sessions"], ["recall", "Recall"], ["preferences", "Preferences"],
-    ["graph", "Graph"], ["jobs", "Jobs"],
+    ["memories", "Memories"], ["profile", "Profile"], ["sessions", "Sessions"], ["recall", "Recall"],
+    ["preferences", "Preferences"], ["graph", "Graph"], ["jobs", "Jobs"],
   ];
 
   function User({ user, tab, query }) {
-    const views = { memories: Memories, sessions: Sessions, recall: Recall, preferences: Preferences, graph: Graph, jobs: Jobs };
+    const views = {
+      memories: Memories, profile: Profile, sessions: Sessions, recall: Recall, preferences: Preferences, graph: Graph,
+      jobs: Jobs,
+    };
     const View = views[tab];
     return html`<h1 dir="auto">${user}</h1>
       <nav class="tabs" aria-label="Of this user">
@@ -384,6 +387,38 @@
         )}
       </ol>
       <${More} pages=${pages} empty="It has no history." />`;
+  }
+
+  const SECTIONS = {
+    who: "Who", health: "Health", work: "Work", likes: "Likes", more: "More", instructions: "Instructions",
+    preferences: "Preferences", people: "People", tasks: "Open tasks",
+  };
+
+  function Profile({ user }) {
+    const found = useAnswer(`/users/${segment(user)}/profile`);
+    return html`<${Loaded} of=${found}
+      >${(profile) => html`
+        ${profile.sections.map(
+          (section) => html`<section key=${section.kind}>
+            <h2>${SECTIONS[section.kind] ?? section.kind}</h2>
+            <ul class="cards">
+              ${section.lines.map(
+                (line) => html`<li class="card" key=${line.memory_id}>
+                  <${Text}>${line.text}<//>
+                  <p class="notes" dir="auto">
+                    ${line.subject && html`<${Tag}>${line.subject}<//> `}${line.topic_key && html`<${Tag}>${line.topic_key}<//> `}
+                    ${line.due_at && html`until ${time(line.due_at)} `}${line.memory_id}
+                  </p>
+                </li>`,
+              )}
+            </ul>
+          </section>`,
+        )}
+        <p class="quiet">
+          ${profile.sections.length ? `${profile.tokens} tokens.` : "Nothing is known of this user."}
+          ${profile.complete ? "" : " The tokens were too few for all that is known."}
+        </p>`}<//
+    >`;
   }
 
   function Preferences({ user }) {

@@ -225,6 +225,29 @@ ANSWERS: dict[str, Json] = {
     "StaticFact": FACT,
     "StaticFactPage": {"static_facts": [FACT], "next_cursor": None},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
+    "UserProfile": {
+        "user_id": "sarah",
+        "sections": [
+            {
+                "kind": "who",
+                "lines": [
+                    {
+                        "memory_id": "mem_3f2a91c04b7d5e6fa1b2c3d4e5f60718",
+                        "text": "I live in Bremen.",
+                        "topic_key": "residence",
+                        "subject": None,
+                        "due_at": None,
+                    }
+                ],
+            }
+        ],
+        "text": (
+            'What is known of the user ("I" is the user):\nWho:\n'
+            "- I live in Bremen. [mem_3f2a91c04b7d5e6fa1b2c3d4e5f60718]\n"
+        ),
+        "tokens": 41,
+        "complete": True,
+    },
     "User": {
         "user_id": "sarah",
         "memories": COUNTS,

@@ -80,6 +80,10 @@ TAGS = {
 here.
 """
 PHRASES = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
+NOTHING = {
+    202: "Accepted: nothing is answered",
+    304: "Not modified: what `If-None-Match` names is current, and nothing is answered",
+}
 EVERYWHERE = (400, 401, 403, 422, 500, 503)
 OWNER_PARAMETER = {
     "name": OWNER,
@@ -96,6 +100,8 @@ KEY_PARAMETER = {
     "what the first one made",
     "schema": {"type": "string", **LIKE_AN_ID},
 }
+TEXTS = frozenset({"UserProfile"})
+"""Answers that can be had as plain text, too."""
 PAGES = {"application/json": {"type": "object"}, "text/html; charset=utf-8": {"type": "string"}}
 PAGE_EXAMPLES = {
     "openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}},
@@ -217,7 +223,7 @@ def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:
 
 def _answer(status: int, models: str) -> Json:
     if not models:
-        return {"description": "Accepted: nothing is answered"}
+        return {"description": NOTHING[status]}
     names = models.split(" | ")
     if models.endswith("[]"):
         names = [models.removesuffix("[]")]
@@ -233,6 +239,12 @@ def _answer(status: int, models: str) -> Json:
         "description": PHRASES.get(status, "Refused"),
         "content": {"application/json": content},
     }
+    if names[0] in TEXTS:
+        example = {"schema": {"type": "string"}, "example": EXAMPLES[names[0]]["text"]}
+        answer["content"]["text/plain"] = example
+        answer["headers"] = {
+            "ETag": {"description": "Changes with the text", "schema": {"type": "string"}}
+        }
     if status == HTTPStatus.ACCEPTED:
         answer["headers"] = {
             "Location": {"description": "Where the job can be read", "schema": {"type": "string"}}

@@ -22,6 +22,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import Call, Service
 from palimpsest.api.encoding import dumps
 from palimpsest.api.fields import Json, UserId
+from palimpsest.api.mcp import resources
 from palimpsest.api.mcp.tools import TOOLS, called
 from palimpsest.api.operations import operations_on
 
@@ -110,9 +111,10 @@ def call_mcp(service: Service, call: Call, *, user_id: UserId, body: RpcMessage)
 
     One message of the Model Context Protocol over streamable HTTP, without a session: 2026-07-28
     and 2025-11-25, and the versions before. The tools are those that the key's scopes allow:
-    recall, remember, list_memories, memory_history, forget and search_conversations. The user comes
-    from the path, never from the arguments. What a tool refuses is a result with `isError`; a
-    notification is answered 202, without a body.
+    recall, remember, list_memories, memory_history, forget and search_conversations. The resource
+    `palimpsest://profile` says who the user is. The user comes from the path, never from the
+    arguments. What a tool refuses is a result with `isError`; a notification is answered 202,
+    without a body.
     """
     sent = body.model_dump(exclude_unset=True)
     is_modern, request_id = _is_modern(call, sent), _id(sent.get("id"))
@@ -181,6 +183,8 @@ def _check_envelope(call: Call, body: Json) -> None:
     stated = {"mcp-protocol-version": asked, "mcp-method": body["method"]}
     if body["method"] == "tools/call" and params.get("name") is not None:
         stated["mcp-name"] = params["name"]
+    if body["method"] == "resources/read" and params.get("uri") is not None:
+        stated["mcp-name"] = params["uri"]
     for name, value in stated.items():
         if _decoded(_header(call, name)) != value:
             raise _Refused(
@@ -221,15 +225,17 @@ def _result(service: Service, call: Call, user: str, body: Json, *, is_modern: b
         case "server/discover" if is_modern:
             about = {f"{ENVELOPE}serverInfo": _info()}
             return {"supportedVersions": [MODERN], **_served(), "_meta": about, **cached}
-        case "tools/list":
-            return {"tools": _tools(call), **cached}
+        case "tools/list" | "resources/list" | "resources/templates/list" as listed:
+            return {**resources.LISTS.get(listed, {"tools": _tools(call)}), **cached}
         case "tools/call":
             return {**_called(service, call, user, params), **complete}
+        case "resources/read":
+            return _read(service, call, user, params.get("uri"), is_modern=is_modern)
     raise _Refused(METHOD_NOT_FOUND, "There is no such method.")
 
 
 def _served() -> Json:
-    return {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
+    return {"capabilities": {"tools": {}, "resources": {}}, "instructions": INSTRUCTIONS}
 
 
 @cache
@@ -245,6 +251,15 @@ def _tools(call: Call) -> list[Json]:
     return [
         tool.described(name) for name, tool in TOOLS.items() if tool.scope in call.caller.scopes
     ]
+
+
+def _read(service: Service, call: Call, user: str, uri: object, *, is_modern: bool) -> Json:
+    found = resources.read(service, call, user, uri)
+    if found is None:
+        code = INVALID_PARAMS if is_modern else resources.NOT_FOUND_BEFORE
+        raise _Refused(code, "There is no such resource.", {"uri": str(uri)})
+    hints = {"resultType": "complete", **resources.FRESH} if is_modern else {}
+    return {"contents": found, **hints}
 
 
 def _called(service: Service, call: Call, user: str, params: Json) -> Json:

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 from typing import Any
 
 from palimpsest.engines.cursors import record_cursor, user_cursor
@@ -180,6 +181,17 @@ class InMemoryMemories:
             pointers = self._of(scope).era.pointers
             names = sorted((key for key in pointers if key.startswith(prefix)), key=str.encode)
             return tuple(pointers[key] for key in names if pointers[key].record is not None)
+
+    def topics_after(
+        self, scope: UserScope, after: str, *, limit: int
+    ) -> tuple[tuple[Pointer, ...], str | None]:
+        with self.state.lock:
+            pointers = self._of(scope).era.pointers
+            above = (key for key in pointers if key.encode() > after.encode())
+            names = nsmallest(limit + 1, above, key=str.encode)
+            page = [pointers[key] for key in names[:limit]]
+            last = page[-1].topic_key if len(names) > limit else None
+            return tuple(each for each in page if each.record is not None), last
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         with self.state.lock:

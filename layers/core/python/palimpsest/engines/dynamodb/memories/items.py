@@ -24,6 +24,7 @@ from palimpsest.scope import UserScope
 
 USER = "user"
 LAST_SEQ = 10**12 - 1
+LAST = "\U0010ffff"  # above every key of a topic
 _APART = frozenset({"id", "version", "index_state"})
 """Fields of a record that have a place of their own: the key, the guard, and what the stream
 filters by.

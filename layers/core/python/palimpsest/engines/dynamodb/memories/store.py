@@ -153,6 +153,24 @@ class DynamoDbMemories(OneTable):
         )
         return tuple(pointer for pointer in found if pointer.record is not None)
 
+    def topics_after(
+        self, scope: UserScope, after: str, *, limit: int
+    ) -> tuple[tuple[Pointer, ...], str | None]:
+        epoch = number(self.user(scope).epoch)
+        low, high = items.pointer_sort(after), items.pointer_sort(items.LAST)
+        values = {":pk": text(scope.partition), ":low": text(low), ":high": text(high)}
+        looked_at: list[Item] = []
+        for page in self._table.pages(
+            "pk = :pk AND sk BETWEEN :low AND :high", values, Limit=limit + 2
+        ):
+            looked_at += (item for item in page if item["sk"]["S"] != low)
+            if len(looked_at) > limit:
+                break
+        mine = (item for item in looked_at[:limit] if item["epoch"] == epoch)
+        found = tuple(pointer for pointer in map(items.pointer_of, mine) if pointer.record)
+        last = items.name_of(looked_at[limit - 1]) if len(looked_at) > limit else None
+        return found, last
+
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         places = [item for page in self._places(scope, topic_key) for item in page]
         found = self._found(scope, (items.record_sort(place["record"]["S"]) for place in places))

@@ -1,0 +1,150 @@
+"""The profile of a user, as JSON and as text."""
+
+from __future__ import annotations
+
+import hashlib
+from http import HTTPStatus
+from typing import Annotated, Literal
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.answers import answered
+from palimpsest.api.call import Call, Service
+from palimpsest.api.fields import Moment, UserId, rfc3339
+from palimpsest.api.operations import operations_on
+from palimpsest.profile.kinds import SectionKind
+from palimpsest.profile.profile import Profile, ProfileLine
+
+operation = operations_on("users", function="memories")
+
+TEXT = "text/plain; charset=utf-8"
+FRESH = {"Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
+"""A cache of the caller's may keep the answer, and asks each time whether it is current."""
+
+Format = Annotated[
+    Literal["json", "text"] | None,
+    Query(description="`text` is plain text. Default: as the header `Accept` asks, else JSON"),
+]
+
+Ids = Annotated[
+    bool,
+    Query(description="Whether the text shows the id of each memory; without ids more lines fit"),
+]
+
+
+class UserProfileLine(TypedDict):
+    memory_id: str
+    text: Annotated[str, Field(description="The statement, at most 160 characters of it")]
+    topic_key: str | None
+    subject: Annotated[
+        str | None, Field(description="Whom the line is about, under `people`; else null, the user")
+    ]
+    due_at: Annotated[
+        Moment | None, Field(description="The end of the day of a task; null without a day")
+    ]
+
+
+class UserProfileSection(TypedDict):
+    kind: SectionKind
+    lines: list[UserProfileLine]
+
+
+class UserProfile(TypedDict):
+    """A page about a user. `text` has the lines of all sections, as the answer in plain text."""
+
+    user_id: str
+    sections: list[UserProfileSection]
+    text: str
+    tokens: Annotated[int, Field(description="Of the text, at most 400")]
+    complete: Annotated[bool, Field(description="False if the tokens were too few for all lines")]
+
+
+@operation("GET /v1/users/{user_id}/profile", answers={200: "UserProfile", 304: ""})
+def read_profile(
+    service: Service,
+    call: Call,
+    *,
+    user_id: UserId,
+    format: Format = None,  # noqa: A002 - as the API calls it
+    ids: Ids = True,
+) -> Response[str]:
+    """Read who a user is.
+
+    A page of at most 400 tokens, made without a model: current topics by kind, instructions,
+    preferences, people and open tasks, each line with the id of its memory. The order is stable,
+    and a change changes few lines. It is empty for an unknown user. With `If-None-Match` and the
+    `ETag` of an earlier answer, the answer is 304 if nothing has changed. As plain text with
+    `Accept: text/plain` or `format=text`.
+    """
+    found = service.profile(call.user(user_id), shows_ids=ids)
+    is_text = format == "text" or (format is None and _prefers_text(call))
+    tag = etag(found, user_id, form="text" if is_text else "json")
+    headers = {"ETag": tag, **FRESH}
+    if _has(call, tag):
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, body="", headers=dict(headers))
+    if is_text:
+        return Response(
+            status_code=HTTPStatus.OK, content_type=TEXT, body=found.text, headers=dict(headers)
+        )
+    return answered(shown(found, user_id), shows=call.shows, headers=dict(headers))
+
+
+def shown(found: Profile, user_id: str) -> UserProfile:
+    sections: list[UserProfileSection] = [
+        {"kind": section.kind, "lines": list(map(_line, section.lines))}
+        for section in found.sections
+    ]
+    return {
+        "user_id": user_id,
+        "sections": sections,
+        "text": found.text,
+        "tokens": found.tokens,
+        "complete": found.is_complete,
+    }
+
+
+def _line(line: ProfileLine) -> UserProfileLine:
+    return {
+        "memory_id": line.memory_id,
+        "text": line.text,
+        "topic_key": line.topic_key,
+        "subject": line.subject,
+        "due_at": None if line.due_at is None else rfc3339(line.due_at),
+    }
+
+
+def etag(found: Profile, user_id: str, *, form: str) -> str:
+    """The entity tag of the profile in this form."""
+    parts = "\x1f".join((form, user_id, found.text, str(found.is_complete)))
+    return f'"{hashlib.sha256(parts.encode()).hexdigest()[:32]}"'
+
+
+def _prefers_text(call: Call) -> bool:
+    """Whether the header `Accept` asks for plain text, and rather than for JSON."""
+    weights = _weights(call.request["headers"].get("accept", ""))
+    text = weights.get("text/plain", weights.get("text/*", 0.0))
+    json = weights.get("application/json", weights.get("application/*", weights.get("*/*", 0.0)))
+    return text > json or (text > 0 and "application/json" not in weights and text == json)
+
+
+def _weights(accept: str) -> dict[str, float]:
+    """The media types of an `Accept` header, with their quality."""
+    found = {}
+    for each in accept.lower().split(","):
+        kind, *parameters = (part.strip() for part in each.split(";"))
+        given = [part.removeprefix("q=") for part in parameters if part.startswith("q=")]
+        try:
+            found[kind] = float(given[0]) if given else 1.0
+        except ValueError:
+            found[kind] = 1.0
+    return found
+
+
+def _has(call: Call, tag: str) -> bool:
+    """Whether the caller holds what this tag names. A weak tag names it too."""
+    given = call.request["headers"].get("if-none-match", "")
+    named = {each.strip().removeprefix("W/") for each in given.split(",")}
+    return tag in named or "*" in named

@@ -1,0 +1,95 @@
+"""The sections of a profile, and the section that shows a record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, get_args
+
+from palimpsest.conversations.spoken import name_of
+from palimpsest.memory.filters import folded
+from palimpsest.memory.record import Record
+
+SectionKind = Literal[
+    "who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"
+]
+"""The sections of a profile in the order in which they are shown: those that change most come
+last.
+"""
+
+ORDER: Mapping[str, int] = {kind: number for number, kind in enumerate(get_args(SectionKind))}
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRule:
+    """The title of a section, and how many lines it has at least (if it has as many) before any
+    section has more than that.
+    """
+
+    title: str
+    share: int = 1
+
+
+SECTIONS: Mapping[SectionKind, SectionRule] = {
+    "who": SectionRule("Who", share=3),
+    "health": SectionRule("Health"),
+    "work": SectionRule("Work"),
+    "likes": SectionRule("Likes"),
+    "more": SectionRule("More"),
+    "instructions": SectionRule("Instructions", share=2),
+    "preferences": SectionRule("Preferences"),
+    "people": SectionRule("People"),
+    "tasks": SectionRule("Open tasks"),
+}
+
+
+@cache
+def _topics() -> Mapping[str, tuple[SectionKind, int]]:
+    """The section and the rank of each known topic."""
+    file = Path(__file__).with_name("kinds.json")
+    listed: Mapping[SectionKind, list[str]] = json.loads(file.read_text(encoding="utf-8"))
+    return {
+        topic: (kind, rank) for kind, topics in listed.items() for rank, topic in enumerate(topics)
+    }
+
+
+def known_topics() -> tuple[str, ...]:
+    """The keys of topics that say who a user is."""
+    return tuple(_topics())
+
+
+def kind_of_topic(topic_key: str) -> tuple[SectionKind, int]:
+    """The section of a topic, and its rank among the known topics. `allergy_nuts` is of the kind of
+    `allergy`. A topic that is not known is of the kind `more`.
+    """
+    known = _topics()
+    found = known.get(topic_key) or known.get(topic_key.partition("_")[0])
+    return found or ("more", len(known))
+
+
+def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:
+    """The subjects that mean the user: `user`, the id, and the names and aliases of the user."""
+    every = ("user", "the user", user, name_of("user", user=user), *names)
+    return frozenset(folded(name) for name in every)
+
+
+def section_of(record: Record, own: frozenset[str]) -> SectionKind | None:
+    """The section that shows the record; None if no profile shows it. `own` are the subjects that
+    mean the user.
+    """
+    is_own = record.subject is None or folded(record.subject) in own
+    if not is_own:
+        return "people" if record.type == "fact" else None
+    match record.type:
+        case "preference":
+            return "preferences"
+        case "instruction":
+            return "instructions"
+        case "task":
+            return "tasks"
+        case "fact":
+            return kind_of_topic(record.topic_key or "")[0]
+    return None

@@ -1,0 +1,218 @@
+"""Makes a profile of a user's current records: a pure function that needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from palimpsest.memory.expiry import is_expired
+from palimpsest.memory.filters import folded
+from palimpsest.memory.record import Record
+from palimpsest.profile.kinds import (
+    ORDER,
+    SECTIONS,
+    SectionKind,
+    kind_of_topic,
+    own_names,
+    section_of,
+)
+from palimpsest.profile.tasks import day_of, is_open
+from palimpsest.text.cutting import harmless
+
+MOST_TOKENS = 400
+MOST_CHARACTERS = 160  # of a statement; a longer one is cut at a word
+MOST_SHOWN, MOST_CONSIDERED = 60, 100
+"""The most lines of a profile, and how many are looked through for secrets, so that no more than
+these have to be left out before there are lines enough.
+"""
+HEAD = 'What is known of the user ("I" is the user):'
+NEVER = 2**62  # epoch milliseconds
+
+Count = Callable[[str], int]
+"""Counts the tokens of a text."""
+
+Place = tuple[int | float | str, ...]
+"""The place of a record in its section."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """A statement, and the id of the memory that it is. `subject` is the person whom it is about;
+    None: the user. `due_at` is the end of a task's day, in epoch milliseconds.
+    """
+
+    memory_id: str
+    text: str
+    topic_key: str | None = None
+    subject: str | None = None
+    due_at: int | None = None
+
+    def shown(self, *, shows_id: bool) -> str:
+        about = f"{harmless(self.subject)}: " if self.subject else ""
+        return f"- {about}{self.text}" + (f" [{self.memory_id}]" if shows_id else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSection:
+    kind: SectionKind
+    lines: tuple[ProfileLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A page about a user. `text` has all lines and `tokens` tokens, and is empty if nothing is
+    known. `is_complete` is false if the tokens were too few for all lines.
+    """
+
+    sections: tuple[ProfileSection, ...] = ()
+    text: str = ""
+    tokens: int = 0
+    is_complete: bool = True
+
+
+def profile_of(
+    records: Iterable[Record],
+    *,
+    user: str,
+    now: int,
+    count: Count,
+    names: Iterable[str] = (),
+    most: int = MOST_TOKENS,
+    shows_ids: bool = True,
+) -> Profile:
+    """The profile that the current records of a user make, at `now` (epoch milliseconds).
+
+    It depends on the set of records alone, not on their order or on how often one is given. `names`
+    are names and aliases of the user; a fact with any other subject is shown under `people`, one
+    line for each person. Left out are records that have expired, tasks whose day is over, texts
+    with a secret, and events. The caller leaves out records that are not current.
+
+    Lines are taken in rounds. In each round every section gives as many lines as its share says, in
+    the order of the sections. From the first line that does not fit `most` tokens on, all others
+    are left out. So a new line displaces the last ones of this order, and the others stay.
+    """
+    own = own_names(user, names)
+    known = {record.id: record for record in records}
+    placed = [
+        (kind, record)
+        for record in known.values()
+        if (kind := section_of(record, own)) is not None and _holds(record, kind, now=now)
+    ]
+    ranked = _without_secrets(_in_rounds(_one_a_person(placed)))
+    fitting = _fitting(ranked, count=count, most=most, shows_ids=shows_ids)
+    while True:
+        sections = _sections(fitting)
+        text = text_of(sections, shows_ids=shows_ids)
+        tokens = count(text) if text else 0
+        if tokens <= most:
+            return Profile(sections, text, tokens, is_complete=len(fitting) == len(ranked))
+        fitting = fitting[:-1]
+
+
+def text_of(sections: Sequence[ProfileSection], *, shows_ids: bool = True) -> str:
+    """The sections as text, a line for each statement; empty without sections."""
+    shown = [HEAD] if sections else []
+    for section in sections:
+        shown.append(f"{SECTIONS[section.kind].title}:")
+        shown += (line.shown(shows_id=shows_ids) for line in section.lines)
+    return "\n".join(shown) + "\n" if shown else ""
+
+
+def _holds(record: Record, kind: SectionKind, *, now: int) -> bool:
+    ended = getattr(record, "valid_to", None)  # a field that records may lack
+    if is_expired(record, now=now // 1000) or (isinstance(ended, int) and ended <= now):
+        return False
+    return kind != "tasks" or is_open(record, now=now)
+
+
+def _place(record: Record, kind: SectionKind) -> Place:
+    """Known topics come in the order of their file, people by name, tasks by their day. Then the
+    most important comes first, topics before what has none; then a topic by its key, and what has
+    none by the time at which it was said.
+    """
+    topic = record.topic_key or ""
+    said = (0, 0) if topic else (record.valid_from, record.rank)
+    rank: int = kind_of_topic(topic)[1] if kind == "who" else 0
+    if kind == "tasks":
+        rank = day_of(record) or NEVER
+    return (rank, -record.importance, not topic, topic, *said, record.id)
+
+
+def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
+    """The records without any other than the first of each person."""
+    in_order = sorted(placed, key=lambda each: (ORDER[each[0]], _place(each[1], each[0])))
+    found: list[tuple[SectionKind, Record]] = []
+    seen: set[str | None] = set()
+    for kind, record in in_order:
+        person = folded(record.subject)
+        if kind == "people" and person in seen:
+            continue
+        if kind == "people":
+            seen.add(person)
+        found.append((kind, record))
+    return found
+
+
+def _in_rounds(placed: Sequence[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
+    """The records in the order in which they are kept."""
+    ranked = []
+    for kind, records in groupby(placed, key=lambda each: each[0]):
+        share = SECTIONS[kind].share
+        ranked += [
+            ((number // share, ORDER[kind], number), each) for number, each in enumerate(records)
+        ]
+    return [each for _, each in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _without_secrets(
+    ranked: Sequence[tuple[SectionKind, Record]],
+) -> list[tuple[SectionKind, Record]]:
+    """The records whose texts have no secret. Only the first ones are read, because no others are
+    shown.
+    """
+    from palimpsest.extraction.testimony.secrets import holds_secret  # its patterns take long
+
+    read, rest = ranked[:MOST_CONSIDERED], ranked[MOST_CONSIDERED:]
+    return [each for each in read if not holds_secret(each[1].content)] + [*rest]
+
+
+def _fitting(
+    ranked: Sequence[tuple[SectionKind, Record]], *, count: Count, most: int, shows_ids: bool
+) -> list[tuple[SectionKind, ProfileLine]]:
+    """The first lines whose tokens, counted line by line, are at most `most`."""
+    left, begun = most - count(HEAD + "\n"), set[SectionKind]()
+    found: list[tuple[SectionKind, ProfileLine]] = []
+    for kind, record in ranked[:MOST_SHOWN]:
+        line = _line(record, kind)
+        title = "" if kind in begun else f"{SECTIONS[kind].title}:\n"
+        left -= count(title + line.shown(shows_id=shows_ids) + "\n")
+        if left < 0:
+            break
+        begun.add(kind)
+        found.append((kind, line))
+    return found
+
+
+def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[ProfileSection, ...]:
+    """The lines by section. The order within a section is the order in which they are kept."""
+    by_section = groupby(sorted(lines, key=lambda each: ORDER[each[0]]), key=lambda each: each[0])
+    return tuple(
+        ProfileSection(kind, tuple(line for _, line in group)) for kind, group in by_section
+    )
+
+
+def _line(record: Record, kind: SectionKind) -> ProfileLine:
+    line = ProfileLine(record.id, _short(record.content), record.topic_key)
+    if kind == "people":
+        return replace(line, subject=record.subject)
+    return replace(line, due_at=day_of(record)) if kind == "tasks" else line
+
+
+def _short(content: str) -> str:
+    """The statement in one line of at most `MOST_CHARACTERS` characters."""
+    text = harmless(content)
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    head = text[: MOST_CHARACTERS - 1]
+    return (head.rpartition(" ")[0] or head) + "…"

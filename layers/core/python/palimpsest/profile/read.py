@@ -1,0 +1,165 @@
+"""Reads the current records of a user that may be shown in a profile, and makes the profile.
+
+The reads are bounded, however much is known of the user (docs/adr/0083-a-profile-is-computed.md).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from cachetools import LRUCache
+
+from palimpsest import parallel
+from palimpsest.clock import Clock, milliseconds
+from palimpsest.memory.ports import Memories, Pointer, UserState
+from palimpsest.memory.preferences import TOPICS as PREFERENCES
+from palimpsest.memory.record import KEYED, Record, RecordType
+from palimpsest.models.ports import TokenCounter
+from palimpsest.profile.kinds import kind_of_topic, known_topics
+from palimpsest.profile.profile import Profile, profile_of
+from palimpsest.scope import UserScope
+
+AT_ONCE = 100  # records or pointers in one read
+MOST_TOPICS, TOPICS_AT_ONCE, MOST_READS = 1_000, 500, 8
+"""How many topics of a user are looked at, by key, how many of these with one read, and the most
+reads. Topics that say who a user is are found beyond these too.
+"""
+MOST_CURRENT = 200  # of these topics: records that are read
+MOST_PREFERENCES = 100
+NEWEST, OLDEST = 300, 100
+"""How many facts, instructions and tasks are listed: the newest, and the very first ones."""
+LISTED: frozenset[RecordType] = frozenset({"fact", "instruction", "task"})
+LAG = timedelta(seconds=2)  # of a list of records after a change
+MOST_CACHED = 5_000  # records in a process
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The records at a version of the user. `is_settled` is true if no list could lag any longer
+    when they were read.
+    """
+
+    user: UserState
+    records: tuple[Record, ...]
+    read_at: datetime
+    is_settled: bool
+
+
+class ReadProfile:
+    """Safe to use from many threads. Make one for all users: it caches the records of each, for as
+    long as nothing about the user changes.
+    """
+
+    def __init__(self, memories: Memories, tokens: TokenCounter, clock: Clock) -> None:
+        self._memories, self._tokens, self._clock = memories, tokens, clock
+        self._cache: LRUCache[UserScope, _Read] = LRUCache(
+            MOST_CACHED, getsizeof=lambda read: 1 + len(read.records)
+        )
+        self._lock = threading.Lock()
+
+    def __call__(
+        self, scope: UserScope, *, names: Iterable[str] = (), shows_ids: bool = True
+    ) -> Profile:
+        """The profile of the user; empty for an unknown one. Costs one small read if nothing
+        changed. `names` and `shows_ids` as in `profile_of`. Raises `Unavailable`.
+        """
+        encoding = self._tokens.encoding_for(None)
+        return profile_of(
+            self.records(scope),
+            user=scope.user,
+            now=milliseconds(self._clock.now()),
+            count=lambda text: self._tokens.count(text, encoding),
+            names=names,
+            shows_ids=shows_ids,
+        )
+
+    def records(self, scope: UserScope) -> tuple[Record, ...]:
+        """The current records of the user from which a profile is made, in no order. They may have
+        expired. Raises `Unavailable`.
+        """
+        now, user = self._clock.now(), self._memories.user(scope)
+        with self._lock:
+            read = self._cache.get(scope)
+        is_same = read is not None and read.user == user
+        if read is not None and is_same and (read.is_settled or now < read.read_at + LAG):
+            return read.records
+        records = self._read(scope) if user.version else ()
+        with self._lock:
+            self._cache[scope] = _Read(user, records, now, is_settled=is_same)
+        return records
+
+    def _read(self, scope: UserScope) -> tuple[Record, ...]:
+        pointers = self._topics(scope)
+        preferences = self._memories.topics(scope, prefix=PREFERENCES)[:MOST_PREFERENCES]
+        current = [each.record for each in (*_first(pointers), *preferences) if each.record]
+        of_topics = self._records(scope, current)
+        listed = self._without_superseded(scope, self._listed(scope))
+        found = {record.id: record for record in (*listed, *of_topics)}
+        return tuple(record for record in found.values() if record.type in LISTED | {"preference"})
+
+    def _topics(self, scope: UserScope) -> list[Pointer]:
+        """The pointers of the first topics by key, and of the known ones. Those of preferences and
+        of the graph are passed over.
+        """
+        found: list[Pointer] = []
+        after = ""
+        for _ in range(MOST_READS):
+            page, last = self._memories.topics_after(scope, after, limit=TOPICS_AT_ONCE)
+            found += (each for each in page if _keyed(each.topic_key) is None)
+            if last is None:
+                return found
+            prefix = _keyed(last)
+            after = last if prefix is None else prefix + LAST
+            if len(found) >= MOST_TOPICS:
+                break
+        known = self._memories.pointers(scope, known_topics()[:AT_ONCE])
+        return [*found, *known.values()]
+
+    def _listed(self, scope: UserScope) -> list[Record]:
+        newest = self._memories.listed(scope, types=LISTED, limit=NEWEST)
+        if newest.after is None:
+            return [*newest.records]
+        oldest = self._memories.listed(scope, types=LISTED, limit=OLDEST, newest_first=False)
+        return [*newest.records, *oldest.records]
+
+    def _without_superseded(self, scope: UserScope, records: Sequence[Record]) -> Iterator[Record]:
+        topics = sorted({record.topic_key for record in records if record.topic_key is not None})
+        read = parallel.each(partial(self._memories.pointers, scope), _parts(topics))
+        current = {pointer.record for pointers in read for pointer in pointers.values()}
+        for record in records:
+            if record.topic_key is None or record.id in current:
+                yield record
+
+    def _records(self, scope: UserScope, ids: Sequence[str]) -> list[Record]:
+        parts = _parts(list(dict.fromkeys(ids)))
+        read = parallel.each(partial(self._memories.records, scope), parts)
+        return [record for part in read for record in part]
+
+
+LAST = "\U0010ffff"  # above every other character
+
+
+def _keyed(topic_key: str) -> str | None:
+    """The prefix of the key, if it is an exact key, as preferences and the graph have it. No other
+    topic has a colon.
+    """
+    prefix, colon, _ = topic_key.partition(":")
+    return prefix + colon if prefix in KEYED and colon else None
+
+
+def _first(pointers: Sequence[Pointer]) -> list[Pointer]:
+    """The pointers whose records are read: known topics first, then the latest changes."""
+    known = len(known_topics())
+
+    def rank(pointer: Pointer) -> tuple[bool, int]:
+        return kind_of_topic(pointer.topic_key)[1] == known, -pointer.order[0]
+
+    return sorted(pointers, key=rank)[:MOST_CURRENT]
+
+
+def _parts(values: Sequence[str]) -> list[Sequence[str]]:
+    return [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]

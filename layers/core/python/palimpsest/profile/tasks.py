@@ -1,0 +1,67 @@
+"""The day of a task, after which it is no longer open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+
+from palimpsest.memory.record import Record
+
+DAY = 24 * 3600 * 1000  # milliseconds
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_LABEL = re.compile(r"(?:(week) of )?(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+
+
+def day_of(task: Record) -> int | None:
+    """The end of the last day that a task names, in epoch milliseconds; None if it names none.
+
+    It is the end of the day of `due_at`, or else of the last date in its words. Relative dates
+    count from the day on which it was said.
+    """
+    due = getattr(task, "due_at", None)  # a field that records may lack
+    if isinstance(due, int):
+        return due - due % DAY + DAY
+    return max(_named(task), default=None)
+
+
+def is_open(task: Record, *, now: int) -> bool:
+    """Whether the day of the task is not over. `now` is in epoch milliseconds."""
+    end = day_of(task)
+    return end is None or now < end
+
+
+def _named(task: Record) -> Iterator[int]:
+    from palimpsest.text.dates import relative_dates  # only tasks need them
+
+    said = datetime.fromtimestamp(task.valid_from / 1000, UTC).date()
+    for found in relative_dates(task.content, at=said):
+        if found.direction >= 0:
+            yield from _end(found.label)
+    for written in _DATE.findall(task.content):
+        yield from _end(written)
+
+
+def _end(label: str) -> Iterator[int]:
+    """The end of a day, week, month or year in ISO 8601; nothing if there is no such day."""
+    found = _LABEL.fullmatch(label)
+    if found is None:
+        return
+    week, year, month, day = found.groups()
+    try:
+        begin = date(int(year), int(month or 1), int(day or 1))
+        yield _midnight(_after(begin, week=bool(week), month=bool(month), day=bool(day)))
+    except (ValueError, OverflowError):
+        return
+
+
+def _after(begin: date, *, week: bool, month: bool, day: bool) -> date:
+    if week or day:
+        return begin + timedelta(days=7 if week else 1)
+    if month:
+        return date(begin.year + begin.month // 12, begin.month % 12 + 1, 1)
+    return date(begin.year + 1, 1, 1)
+
+
+def _midnight(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
