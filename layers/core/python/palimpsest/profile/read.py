@@ -128,7 +128,7 @@ class ReadProfile:
 
     def _without_superseded(self, scope: UserScope, records: Sequence[Record]) -> Iterator[Record]:
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
-        read = parallel.each(partial(self._memories.pointers, scope), _parts(topics))
+        read = parallel.run_each(partial(self._memories.pointers, scope), _parts(topics))
         current = {pointer.record for pointers in read for pointer in pointers.values()}
         for record in records:
             if record.topic_key is None or record.id in current:
@@ -136,7 +136,7 @@ class ReadProfile:
 
     def _records(self, scope: UserScope, ids: Sequence[str]) -> list[Record]:
         parts = _parts(list(dict.fromkeys(ids)))
-        read = parallel.each(partial(self._memories.records, scope), parts)
+        read = parallel.run_each(partial(self._memories.records, scope), parts)
         return [record for part in read for record in part]
 
 
