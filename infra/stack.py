@@ -342,12 +342,6 @@ class Palimpsest(Stack):
             "IAM5[Resource::*]",
             because="Lambda lists streams, by name, to find the table's own.",
         )
-        for action in ("ReEncrypt*", "GenerateDataKey*") if self._key else ():
-            accept(
-                dispatch.role,
-                f"IAM5[Action::kms:{action}]",
-                because="Kinds of one action, on the stack's own key.",
-            )
 
     def _worker(
         self,

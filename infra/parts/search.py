@@ -13,7 +13,7 @@ from constructs import Construct
 from infra import paths
 from infra.config import Stage
 from infra.parts.accepted import accept
-from infra.parts.tables import KEY_USE
+from infra.parts.tables import grant_through_dynamodb
 
 ENGINE = "OpenSearch_2.19"
 TLS = "Policy-Min-TLS-1-2-PFS-2023-10"
@@ -98,7 +98,7 @@ class Search(Construct):
             grantee=role, actions=["dynamodb:SearchVectors"], resource_arns=[nearest]
         )
         if self._key is not None:
-            self._key.grant(role, *KEY_USE)
+            grant_through_dynamodb(self._key, role)
 
     def _tables(self, dimension: int) -> Sequence[dynamodb.Table]:
         """That of words, and that of vectors. The second is another table for each dimension,

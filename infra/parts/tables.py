@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from infra.config import Stage
+from infra.parts.accepted import accept
 
 READS = (
     "dynamodb:GetItem",
@@ -18,7 +19,18 @@ READS = (
 )
 WRITES = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 DELETES = ("dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
-KEY_USE = ("kms:Decrypt", "kms:GenerateDataKey")
+KEY_USE = (
+    "kms:Encrypt",
+    "kms:Decrypt",
+    "kms:ReEncrypt*",
+    "kms:GenerateDataKey*",
+    "kms:DescribeKey",
+    "kms:CreateGrant",
+)
+"""The least that DynamoDB needs on a key of the account's own, for whoever uses a table.
+
+Source: "DynamoDB encryption at rest: how it works", authorizing use of a customer managed key.
+"""
 
 
 class Tables(Construct):
@@ -47,22 +59,22 @@ class Tables(Construct):
     def all(self) -> tuple[dynamodb.Table, ...]:
         return self.tenants, self.sessions, self.memories
 
-    def grant_keys(self, reader: iam.IGrantable) -> None:
+    def grant_keys(self, reader: iam.Role) -> None:
         """Allow looking up API keys."""
         self._grant(reader, self.tenants, ["dynamodb:GetItem"], leading="key#*")
 
-    def grant_tenants(self, keeper: iam.IGrantable, *actions: str) -> None:
+    def grant_tenants(self, keeper: iam.Role, *actions: str) -> None:
         """Allow reading tenants' defaults and static facts, and those actions on them, but no
         access to API keys.
         """
         reads = ("dynamodb:GetItem", "dynamodb:Query")
         self._grant(keeper, self.tenants, [*reads, *actions], leading="tenant#*")
 
-    def grant_usage(self, counter: iam.IGrantable) -> None:
+    def grant_usage(self, counter: iam.Role) -> None:
         """Allow counting what is used, which lies beside the sessions."""
         self._grant(counter, self.sessions, ["dynamodb:UpdateItem"], leading="*#usage#*")
 
-    def grant_shares(self, sender: iam.IGrantable) -> None:
+    def grant_shares(self, sender: iam.Role) -> None:
         """Allow keeping tenants' shares of the queues, which lie beside the sessions."""
         changes = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
         self._grant(
@@ -72,17 +84,17 @@ class Tables(Construct):
             leading="*#share#*",
         )
 
-    def grant_reading_jobs(self, sender: iam.IGrantable) -> None:
+    def grant_reading_jobs(self, sender: iam.Role) -> None:
         """Allow reading jobs."""
         self._grant(sender, self.sessions, ["dynamodb:GetItem"], leading="*#job#*")
 
-    def grant_jobs(self, worker: iam.IGrantable) -> None:
+    def grant_jobs(self, worker: iam.Role) -> None:
         """Allow changing jobs, which lie beside the sessions."""
         self._grant(worker, self.sessions, ["dynamodb:UpdateItem"], leading="*#job#*")
 
     def grant(
         self,
-        user: iam.IGrantable,
+        user: iam.Role,
         table: dynamodb.Table,
         *actions: Sequence[str],
         indexes: Sequence[str] = (),
@@ -95,7 +107,7 @@ class Tables(Construct):
         if arns:
             iam.Grant.add_to_principal(grantee=user, actions=["dynamodb:Query"], resource_arns=arns)
 
-    def grant_scan(self, reader: iam.IGrantable, table: dynamodb.Table, index: str) -> None:
+    def grant_scan(self, reader: iam.Role, table: dynamodb.Table, index: str) -> None:
         """Allow a scan of an index."""
         arn = f"{table.table_arn}/index/{index}"
         iam.Grant.add_to_principal(grantee=reader, actions=["dynamodb:Scan"], resource_arns=[arn])
@@ -135,7 +147,7 @@ class Tables(Construct):
 
     def _grant(
         self,
-        grantee: iam.IGrantable,
+        grantee: iam.Role,
         table: dynamodb.Table,
         actions: Iterable[str],
         *,
@@ -149,7 +161,25 @@ class Tables(Construct):
             grantee=grantee, actions=list(actions), resource_arns=[table.table_arn], conditions=keys
         )
         if self._key is not None:
-            self._key.grant(grantee, *KEY_USE)
+            grant_through_dynamodb(self._key, grantee)
+
+
+def grant_through_dynamodb(key: kms.IKey, role: iam.Role) -> None:
+    """Let a role use the key, but only in its calls of DynamoDB."""
+    service = f"dynamodb.{Stack.of(key).region}.amazonaws.com"
+    iam.Grant.add_to_principal(
+        grantee=role,
+        actions=list(KEY_USE),
+        resource_arns=[key.key_arn],
+        conditions={"StringEquals": {"kms:ViaService": service}},
+    )
+    for action in KEY_USE:
+        if action.endswith("*"):
+            accept(
+                role,
+                f"IAM5[Action::{action}]",
+                because="Kinds of one action, on the stack's own key.",
+            )
 
 
 def _text(name: str) -> dynamodb.Attribute:

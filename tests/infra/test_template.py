@@ -350,6 +350,31 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
             assert statement["Resource"] != "*" or statement["Action"] == "dynamodb:ListStreams"
 
 
+LEAST_FOR_DYNAMODB = {
+    "kms:Encrypt",
+    "kms:Decrypt",
+    "kms:ReEncrypt*",
+    "kms:GenerateDataKey*",
+    "kms:DescribeKey",
+    "kms:CreateGrant",
+}
+
+
+@pytest.mark.parametrize("function", sorted(set(FUNCTIONS) - {"site"}))
+def test_a_function_has_the_documented_key_rights_through_dynamodb_alone(
+    prod: Template, function: str
+) -> None:
+    through = [
+        statement
+        for statement in prod.statements(function)
+        if "dynamodb." in json.dumps(statement.get("Condition", {}))
+    ]
+    assert through
+    for statement in through:
+        assert set(statement["Action"]) == LEAST_FOR_DYNAMODB
+        assert "kms:ViaService" in statement["Condition"]["StringEquals"]
+
+
 @pytest.mark.parametrize(
     ("function", "services"),
     [
