@@ -196,7 +196,7 @@ class ExtractChunk:
         if not statements:
             return Prepared((), MemoryCommit(epoch=0)), 0
         prepared = self.remember.prepared(scope, statements)
-        new = [one.record.id for one in prepared.made if one.outcome != "unchanged"]
+        new = [decision.record.id for decision in prepared.made if decision.outcome != "unchanged"]
         removed = self.remember.memories.tombstones(scope, new) if new else {}
         left = [
             statement
@@ -291,7 +291,11 @@ def _line(session: str, found: _StepFindings, prepared: Prepared) -> ChunkLine:
         skipped=dict(Counter([*chunk.skipped.values(), *nothing.values()])),
         dropped=found.dropped,
         records=tuple(
-            dict.fromkeys(one.record.id for one in prepared.made if one.record.type not in GRAPH)
+            dict.fromkeys(
+                decision.record.id
+                for decision in prepared.made
+                if decision.record.type not in GRAPH
+            )
         ),
         usage=priced(found.extraction.model, **asdict(found.extraction.usage)),
     )

@@ -104,7 +104,11 @@ class ManageGraph:
         and name.
         """
         made = sorted(
-            {topic_of("entity", one.id) for one in given if one.id == entity_id(one.type, one.name)}
+            {
+                topic_of("entity", thing.id)
+                for thing in given
+                if thing.id == entity_id(thing.type, thing.name)
+            }
         )
         there = self.memories.pointers(scope, made) if made else {}
         new = {topic for topic in made if topic not in there or there[topic].record is None}
@@ -142,7 +146,7 @@ class ManageGraph:
                         code="unknown_entity",
                     )
         self._check_times(given, "relationships")
-        given = [with_stored_ids(one, graph) for one in given]
+        given = [with_stored_ids(thing, graph) for thing in given]
         return [
             (relationship_of(one.record), one.outcome)
             for one in self._put(scope, given, agent=agent, once=once)
@@ -150,9 +154,9 @@ class ManageGraph:
 
     def _check_times(self, given: Sequence[Entity | Relationship], what: str) -> None:
         now = milliseconds(self.clock.now())
-        for number, one in enumerate(given):
-            begun = now if one.valid_from is None else min(one.valid_from, now)
-            if one.valid_to is not None and one.valid_to < begun:
+        for number, thing in enumerate(given):
+            begun = now if thing.valid_from is None else min(thing.valid_from, now)
+            if thing.valid_to is not None and thing.valid_to < begun:
                 raise _refused(
                     f"{what}.{number}.valid_to",
                     "must not be before valid_from, which is now by default",
@@ -166,7 +170,7 @@ class ManageGraph:
         agent: str | None,
         once: Once | None,
     ) -> tuple[Remembered, ...]:
-        statements = [statement_of(one, agent=agent) for one in given]
+        statements = [statement_of(thing, agent=agent) for thing in given]
         return self.remember(scope, statements, once=once, guard=partial(self.limit.guarded, scope))
 
     def entity(self, scope: UserScope, name: str) -> Entity:
@@ -290,7 +294,9 @@ class ManageGraph:
             for topic in topics
             if topic in pointers and pointers[topic].record is not None
         ]
-        removals = [Removal(self.memories.versions(scope, each.topic_key), each) for each in there]
+        removals = [
+            Removal(self.memories.versions(scope, record.topic_key), record) for record in there
+        ]
         for commit in transactions(removals, epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
 
@@ -331,7 +337,7 @@ def _now(thing: Entity | Relationship, agent: str | None) -> Statement:
 
 def _check_end(before: Sequence[Entity | Relationship], changes: Mapping[str, Any]) -> None:
     """Raise `Unprocessable` if the changes end it before it began."""
-    ends, begun = changes.get("valid_to"), min(each.valid_from or 0 for each in before)
+    ends, begun = changes.get("valid_to"), min(record.valid_from or 0 for record in before)
     if ends is not None and ends < begun:
         raise _refused("valid_to", "must not be before valid_from")
 

@@ -93,7 +93,7 @@ class ReadGraph:
         most: int | None = None,
     ) -> list[Entity]:
         found = self(scope).entities.values()
-        return [each for each in found if _is_after(each, after) and which.has(each)][:most]
+        return [thing for thing in found if _is_after(thing, after) and which.has(thing)][:most]
 
     def relationships(
         self,
@@ -109,7 +109,7 @@ class ReadGraph:
         )
         which = replace(which, start=start, end=end)
         found = graph.relationships.values()
-        return [each for each in found if _is_after(each, after) and which.has(each)][:most]
+        return [thing for thing in found if _is_after(thing, after) and which.has(thing)][:most]
 
     def whole(self, scope: UserScope, *, most: int) -> Graph:
         """The user's graph. Raises `Conflict` (`too_many_entities`, `too_many_relationships`)."""

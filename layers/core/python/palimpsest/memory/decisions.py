@@ -189,17 +189,17 @@ def with_updates(
     if that record is current.
     """
     results = []
-    for one, statement in zip(made, statements, strict=True):
-        record = known.records.get(one.record.id, one.record)
+    for decision, statement in zip(made, statements, strict=True):
+        record = known.records.get(decision.record.id, decision.record)
         after = (
             updated(record, statement)
-            if one.outcome == "unchanged" and _is_current(record, known.topics)
+            if decision.outcome == "unchanged" and _is_current(record, known.topics)
             else record
         )
         if after != record:
             known.records[record.id] = after
             known.new[:] = [after if each.id == after.id else each for each in known.new]
-        results.append(one if after == record else Remembered(after, "updated"))
+        results.append(decision if after == record else Remembered(after, "updated"))
     return tuple(results)
 
 

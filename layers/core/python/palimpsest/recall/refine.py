@@ -250,19 +250,21 @@ def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(found)
     placed: list[FoundMemory] = []
-    for one in found[:LOOKED_AT]:
-        older = [_may_replace(one, each) for each in placed]
+    for memory in found[:LOOKED_AT]:
+        older = [_may_replace(memory, each) for each in placed]
         first = next((place for place, may in enumerate(older) if may), len(placed))
         current = [
-            place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)
+            place for place, each in enumerate(placed, 1) if _holds_since(each, memory.valid_from)
         ]
         first = max([first, *current])  # a current record stays above older statements
-        score = placed[first].score if first < len(placed) else one.score
+        score = placed[first].score if first < len(placed) else memory.score
         placed = [
-            _outdated(each, by=each.outdated_by or one.id) if may and _replaces(one, each) else each
+            _outdated(each, by=each.outdated_by or memory.id)
+            if may and _replaces(memory, each)
+            else each
             for each, may in zip(placed, older, strict=True)
         ]
-        placed.insert(first, replace(one, score=score))
+        placed.insert(first, replace(memory, score=score))
     return [*placed, *found[LOOKED_AT:]]
 
 

@@ -59,7 +59,7 @@ def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory
     scores: Sequence[float] = ()
     if reranker is not None and first:
         until = begun + SECONDS
-        texts = [passage(one, query) for one in first]
+        texts = [passage(ranked, query) for ranked in first]
         task = parallel.begin(
             partial(reranker.scores, query.first_person, texts, until=until), until=until + GRACE
         )
@@ -106,7 +106,7 @@ def reranked(
     counts as much as the scores. There each place keeps its score, and the candidate that moves
     there takes it.
     """
-    relevance = {each.candidate.key: each.parts["relevance"] for each in places}
+    relevance = {ranked.candidate.key: ranked.parts["relevance"] for ranked in places}
     fused = normalised({key: relevance[key] for key in scores})
     read = [each.candidate for each in places if each.candidate.key in scores]
 

@@ -116,8 +116,8 @@ class EmbedPlans:
         changed = {change.seq: change for change in changes}
         found = {} if is_erased else self._readable(session, head, tuple(changed))
         behind = {
-            seq + n: each
-            for seq, each in changed.items()
+            seq + n: message
+            for seq, message in changed.items()
             if _is_redacted(found, seq)
             for n in REACH
         }

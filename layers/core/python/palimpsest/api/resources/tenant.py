@@ -284,7 +284,7 @@ def read_usage(
     found = service.usage(call.caller.tenant, first=from_, last=to, by=by, user=user)
     listed = (call.caller.tenant.tenant, "usage", found.first, found.last, by, user or "")
     place = after(cursor, *listed)
-    left = [one for one in found.sums if place is None or _place(one) > place]
+    left = [total for total in found.sums if place is None or _place(total) > place]
     following = cursor_at(*listed, after=_place(left[limit - 1])) if len(left) > limit else None
     used = [_used(one) for one in left[:limit]]
     return {

@@ -151,12 +151,12 @@ def search_vectors(
     )
     matches: list[VectorMatch] = [
         {
-            "id": one.vector.id,
-            "score": one.score,
-            "metadata": one.vector.metadata,
-            "text": one.vector.text,
+            "id": hit.vector.id,
+            "score": hit.score,
+            "metadata": hit.vector.metadata,
+            "text": hit.vector.text,
         }
-        for one in found
+        for hit in found
     ]
     return {"matches": matches}
 

@@ -89,13 +89,13 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
         near = ask.thresholds.resembles if least is None else least
         seen = Seen((text,))
         messages = [
-            one
-            for one in found
-            if one.record is None
-            and one.score >= near
-            and one.outdated_by is None
-            and one.candidate.says != "nothing"
-            and not (one.speaker == "user" and seen.asks(one.content))
+            hit
+            for hit in found
+            if hit.record is None
+            and hit.score >= near
+            and hit.outdated_by is None
+            and hit.candidate.says != "nothing"
+            and not (hit.speaker == "user" and seen.asks(hit.content))
         ]
         asking = DEFAULT_WEIGHTS.asking
         messages.sort(

@@ -86,17 +86,17 @@ class Tables:
                 every = (*nodes.values(), *edges.values())
                 statements += [f"ALTER TABLE `{table}` ADD `{name}` STRING" for table in every]
         made = Tables(nodes, edges, columns)
-        for each in asked.types:
-            key = each.text.casefold()
+        for kind in asked.types:
+            key = kind.text.casefold()
             if (
-                each.of == "node"
+                kind.of == "node"
                 and key not in nodes
                 and key not in map(str.casefold, edges.values())
             ):
-                nodes[key] = each.text
-                statements.append(made.node_table(each.text))
-            elif each.of == "edge" and key not in edges:
-                edges |= _tables([each.text], taken=nodes)
+                nodes[key] = kind.text
+                statements.append(made.node_table(kind.text))
+            elif kind.of == "edge" and key not in edges:
+                edges |= _tables([kind.text], taken=nodes)
                 statements.append(made.edge_table(edges[key], ()))
         return made, statements
 
@@ -142,8 +142,8 @@ class Tables:
 def _tables(types: Iterable[str], *, taken: Iterable[str]) -> dict[str, str]:
     """A table for each type, whatever its case; none has the name of one that is taken."""
     tables: dict[str, str] = {}
-    for each in types:
-        tables.setdefault(each.casefold(), f"{each}_" if each.casefold() in taken else each)
+    for kind in types:
+        tables.setdefault(kind.casefold(), f"{kind}_" if kind.casefold() in taken else kind)
     return tables
 
 

@@ -293,10 +293,13 @@ class TakeBackRedacted:
         found = self.sessions.compactions(scope, first=job.first, last=head.seq)
         named = range(job.first, head.seq + 1)
         stale = [
-            one
-            for one in found
-            if one.last not in newer
-            and (one.summary is not None or (one.previous in named and one.previous not in newer))
+            compaction
+            for compaction in found
+            if compaction.last not in newer
+            and (
+                compaction.summary is not None
+                or (compaction.previous in named and compaction.previous not in newer)
+            )
         ]
         for one in stale:
             _, previous = self._made_of(scope, one.previous, job.first)
