@@ -144,8 +144,8 @@ def _is_alive(record: Record, now: int) -> bool:
     return not is_expired(record, now=now // 1000)
 
 
-def _is_after(one: Entity | Relationship, after: str | None) -> bool:
-    return after is None or one.id > after
+def _is_after(thing: Entity | Relationship, after: str | None) -> bool:
+    return after is None or thing.id > after
 
 
 def _is_before(now: int, moment: int | None) -> bool:

@@ -50,11 +50,11 @@ class Reading:
         return len(self.scores) < self.asked
 
 
-def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory]) -> Reading:
+def reading(reranker: Reranker | None, query: Query, memories: Sequence[FoundMemory]) -> Reading:
     """Let the reranker read the first memories. This ends in time and raises nothing, even if the
     reranker hangs or fails.
     """
-    first = found[:FIRST]
+    first = memories[:FIRST]
     begun = monotonic()
     scores: Sequence[float] = ()
     if reranker is not None and first:
@@ -69,12 +69,12 @@ def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory
     return Reading(by_key, len(first), round((monotonic() - begun) * 1000))
 
 
-def passage(one: FoundMemory, query: Query) -> str:
+def passage(memory: FoundMemory, query: Query) -> str:
     """The text that the reranker reads: the memory's text, after the question that was asked right
     before it, if there is one.
     """
-    asked = shortened_end(one.before) if is_question(one.before.rstrip()) else ""
-    return " ".join(filter(None, (asked, _best_sentences(one.content, query))))
+    asked = shortened_end(memory.before) if is_question(memory.before.rstrip()) else ""
+    return " ".join(filter(None, (asked, _best_sentences(memory.content, query))))
 
 
 def _best_sentences(text: str, query: Query) -> str:

@@ -64,7 +64,7 @@ class ManageVectors:
     cache: VectorCache
     exports: RemovesExports = no_exports
 
-    def upsert(self, scope: UserScope, name: str, given: Sequence[NewVector]) -> Namespace:
+    def upsert(self, scope: UserScope, name: str, vectors: Sequence[NewVector]) -> Namespace:
         """Store 1 to 5,000 vectors, replacing those with the same ids; return the namespace. They
         are written 50 at a time: a failure leaves those before it.
 
@@ -74,7 +74,7 @@ class ManageVectors:
         `Conflict` (`too_many_vectors`, `too_many_namespaces`).
         """
         checked_id(name, field="namespace")
-        model, made = self._made(scope, given)
+        model, made = self._made(scope, vectors)
         first = Namespace(name, len(made[0].values), model)
         before = self._namespace(scope, name)
         if before.count:

@@ -190,10 +190,10 @@ def count_vectors(service: Service, call: Call, *, user_id: UserId) -> VectorSta
     return {"namespaces": namespaces, "count": sum(namespace["count"] for namespace in namespaces)}
 
 
-def _shown(one: Namespace) -> VectorNamespace:
+def _shown(namespace: Namespace) -> VectorNamespace:
     return {
-        "namespace": one.name,
-        "dimension": one.dimension,
-        "model": one.model,
-        "count": one.count,
+        "namespace": namespace.name,
+        "dimension": namespace.dimension,
+        "model": namespace.model,
+        "count": namespace.count,
     }

@@ -109,14 +109,14 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     return find
 
 
-def _item(one: FoundMemory, owner: UserScope) -> Item:
+def _item(memory: FoundMemory, owner: UserScope) -> Item:
     return Item(
-        id=one.id,
+        id=memory.id,
         kind="message",
-        text=one.content,
-        score=round(one.score, 4),
-        said_at=one.valid_from,
-        source=one.source,
-        speaker=one.speaker,
-        who=name_of(one.speaker or "", user=owner.user),
+        text=memory.content,
+        score=round(memory.score, 4),
+        said_at=memory.valid_from,
+        source=memory.source,
+        speaker=memory.speaker,
+        who=name_of(memory.speaker or "", user=owner.user),
     )

@@ -72,21 +72,21 @@ class Tables:
                 options = f"from='{start}', to='{end}', {COPYING}"
                 yield from self._copied(folder, f"`{table}`", options, map(self._edge, edges))
 
-    def more_for(self, asked: CypherQuery) -> tuple[Tables, list[str]]:
+    def more_for(self, query: CypherQuery) -> tuple[Tables, list[str]]:
         """The tables with those types and properties that a query names and nothing has, and the
         statements for it.
         """
         nodes, edges, columns = dict(self.nodes), dict(self.edges), dict(self.columns)
         statements: list[str] = []
         known = {name.casefold() for name in (*columns, *OWN, "name")}
-        for name in asked.properties:
+        for name in query.properties:
             if name.casefold() not in known:
                 known.add(name.casefold())
                 columns[name] = "STRING"
                 every = (*nodes.values(), *edges.values())
                 statements += [f"ALTER TABLE `{table}` ADD `{name}` STRING" for table in every]
         made = Tables(nodes, edges, columns)
-        for kind in asked.types:
+        for kind in query.types:
             key = kind.text.casefold()
             if (
                 kind.of == "node"

@@ -332,14 +332,14 @@ def _split(mem0_id: str) -> tuple[str, str]:
 def _listed(
     service: Service,
     call: Call,
-    asked: filters.MemorySelection,
+    selection: filters.MemorySelection,
     *,
     first: int = 0,
     limit: int = MOST_LISTED,
 ) -> Mem0Results:
-    every = service.manage_memories.every(call.user(asked.user), asked.where)
-    page = islice(filter(asked.holds, every), first, first + limit)
-    results = [_of_record(asked.user, record) for record in page]
+    every = service.manage_memories.every(call.user(selection.user), selection.where)
+    page = islice(filter(selection.holds, every), first, first + limit)
+    results = [_of_record(selection.user, record) for record in page]
     return {"count": len(results), "next": None, "previous": None, "results": results}
 
 
