@@ -74,7 +74,7 @@ def run_each(
     Waits until all have ended; then the first error, in the order of what was given, is raised.
     """
     if len(given) < 2:  # noqa: PLR2004 - a single one needs no thread
-        return [work(one) for one in given]
+        return [work(item) for item in given]
     with ThreadPoolExecutor(min(threads, len(given))) as pool:
         tasks = [pool.submit(copy_context().run, work, one) for one in given]
     return [task.result() for task in tasks]

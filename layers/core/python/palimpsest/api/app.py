@@ -308,21 +308,21 @@ def _logged(error: Exception) -> Failure:
     return problem(error)
 
 
-def _response(app: APIGatewayHttpResolver, found: Failure) -> Response[str]:
-    body = found.body(app.current_event.request_context.request_id)
+def _response(app: APIGatewayHttpResolver, failure: Failure) -> Response[str]:
+    body = failure.body(app.current_event.request_context.request_id)
     return Response(
-        status_code=found.status,
+        status_code=failure.status,
         content_type=problems.CONTENT_TYPE,
         body=body,
-        headers=dict(found.headers),
+        headers=dict(failure.headers),
     )
 
 
-def _as_event(found: Failure, request_id: str) -> dict[str, Any]:
+def _as_event(failure: Failure, request_id: str) -> dict[str, Any]:
     return {
-        "statusCode": found.status.value,
-        "headers": {"Content-Type": problems.CONTENT_TYPE, **found.headers},
-        "body": found.body(request_id),
+        "statusCode": failure.status.value,
+        "headers": {"Content-Type": problems.CONTENT_TYPE, **failure.headers},
+        "body": failure.body(request_id),
         "isBase64Encoded": False,
         "cookies": [],
     }

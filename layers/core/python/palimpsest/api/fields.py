@@ -173,8 +173,8 @@ class _MemoryFields:
         from pydantic import TypeAdapter
 
         described = handler(TypeAdapter[Any](MemoryConfig).core_schema)
-        for each in described["oneOf"]:
-            strategy = handler.resolve_ref_schema(each)
+        for kind in described["oneOf"]:
+            strategy = handler.resolve_ref_schema(kind)
             strategy["required"] = [
                 name for name in strategy.get("required", ()) if name != STRATEGY
             ]

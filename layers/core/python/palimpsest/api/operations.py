@@ -167,4 +167,4 @@ def operations_of(function: Function) -> tuple[Operation, ...]:
     """The operations that a function serves. Loads its resources, and no others."""
     for name in RESOURCES[function]:
         importlib.import_module(f"palimpsest.api.{name}")
-    return tuple(each for each in _KNOWN if each.function == function)
+    return tuple(operation for operation in _KNOWN if operation.function == function)

@@ -50,9 +50,9 @@ def _compactions(
             scope, first=head.base + 1, last=last, newest_first=True, limit=PAGE
         )
         yield from (
-            each
-            for each in page
-            if each.last < head.window_start and not head.is_withdrawn(each.last)
+            compaction
+            for compaction in page
+            if compaction.last < head.window_start and not head.is_withdrawn(compaction.last)
         )
         if len(page) < PAGE:
             return

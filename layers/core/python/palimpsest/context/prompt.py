@@ -125,10 +125,10 @@ def _is_shown(item: Item, before: Sequence[Item]) -> bool:
 class _Share:
     """The room of one block's items."""
 
-    def __init__(self, found: BlockContent, room: int, count: Count) -> None:
+    def __init__(self, content: BlockContent, room: int, count: Count) -> None:
         self.taken: list[Item] = []
         self.left = room
-        self._most = found.max_items
+        self._most = content.max_items
         self._count = count
         self._headings: Counter[str] = Counter()
 

@@ -339,5 +339,8 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
         material, found, session=plan.scope.session, memory_as=config.memory_as, tags=config.tags
     )
     return _Fitted(
-        fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures
+        fitted,
+        memory,
+        tuple(name for content in found for name in content.degraded),
+        reading.failures,
     )

@@ -127,8 +127,8 @@ def _joined(first: Draft, second: Draft) -> Draft | None:
         return None
     sent = [
         call
-        for each in (first, second)
-        for call in each.extra.get("tool_calls", each.chat["tool_calls"])
+        for half in (first, second)
+        for call in half.extra.get("tool_calls", half.chat["tool_calls"])
     ]
     extra = {**second.extra, **first.extra} | ({"tool_calls": sent} if sent != calls else {})
     if second.client_id is not None:

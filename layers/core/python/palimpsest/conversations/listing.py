@@ -91,9 +91,9 @@ class ListSessions:
             )
             opened = self.opened(scope, found.sessions)
             mine = [
-                one
-                for one in opened
-                if agent in (None, one.head.agent) and status in (None, one.head.status)
+                session
+                for session in opened
+                if agent in (None, session.head.agent) and status in (None, session.head.status)
             ]
             return list(filter(where, mine)), found.after
 

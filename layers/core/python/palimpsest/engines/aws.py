@@ -122,7 +122,7 @@ class S3Blobs:
         )
         with answering("The bucket"):
             for page in found:
-                yield from (each["Key"] for each in page.get("Contents", ()))
+                yield from (stored["Key"] for stored in page.get("Contents", ()))
 
     def remove(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), KEYS_AT_ONCE):

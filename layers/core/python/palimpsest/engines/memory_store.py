@@ -132,7 +132,7 @@ class StoredMemories:
             if stored_id("", pointer.topic_key) == memory_id and pointer.record
         ]
         found = self.ledger.records(owner, [memory_id])
-        return (*(one.id for one in found if one.topic_key is None), *of_topics)
+        return (*(record.id for record in found if record.topic_key is None), *of_topics)
 
     def _stored(self, record: Record, vector: Vector | None) -> StoredMemory:
         fields = {

@@ -145,7 +145,7 @@ def _is_quoted(quote: str, text: str) -> bool:
     """Whether the quote stands in the message, apart from case, spaces, kinds of quotation marks
     and markup escapes.
     """
-    return any(_holds(_plain(each).strip(_EDGES), text) for each in {quote, unescape(quote)})
+    return any(_holds(_plain(said).strip(_EDGES), text) for said in {quote, unescape(quote)})
 
 
 def _holds(quote: str, text: str) -> bool:

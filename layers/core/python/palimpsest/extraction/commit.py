@@ -152,9 +152,9 @@ class Steps:
         error.
         """
         root = self.root(job)
-        for each in {job.id: job, root.id: root}.values():
-            if not each.has_ended:
-                self.finish(cancelled(each, why))
+        for open_job in {job.id: job, root.id: root}.values():
+            if not open_job.has_ended:
+                self.finish(cancelled(open_job, why))
 
     def root(self, job: Job) -> Job:
         """Return the first job of the chain; the job itself if the first one does not exist any
@@ -203,7 +203,11 @@ class Steps:
         """
         found = [self.jobs.get(Scope(job.tenant), name) for name in progress.waiting]
         waiting = sorted(
-            (each for each in found if each is not None and not each.has_ended),
+            (
+                waiting_job
+                for waiting_job in found
+                if waiting_job is not None and not waiting_job.has_ended
+            ),
             key=lambda each: each.first,
         )
         if not waiting or waiting[0].first > progress.through + 1:
@@ -260,7 +264,7 @@ def _moved(at: Looked, line: ChunkLine | None) -> Progress:
     """Return the progress after a chunk: its messages are parked now, or not any more."""
     if line is None:
         return at.progress
-    kept = [each for each in at.progress.parked if each != (at.turn.first, at.turn.last)]
+    kept = [place for place in at.progress.parked if place != (at.turn.first, at.turn.last)]
     parked: Sequence[Range] = [*kept, (line.first, line.last)] if line.parked else kept
     return replace(
         at.progress, through=max(at.progress.through, line.last), parked=tuple(sorted(parked))

@@ -74,7 +74,7 @@ def next_start(job: Job, *, done: int, through: int, parked: Sequence[Range]) ->
 
 
 def parked_within(parked: Sequence[Range], first: int, last: int) -> tuple[Range, ...]:
-    return tuple(sorted(each for each in parked if first <= each[0] and each[1] <= last))
+    return tuple(sorted(place for place in parked if first <= place[0] and place[1] <= last))
 
 
 def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) -> Job:

@@ -236,8 +236,8 @@ def newest(
     return _identified(load(session), before=0)
 
 
-def _has_id(said: SaidOutside) -> bool:
-    return not isinstance(said, str) and bool(said.get("id"))
+def _has_id(message: SaidOutside) -> bool:
+    return not isinstance(message, str) and bool(message.get("id"))
 
 
 def _identified(messages: Sequence[SaidOutside], *, before: int) -> list[Mapping[str, Any]]:

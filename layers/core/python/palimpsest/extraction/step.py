@@ -144,39 +144,39 @@ class ExtractChunk:
         return True
 
     def _prepared(
-        self, job: Job, at: Looked, found: _StepFindings, *, relations: int = MOST_RELATIONS
+        self, job: Job, at: Looked, findings: _StepFindings, *, relations: int = MOST_RELATIONS
     ) -> tuple[Prepared, _StepFindings]:
         """The changes that remember the findings, and these findings: fewer if all are too many for
         one transaction.
         Before that, it does without some relations.
         """
         statements, of_graph = self._with_graph(
-            job, found, _statements(job, at, found), most=relations
+            job, findings, _statements(job, at, findings), most=relations
         )
         prepared, forgotten = self._prepared_without_removed(user_of(job), [*statements, *of_graph])
         try:
             prepared = replace(prepared, commit=self.limit.guarded(user_of(job), prepared.commit))
         except Conflict:  # of a full graph: the memories are stored without what has no room there
-            return self._prepared(job, at, found, relations=relations // 2)
+            return self._prepared(job, at, findings, relations=relations // 2)
         excess = ITEMS_OF_STEP - self.remember.memories.room(prepared.commit)
         if excess > 0 and of_graph:
-            return self._prepared(job, at, found, relations=relations // 2)
+            return self._prepared(job, at, findings, relations=relations // 2)
         if excess > 0:
-            fewer = len(found.findings) + -excess // ITEMS_EACH
+            fewer = len(findings.findings) + -excess // ITEMS_EACH
             less = _checked_findings(
-                found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer
+                findings.turn, findings.chunk, findings.extraction, owner=_owner(job), most=fewer
             )
             return self._prepared(job, at, less)
-        dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
-        return prepared, replace(found, dropped=dropped)
+        dropped = {**findings.dropped, "removed": forgotten} if forgotten else findings.dropped
+        return prepared, replace(findings, dropped=dropped)
 
     def _with_graph(
-        self, job: Job, found: _StepFindings, statements: Sequence[Statement], *, most: int
+        self, job: Job, findings: _StepFindings, statements: Sequence[Statement], *, most: int
     ) -> tuple[Sequence[Statement], Sequence[Statement]]:
         """The statements, each with the relationships that are drawn from it; and what the findings
         say of people and things, with the sources of their statements.
         """
-        numbered = enumerate(found.findings)
+        numbered = enumerate(findings.findings)
         said = [
             (number, relation) for number, finding in numbered for relation in finding.relations
         ][:most]
@@ -196,7 +196,7 @@ class ExtractChunk:
         if not statements:
             return Prepared((), MemoryCommit(epoch=0)), 0
         prepared = self.remember.prepared(scope, statements)
-        new = [one.record.id for one in prepared.made if one.outcome != "unchanged"]
+        new = [decision.record.id for decision in prepared.made if decision.outcome != "unchanged"]
         removed = self.remember.memories.tombstones(scope, new) if new else {}
         left = [
             statement
@@ -237,8 +237,8 @@ def _checked_findings(
     return _StepFindings(turn, reach, extraction, findings, dict(+dropped))
 
 
-def _statements(job: Job, at: Looked, found: _StepFindings) -> list[Statement]:
-    messages = {message.seq: message for message in found.chunk.messages}
+def _statements(job: Job, at: Looked, findings: _StepFindings) -> list[Statement]:
+    messages = {message.seq: message for message in findings.chunk.messages}
     own = own_retention(at.settings.memory) if at.settings else {}
     return [
         statement_of(
@@ -246,11 +246,11 @@ def _statements(job: Job, at: Looked, found: _StepFindings) -> list[Statement]:
             messages,
             session=job.session,
             agent=at.head.agent if at.head else None,
-            method=found.extraction.method,
-            prompt_hash=found.extraction.prompt_hash,
+            method=findings.extraction.method,
+            prompt_hash=findings.extraction.prompt_hash,
             retention=own.get(finding.type),
         )
-        for finding in found.findings
+        for finding in findings.findings
     ]
 
 
@@ -276,12 +276,12 @@ def _is_from(source: Source, removed: Sequence[Source]) -> bool:
     )
 
 
-def _line(session: str, found: _StepFindings, prepared: Prepared) -> ChunkLine:
-    chunk = found.chunk
+def _line(session: str, findings: _StepFindings, prepared: Prepared) -> ChunkLine:
+    chunk = findings.chunk
     nothing = {
-        m.seq: found.extraction.skipped[m.seq]
+        m.seq: findings.extraction.skipped[m.seq]
         for m in chunk.messages
-        if m.seq in found.extraction.skipped
+        if m.seq in findings.extraction.skipped
     }
     return ChunkLine(
         session=session,
@@ -289,9 +289,13 @@ def _line(session: str, found: _StepFindings, prepared: Prepared) -> ChunkLine:
         last=chunk.last,
         extracted=len(chunk.messages) - len(nothing),
         skipped=dict(Counter([*chunk.skipped.values(), *nothing.values()])),
-        dropped=found.dropped,
+        dropped=findings.dropped,
         records=tuple(
-            dict.fromkeys(one.record.id for one in prepared.made if one.record.type not in GRAPH)
+            dict.fromkeys(
+                decision.record.id
+                for decision in prepared.made
+                if decision.record.type not in GRAPH
+            )
         ),
-        usage=priced(found.extraction.model, **asdict(found.extraction.usage)),
+        usage=priced(findings.extraction.model, **asdict(findings.extraction.usage)),
     )

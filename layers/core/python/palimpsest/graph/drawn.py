@@ -54,19 +54,21 @@ def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, use
     return Drawn(tuple(made.values()), tuple(topics))
 
 
-def _statements(things: Sequence[Entity | Relationship], said: Statement) -> Iterator[Statement]:
+def _statements(
+    things: Sequence[Entity | Relationship], statement: Statement
+) -> Iterator[Statement]:
     for thing in things:
         if thing.type != USER_TYPE:
             since = thing.since if thing.valid_to is None else None  # after an end it begins anew
             now = replace(
                 thing,
-                source=said.source,
-                valid_from=said.valid_from,
+                source=statement.source,
+                valid_from=statement.valid_from,
                 valid_to=None,
-                method=said.method,
+                method=statement.method,
                 since=since,
             )
-            yield statement_of(now, agent=said.agent, prompt_hash=said.prompt_hash)
+            yield statement_of(now, agent=statement.agent, prompt_hash=statement.prompt_hash)
 
 
 def _edge(relation: Relation, start: Entity, end: Entity, graph: Graph) -> Relationship:

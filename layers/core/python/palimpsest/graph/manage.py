@@ -99,24 +99,28 @@ class ManageGraph:
             for one in self._put(scope, given, agent=agent, once=once)
         ]
 
-    def _under_stored_ids(self, scope: UserScope, given: Sequence[Entity]) -> Sequence[Entity]:
+    def _under_stored_ids(self, scope: UserScope, entities: Sequence[Entity]) -> Sequence[Entity]:
         """The entities, where each whose id was made has the id of the stored entity of its type
         and name.
         """
         made = sorted(
-            {topic_of("entity", one.id) for one in given if one.id == entity_id(one.type, one.name)}
+            {
+                topic_of("entity", thing.id)
+                for thing in entities
+                if thing.id == entity_id(thing.type, thing.name)
+            }
         )
         there = self.memories.pointers(scope, made) if made else {}
         new = {topic for topic in made if topic not in there or there[topic].record is None}
         if not new:
-            return given
+            return entities
         names = self.read(scope).names
         known = {
-            one.id: names.of(one.type, one.name)
-            for one in given
-            if topic_of("entity", one.id) in new
+            entity.id: names.of(entity.type, entity.name)
+            for entity in entities
+            if topic_of("entity", entity.id) in new
         }
-        return [replace(one, id=known.get(one.id) or one.id) for one in given]
+        return [replace(one, id=known.get(one.id) or one.id) for one in entities]
 
     def put_relationships(
         self,
@@ -142,17 +146,17 @@ class ManageGraph:
                         code="unknown_entity",
                     )
         self._check_times(given, "relationships")
-        given = [with_stored_ids(one, graph) for one in given]
+        given = [with_stored_ids(thing, graph) for thing in given]
         return [
             (relationship_of(one.record), one.outcome)
             for one in self._put(scope, given, agent=agent, once=once)
         ]
 
-    def _check_times(self, given: Sequence[Entity | Relationship], what: str) -> None:
+    def _check_times(self, things: Sequence[Entity | Relationship], what: str) -> None:
         now = milliseconds(self.clock.now())
-        for number, one in enumerate(given):
-            begun = now if one.valid_from is None else min(one.valid_from, now)
-            if one.valid_to is not None and one.valid_to < begun:
+        for number, thing in enumerate(things):
+            begun = now if thing.valid_from is None else min(thing.valid_from, now)
+            if thing.valid_to is not None and thing.valid_to < begun:
                 raise _refused(
                     f"{what}.{number}.valid_to",
                     "must not be before valid_from, which is now by default",
@@ -161,12 +165,12 @@ class ManageGraph:
     def _put(
         self,
         scope: UserScope,
-        given: Sequence[Entity | Relationship],
+        things: Sequence[Entity | Relationship],
         *,
         agent: str | None,
         once: Once | None,
     ) -> tuple[Remembered, ...]:
-        statements = [statement_of(one, agent=agent) for one in given]
+        statements = [statement_of(thing, agent=agent) for thing in things]
         return self.remember(scope, statements, once=once, guard=partial(self.limit.guarded, scope))
 
     def entity(self, scope: UserScope, name: str) -> Entity:
@@ -290,7 +294,9 @@ class ManageGraph:
             for topic in topics
             if topic in pointers and pointers[topic].record is not None
         ]
-        removals = [Removal(self.memories.versions(scope, each.topic_key), each) for each in there]
+        removals = [
+            Removal(self.memories.versions(scope, record.topic_key), record) for record in there
+        ]
         for commit in transactions(removals, epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
 
@@ -313,13 +319,13 @@ class ManageGraph:
         return found[0]
 
 
-def _with(found: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | Relationship:
+def _with(thing: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | Relationship:
     fields = dict(changes)
     given = fields.pop("properties", {})
     merged = {
-        name: value for name, value in {**found.properties, **given}.items() if value is not None
+        name: value for name, value in {**thing.properties, **given}.items() if value is not None
     }
-    return replace(found, **fields, properties=merged)
+    return replace(thing, **fields, properties=merged)
 
 
 def _now(thing: Entity | Relationship, agent: str | None) -> Statement:
@@ -331,7 +337,7 @@ def _now(thing: Entity | Relationship, agent: str | None) -> Statement:
 
 def _check_end(before: Sequence[Entity | Relationship], changes: Mapping[str, Any]) -> None:
     """Raise `Unprocessable` if the changes end it before it began."""
-    ends, begun = changes.get("valid_to"), min(each.valid_from or 0 for each in before)
+    ends, begun = changes.get("valid_to"), min(record.valid_from or 0 for record in before)
     if ends is not None and ends < begun:
         raise _refused("valid_to", "must not be before valid_from")
 

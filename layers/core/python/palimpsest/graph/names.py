@@ -46,7 +46,9 @@ class Names:
         """
         if name in self.listed or not name.startswith(MADE):
             return self.listed.get(name, name)
-        return next((each for key, each in self.ids.items() if name == MADE + digest(*key)), name)
+        return next(
+            (made_id for key, made_id in self.ids.items() if name == MADE + digest(*key)), name
+        )
 
     def every(self, name: str) -> tuple[str, ...]:
         """All ids of the entity that is listed under this id."""

@@ -25,12 +25,12 @@ class Which:
     start: str | None = None
     end: str | None = None
 
-    def has(self, one: Entity | Relationship) -> bool:
-        if self.kind not in (None, one.type):
+    def has(self, thing: Entity | Relationship) -> bool:
+        if self.kind not in (None, thing.type):
             return False
-        if isinstance(one, Entity):
-            return self.name is None or self.name.casefold() in one.name.casefold()
-        return self.start in (None, one.start) and self.end in (None, one.end)
+        if isinstance(thing, Entity):
+            return self.name is None or self.name.casefold() in thing.name.casefold()
+        return self.start in (None, thing.start) and self.end in (None, thing.end)
 
 
 ANY = Which()

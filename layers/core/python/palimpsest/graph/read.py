@@ -93,7 +93,7 @@ class ReadGraph:
         most: int | None = None,
     ) -> list[Entity]:
         found = self(scope).entities.values()
-        return [each for each in found if _is_after(each, after) and which.has(each)][:most]
+        return [thing for thing in found if _is_after(thing, after) and which.has(thing)][:most]
 
     def relationships(
         self,
@@ -109,7 +109,7 @@ class ReadGraph:
         )
         which = replace(which, start=start, end=end)
         found = graph.relationships.values()
-        return [each for each in found if _is_after(each, after) and which.has(each)][:most]
+        return [thing for thing in found if _is_after(thing, after) and which.has(thing)][:most]
 
     def whole(self, scope: UserScope, *, most: int) -> Graph:
         """The user's graph. Raises `Conflict` (`too_many_entities`, `too_many_relationships`)."""
@@ -144,8 +144,8 @@ def _is_alive(record: Record, now: int) -> bool:
     return not is_expired(record, now=now // 1000)
 
 
-def _is_after(one: Entity | Relationship, after: str | None) -> bool:
-    return after is None or one.id > after
+def _is_after(thing: Entity | Relationship, after: str | None) -> bool:
+    return after is None or thing.id > after
 
 
 def _is_before(now: int, moment: int | None) -> bool:

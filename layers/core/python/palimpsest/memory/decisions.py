@@ -109,10 +109,10 @@ Near = Callable[[Record, Record], bool]
 """Whether two records of one topic say the same in other words."""
 
 
-def is_same(one: Record, other: Record) -> bool:
-    if one.type in KEYED:
-        return json.dumps(one.data, sort_keys=True) == json.dumps(other.data, sort_keys=True)
-    return normalized(one.content) == normalized(other.content)
+def is_same(record: Record, other: Record) -> bool:
+    if record.type in KEYED:
+        return json.dumps(record.data, sort_keys=True) == json.dumps(other.data, sort_keys=True)
+    return normalized(record.content) == normalized(other.content)
 
 
 def taken_in(
@@ -138,8 +138,8 @@ def taken_in(
     return tuple(made)
 
 
-def is_of_one_message(one: Record, other: Record) -> bool:
-    return one.order[:3] == other.order[:3]
+def is_of_one_message(record: Record, other: Record) -> bool:
+    return record.order[:3] == other.order[:3]
 
 
 def _stored(record: Record, known: MemoryState) -> Record:
@@ -189,17 +189,17 @@ def with_updates(
     if that record is current.
     """
     results = []
-    for one, statement in zip(made, statements, strict=True):
-        record = known.records.get(one.record.id, one.record)
+    for decision, statement in zip(made, statements, strict=True):
+        record = known.records.get(decision.record.id, decision.record)
         after = (
             updated(record, statement)
-            if one.outcome == "unchanged" and _is_current(record, known.topics)
+            if decision.outcome == "unchanged" and _is_current(record, known.topics)
             else record
         )
         if after != record:
             known.records[record.id] = after
             known.new[:] = [after if each.id == after.id else each for each in known.new]
-        results.append(one if after == record else Remembered(after, "updated"))
+        results.append(decision if after == record else Remembered(after, "updated"))
     return tuple(results)
 
 
@@ -239,9 +239,13 @@ def _is_current(record: Record, topics: Mapping[str, KnownTopic]) -> bool:
     return current is not None and current.id == record.id
 
 
-def is_near(one: Record, other: Record) -> bool:
+def is_near(record: Record, other: Record) -> bool:
     """Whether two records of one topic are the same, or say the same in other words."""
-    return is_same(one, other) if one.type in KEYED else says_the_same(one.content, other.content)
+    return (
+        is_same(record, other)
+        if record.type in KEYED
+        else says_the_same(record.content, other.content)
+    )
 
 
 def says_the_same(one: str, other: str) -> bool:

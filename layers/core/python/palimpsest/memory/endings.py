@@ -45,12 +45,14 @@ def superseded_by(
     """The records that statements displaced, and new records that a later statement of their topic
     had displaced already.
     """
-    for one in made:
-        if one.displaced is not None:
-            yield Superseded(one.displaced, one.record.valid_from, one.record.content)
-        later = _later(one.record, topics) if one.outcome == "created" else None
+    for decision in made:
+        if decision.displaced is not None:
+            yield Superseded(
+                decision.displaced, decision.record.valid_from, decision.record.content
+            )
+        later = _later(decision.record, topics) if decision.outcome == "created" else None
         if later is not None:
-            yield Superseded(one.record, later.valid_from, later.content)
+            yield Superseded(decision.record, later.valid_from, later.content)
 
 
 def _later(record: Record, topics: Mapping[str, KnownTopic]) -> Record | None:
@@ -118,9 +120,9 @@ class Endings:
         `_DENIED`.
         """
         drawn = {
-            topic: each
-            for each in superseded
-            for topic in each.record.draws
+            topic: replaced
+            for replaced in superseded
+            for topic in replaced.record.draws
             if topic.startswith(RELATIONSHIP)
         }
         if not drawn:
@@ -166,7 +168,11 @@ class Endings:
         topics = sorted(
             {ENTITY + str(edge.data.get(end)) for edge in edges for end in ("start", "end")}
         )
-        data = {each.topic or "": each.data for each in beside if each.type == "entity"}
+        data = {
+            statement.topic or "": statement.data
+            for statement in beside
+            if statement.type == "entity"
+        }
         there = self._records(scope, [*self._pointers(scope, topics).values()])
         data |= {each.topic_key or "": each.data for each in there}
         return {

@@ -55,7 +55,7 @@ class MemoryFilter:
         """The types of records that can match: every type but those of the graph if the filter
         names none.
         """
-        return frozenset(each for each in get_args(RecordType) if each in (self.types or LISTED))
+        return frozenset(kind for kind in get_args(RecordType) if kind in (self.types or LISTED))
 
     def with_graph(self) -> MemoryFilter:
         """The filter by which memories are forgotten: if it names no types, entities and

@@ -70,11 +70,11 @@ class ShowMemories:
         return tuple(_place(record, chains) for record in records)
 
 
-def _chain(pointer: Pointer | None, said: Sequence[Record]) -> tuple[Version, ...]:
+def _chain(pointer: Pointer | None, records: Sequence[Record]) -> tuple[Version, ...]:
     if pointer is None:
         return ()
     return versions(
-        said, current=pointer.record, retracted=None if pointer.record else pointer.order[0]
+        records, current=pointer.record, retracted=None if pointer.record else pointer.order[0]
     )
 
 

@@ -68,7 +68,7 @@ class _InTopic:
     def holds(self, fields: Mapping[str, Any]) -> bool:
         """Whether the version right after the record is current, and has these values."""
         after = self.chain[self.version.number :][:1]
-        return any(each.is_current for each in after) and all(
+        return any(later.is_current for later in after) and all(
             getattr(after[0].record, name) == value for name, value in fields.items()
         )
 
@@ -106,7 +106,7 @@ class ManageMemories:
             return _InTopic(record, (Version(record),))
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
         said = self.memories.versions(scope, record.topic_key)
-        if pointer is None or record.id not in {one.id for one in said}:
+        if pointer is None or record.id not in {statement.id for statement in said}:
             raise _no_memory()  # it was removed between the reads
         retracted = None if pointer.record else pointer.order[0]
         return _InTopic(
@@ -163,7 +163,7 @@ class ManageMemories:
     def counts(self, scope: UserScope) -> Mapping[ListedType, int]:
         """How many current records there are of each type."""
         every = Counter(record.type for record in self.every(scope, MemoryFilter()))
-        return {each: every[each] for each in get_args(ListedType)}
+        return {kind: every[kind] for kind in get_args(ListedType)}
 
     def every(self, scope: UserScope, where: MemoryFilter) -> Iterator[Record]:
         """All current records that the filter takes, newest first."""

@@ -144,7 +144,7 @@ class Remember:
                 more = self._attempt(
                     scope, statements[len(made) :], call=replace(call, made=made), guard=guard
                 )
-                made += [(one.record.id, one.outcome) for one in more]
+                made += [(decision.record.id, decision.outcome) for decision in more]
             return made
 
         made: list[tuple[str, Outcome]] = []
@@ -171,7 +171,10 @@ class Remember:
         commit = guard(prepared.commit) if guard else prepared.commit
         prepared.room.check(commit.gained)
         if call is not None:
-            made = [*call.made, *((one.record.id, one.outcome) for one in prepared.made)]
+            made = [
+                *call.made,
+                *((decision.record.id, decision.outcome) for decision in prepared.made),
+            ]
             commit = replace(commit, call=replace(call, made=made))
         if self.memories.room(commit) < 0:
             return self._attempt(scope, statements[: len(statements) // 2], call=call, guard=guard)

@@ -26,17 +26,17 @@ class Version:
 
 
 def versions(
-    said: Sequence[Record], *, current: str | None, retracted: int | None = None
+    records: Sequence[Record], *, current: str | None, retracted: int | None = None
 ) -> tuple[Version, ...]:
     """Return the versions of one topic, oldest first. The times of the statements decide their
     numbers and validity, not the order in which the statements arrived.
 
-    `said` holds a record once for each statement of it; statements of the same record in a row are
-    one version. `current` is the id of the record that the topic's pointer names. If the pointer
-    names none, the user deleted the newest version: `retracted` is the time of its last statement
-    (epoch milliseconds), and the newest version that is left ended then.
+    `records` holds a record once for each statement of it; statements of the same record in a row
+    are one version. `current` is the id of the record that the topic's pointer names. If the
+    pointer names none, the user deleted the newest version: `retracted` is the time of its last
+    statement (epoch milliseconds), and the newest version that is left ended then.
     """
-    chain = _runs(said)
+    chain = _runs(records)
     newer = [*chain[1:], None]
     older = [None, *chain]
     end = None if current else retracted  # of the newest version
@@ -63,7 +63,7 @@ def _version(
 
 
 def as_of(
-    said: Sequence[Record],
+    records: Sequence[Record],
     *,
     moment: int,
     known_at: int | None = None,
@@ -74,16 +74,16 @@ def as_of(
     """
     if retracted is not None and retracted <= moment:
         return None
-    known = [record for record in said if known_at is None or record.created_at <= known_at]
+    known = [record for record in records if known_at is None or record.created_at <= known_at]
     held = [record for record in _runs(known) if record.valid_from <= moment]
     return held[-1] if held else None
 
 
-def _runs(said: Sequence[Record]) -> list[Record]:
+def _runs(records: Sequence[Record]) -> list[Record]:
     """Return one record for each series of equal statements: the copy that was written first, valid
     from the first statement of the series.
     """
-    in_order = sorted(said, key=lambda record: record.order)
+    in_order = sorted(records, key=lambda record: record.order)
     runs = [list(run) for _, run in groupby(in_order, key=lambda record: record.id)]
     return [
         replace(min(run, key=lambda record: record.created_at), valid_from=run[0].valid_from)

@@ -81,10 +81,10 @@ class Transformer:
         """
         import numpy as np
 
-        longest = max(len(each) for each in batch)
+        longest = max(len(encoded) for encoded in batch)
 
         def filled(numbers: Callable[[Any], Sequence[int]]) -> Any:
-            rows = [[*numbers(each), *[0] * (longest - len(each))] for each in batch]
+            rows = [[*numbers(encoded), *[0] * (longest - len(encoded))] for encoded in batch]
             return np.array(rows, np.int64)
 
         given = {

@@ -61,7 +61,7 @@ class Schema:
 
 def _plain(node: Any, *, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_plain(each, definitions=definitions) for each in node]
+        return [_plain(part, definitions=definitions) for part in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:

@@ -185,12 +185,12 @@ def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterat
         yield Relation("user", USER_TYPE, relation, found[1].rstrip(".'-&"), of, single=True)
 
 
-def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
+def _topic(kind: StatementKind, match: re.Match[str]) -> str | None:
     """The key of the topic; None if the text names nothing that has one."""
-    if "what" not in found.groupdict():
+    if "what" not in match.groupdict():
         return kind.topic
     empty = words_that_name_nothing()
-    words = [word for word in _WORD.findall(found["what"].casefold()) if word not in empty]
+    words = [word for word in _WORD.findall(match["what"].casefold()) if word not in empty]
     return "_".join((str(kind.topic), *words[:WORDS_OF_TOPIC])) if words else None
 
 

@@ -250,7 +250,7 @@ class _Choice:
             if not (also_covered or self._is_new(line)):
                 continue
             wanted = [line] if line.needs is None else [self._lines[line.needs], line]
-            cost = sum(self._cost(each) for each in wanted)
+            cost = sum(self._cost(sentence) for sentence in wanted)
             if self.tokens + cost <= room:
                 self._add(wanted, cost)
 

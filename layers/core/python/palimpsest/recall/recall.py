@@ -127,9 +127,9 @@ class Recall:
         return self.weights or Weights(near=THRESHOLDS.get(model, OTHER))
 
     def _ranked(
-        self, found: Sequence[FoundMemory], query: Query, request: RecallRequest
+        self, memories: Sequence[FoundMemory], query: Query, request: RecallRequest
     ) -> tuple[Ranked, ...]:
-        return ranked([memory.candidate for memory in found], **self._ranking(query, request))
+        return ranked([memory.candidate for memory in memories], **self._ranking(query, request))
 
     def _reranked(
         self, places: tuple[Ranked, ...], read: Reading, query: Query, request: RecallRequest
@@ -151,19 +151,23 @@ class Recall:
         return request.rerank and self.reranker is not None
 
     def _read_first(
-        self, found: Sequence[FoundMemory], query: Query, request: RecallRequest, findings: Findings
+        self,
+        memories: Sequence[FoundMemory],
+        query: Query,
+        request: RecallRequest,
+        findings: Findings,
     ) -> Reading:
         if not request.rerank:
             return Reading()
-        done = Reading() if self.reranker is None else reading(self.reranker, query, found)
+        done = Reading() if self.reranker is None else reading(self.reranker, query, memories)
         if self.reranker is None or done.failed:
             findings.degraded.add("reranker")
         return done
 
     def _within_budget(
-        self, found: Sequence[FoundMemory], request: RecallRequest
+        self, memories: Sequence[FoundMemory], request: RecallRequest
     ) -> list[FoundMemory]:
-        good = [memory for memory in found if _is_scored_enough(memory.score, request)]
+        good = [memory for memory in memories if _is_scored_enough(memory.score, request)]
         if request.max_tokens is None:
             return good[: request.k]
         encoding = self.tokens.encoding_for(None)
@@ -206,8 +210,8 @@ def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int
     return fitting
 
 
-def _in_order(found: Sequence[FoundMemory], places: Sequence[Ranked]) -> list[FoundMemory]:
-    by_key = {memory.candidate.key: memory for memory in found}
+def _in_order(memories: Sequence[FoundMemory], places: Sequence[Ranked]) -> list[FoundMemory]:
+    by_key = {memory.candidate.key: memory for memory in memories}
     return [replace(by_key[place.candidate.key], score=place.score) for place in places]
 
 

@@ -127,12 +127,12 @@ def seen_by(
     return Seen((question, *filter(None, asked)), session, first)
 
 
-def without_echoes(found: Sequence[FoundMemory], *, question: str) -> list[FoundMemory]:
+def without_echoes(memories: Sequence[FoundMemory], *, question: str) -> list[FoundMemory]:
     """Replace messages by records that say the same, and leave out repeated texts.
 
-    `found` and the result are sorted, the best first.
+    `memories` and the result are sorted, the best first.
     """
-    records = {memory.candidate.key: memory for memory in found if memory.record is not None}
+    records = {memory.candidate.key: memory for memory in memories if memory.record is not None}
     words = {
         key: term_set(words_of(memory.record))
         for key, memory in records.items()
@@ -140,7 +140,7 @@ def without_echoes(found: Sequence[FoundMemory], *, question: str) -> list[Found
     }
     question_terms = term_set(question)
     left: dict[str, FoundMemory] = {}
-    for memory in found:
+    for memory in memories:
         same: list[str] = []
         if memory.record is None:
             same = _quoting(memory, records.values())
@@ -151,12 +151,12 @@ def without_echoes(found: Sequence[FoundMemory], *, question: str) -> list[Found
     return without_repeated(left.values())
 
 
-def without_repeated(found: Iterable[FoundMemory]) -> list[FoundMemory]:
+def without_repeated(memories: Iterable[FoundMemory]) -> list[FoundMemory]:
     """Of several equal texts keep one, in the place of the best: a record if there is one. `times`
     counts them.
     """
     left: dict[str, FoundMemory] = {}
-    for memory in found:
+    for memory in memories:
         text = normalized(memory.content)
         first = left.setdefault(text, memory)
         if first is not memory:
@@ -242,28 +242,30 @@ def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
     return _outdated(memory, by=newer[place]) if place in newer else memory
 
 
-def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
+def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
     """If the user said similar things at two times, the later statement ranks first. If it very
     likely replaces the earlier one, that is marked (`outdated_by`). Questions about the past change
     nothing.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
-        return list(found)
+        return list(memories)
     placed: list[FoundMemory] = []
-    for one in found[:LOOKED_AT]:
-        older = [_may_replace(one, each) for each in placed]
+    for memory in memories[:LOOKED_AT]:
+        older = [_may_replace(memory, each) for each in placed]
         first = next((place for place, may in enumerate(older) if may), len(placed))
         current = [
-            place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)
+            place for place, each in enumerate(placed, 1) if _holds_since(each, memory.valid_from)
         ]
         first = max([first, *current])  # a current record stays above older statements
-        score = placed[first].score if first < len(placed) else one.score
+        score = placed[first].score if first < len(placed) else memory.score
         placed = [
-            _outdated(each, by=each.outdated_by or one.id) if may and _replaces(one, each) else each
+            _outdated(each, by=each.outdated_by or memory.id)
+            if may and _replaces(memory, each)
+            else each
             for each, may in zip(placed, older, strict=True)
         ]
-        placed.insert(first, replace(one, score=score))
-    return [*placed, *found[LOOKED_AT:]]
+        placed.insert(first, replace(memory, score=score))
+    return [*placed, *memories[LOOKED_AT:]]
 
 
 def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
@@ -289,14 +291,14 @@ def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
     return _speaks_of_change(later) or _are_alike(later, older)
 
 
-def _is_statement(one: FoundMemory) -> bool:
-    if one.record is not None:
-        return one.record.type != "event"
-    return one.speaker == "user" and one.candidate.says != "question"
+def _is_statement(memory: FoundMemory) -> bool:
+    if memory.record is not None:
+        return memory.record.type != "event"
+    return memory.speaker == "user" and memory.candidate.says != "question"
 
 
-def _speaks_of_change(one: FoundMemory) -> bool:
-    return _CHANGE.search(one.content) is not None
+def _speaks_of_change(memory: FoundMemory) -> bool:
+    return _CHANGE.search(memory.content) is not None
 
 
 def _are_alike(later: FoundMemory, older: FoundMemory) -> bool:
@@ -306,8 +308,8 @@ def _are_alike(later: FoundMemory, older: FoundMemory) -> bool:
     return any(value.search(later.content) and value.search(older.content) for value in _VALUES)
 
 
-def _words_alike(one: FoundMemory, other: FoundMemory) -> int:
-    return len(frozenset(content_terms(one.content)).intersection(content_terms(other.content)))
+def _words_alike(memory: FoundMemory, other: FoundMemory) -> int:
+    return len(frozenset(content_terms(memory.content)).intersection(content_terms(other.content)))
 
 
 def _replaces(later: FoundMemory, older: FoundMemory) -> bool:
@@ -315,14 +317,14 @@ def _replaces(later: FoundMemory, older: FoundMemory) -> bool:
     return is_near and _speaks_of_change(later)
 
 
-def _has_topic(one: FoundMemory) -> bool:
-    return one.record is not None and one.record.topic_key is not None
+def _has_topic(memory: FoundMemory) -> bool:
+    return memory.record is not None and memory.record.topic_key is not None
 
 
-def _holds_since(one: FoundMemory, moment: int) -> bool:
+def _holds_since(memory: FoundMemory, moment: int) -> bool:
     """Whether the memory is the current record of a topic, said after that moment."""
-    return _has_topic(one) and one.valid_from > moment
+    return _has_topic(memory) and memory.valid_from > moment
 
 
-def _outdated(one: FoundMemory, *, by: str) -> FoundMemory:
-    return replace(one, candidate=replace(one.candidate, outdated_by=by))
+def _outdated(memory: FoundMemory, *, by: str) -> FoundMemory:
+    return replace(memory, candidate=replace(memory.candidate, outdated_by=by))

@@ -50,16 +50,16 @@ class Reading:
         return len(self.scores) < self.asked
 
 
-def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory]) -> Reading:
+def reading(reranker: Reranker | None, query: Query, memories: Sequence[FoundMemory]) -> Reading:
     """Let the reranker read the first memories. This ends in time and raises nothing, even if the
     reranker hangs or fails.
     """
-    first = found[:FIRST]
+    first = memories[:FIRST]
     begun = monotonic()
     scores: Sequence[float] = ()
     if reranker is not None and first:
         until = begun + SECONDS
-        texts = [passage(one, query) for one in first]
+        texts = [passage(ranked, query) for ranked in first]
         task = parallel.begin(
             partial(reranker.scores, query.first_person, texts, until=until), until=until + GRACE
         )
@@ -69,12 +69,12 @@ def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory
     return Reading(by_key, len(first), round((monotonic() - begun) * 1000))
 
 
-def passage(one: FoundMemory, query: Query) -> str:
+def passage(memory: FoundMemory, query: Query) -> str:
     """The text that the reranker reads: the memory's text, after the question that was asked right
     before it, if there is one.
     """
-    asked = shortened_end(one.before) if is_question(one.before.rstrip()) else ""
-    return " ".join(filter(None, (asked, _best_sentences(one.content, query))))
+    asked = shortened_end(memory.before) if is_question(memory.before.rstrip()) else ""
+    return " ".join(filter(None, (asked, _best_sentences(memory.content, query))))
 
 
 def _best_sentences(text: str, query: Query) -> str:
@@ -106,7 +106,7 @@ def reranked(
     counts as much as the scores. There each place keeps its score, and the candidate that moves
     there takes it.
     """
-    relevance = {each.candidate.key: each.parts["relevance"] for each in places}
+    relevance = {ranked.candidate.key: ranked.parts["relevance"] for ranked in places}
     fused = normalised({key: relevance[key] for key in scores})
     read = [each.candidate for each in places if each.candidate.key in scores]
 

@@ -146,8 +146,8 @@ class FindSessions:
     def _scored(self, scope: UserScope, words: str, where: MemoryFilter) -> dict[str, float]:
         """The sessions with the score of their best match, the best first."""
         scores: dict[str, float] = {}
-        for one in self.search(scope, words, mode="keyword", k=SESSION_HITS, where=where):
-            scores.setdefault(str(one.source.session), one.score)
+        for hit in self.search(scope, words, mode="keyword", k=SESSION_HITS, where=where):
+            scores.setdefault(str(hit.source.session), hit.score)
         return scores
 
 

@@ -162,7 +162,7 @@ def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]
     at most.
     """
     before = (
-        each for each in reversed(earlier) if each.role in SPOKEN_ROLES and each.seq < message.seq
+        turn for turn in reversed(earlier) if turn.role in SPOKEN_ROLES and turn.seq < message.seq
     )
     texts = islice(
         filter(None, (text_of(spoken(each).chat).strip() for each in before)), TURNS_BEFORE

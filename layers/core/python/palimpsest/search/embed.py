@@ -70,7 +70,7 @@ class Embed:
         again = {
             *outcome.unwritten,
             *outcome.without_vector,
-            *(each for each in removed if not self._ends(each)),
+            *(removal for removal in removed if not self._ends(removal)),
         }
         return tuple(change for change in dict.fromkeys(changes) if change in again)
 

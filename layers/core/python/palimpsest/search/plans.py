@@ -116,8 +116,8 @@ class EmbedPlans:
         changed = {change.seq: change for change in changes}
         found = {} if is_erased else self._readable(session, head, tuple(changed))
         behind = {
-            seq + n: each
-            for seq, each in changed.items()
+            seq + n: message
+            for seq, message in changed.items()
             if _is_redacted(found, seq)
             for n in REACH
         }
@@ -163,16 +163,16 @@ def _place(plan: Plan, record: Record, *, is_there: bool) -> None:
 
 
 def _indexable(
-    found: Mapping[int, Message], seq: int, *, session: str, head: Head
+    messages: Mapping[int, Message], seq: int, *, session: str, head: Head
 ) -> Indexable | None:
-    message = found.get(seq)
+    message = messages.get(seq)
     if message is None:
         return None
-    earlier = [found[near] for near in range(seq - READ_BEFORE, seq) if near in found]
+    earlier = [messages[near] for near in range(seq - READ_BEFORE, seq) if near in messages]
     if answers_own_tool(message, earlier):
         return None
     return of_message(message, session=session, head=head, before=said_before(message, earlier))
 
 
-def _is_redacted(found: Mapping[int, Message], seq: int) -> bool:
-    return seq in found and found[seq].redacted_at is not None
+def _is_redacted(messages: Mapping[int, Message], seq: int) -> bool:
+    return seq in messages and messages[seq].redacted_at is not None

@@ -63,7 +63,7 @@ def mem0(given: Any) -> list[Statement]:
     found = _listed(_parsed(given), ("results", "memories"))
     if len(found) > MOST_MEMORIES:
         raise _refused("data", f"{len(found)} memories of at most {MOST_MEMORIES} in a call")
-    return [_statement(number, each) for number, each in enumerate(found)]
+    return [_statement(number, fact) for number, fact in enumerate(found)]
 
 
 def _statement(number: int, each: Any) -> Statement:

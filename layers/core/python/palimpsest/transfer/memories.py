@@ -93,7 +93,9 @@ class RecordsKind:
         if record.topic_key is None and is_expired(record, now=seconds(now)):
             return "expired"
         row = {**row, "expires_at": record.expires_at}
-        said = [read(Record, {**row, **one}, version=version) for one in row.get("said", ())]
+        said = [
+            read(Record, {**row, **statement}, version=version) for statement in row.get("said", ())
+        ]
         others = [one for one in said if one.order != record.order]
         pointers = self._pointers(scope, record, topic_of(row))
         commit = MemoryCommit(epoch=epoch, new=(record,), pointers=pointers)
@@ -169,7 +171,7 @@ class VectorsKind:
         given, outcome = [read(StoredVector, row) for row in rows], "there"
         for start in range(0, len(given), AT_ONCE):
             part = given[start : start + AT_ONCE]
-            there = self.store.existing(scope, space, [each.id for each in part])
+            there = self.store.existing(scope, space, [vector.id for vector in part])
             new = [each for each in part if each.id not in there]
             if new:
                 outcome = "restored"

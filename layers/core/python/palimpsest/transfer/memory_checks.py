@@ -21,7 +21,7 @@ from palimpsest.vectors.ports import Namespace, StoredVector
 def check_record(row: Row, before: Before) -> None:
     check_id(row, "id")
     record = read(Record, row)
-    said = [record, *(read(Record, {**row, **each}) for each in row.get("said", ()))]
+    said = [record, *(read(Record, {**row, **statement}) for statement in row.get("said", ()))]
     for each in said:
         ends = [] if each.confirmed_at is None else [each.confirmed_at * 1000]
         moments = (each.valid_from, each.created_at, *ends)

@@ -64,7 +64,7 @@ class ManageVectors:
     cache: VectorCache
     exports: RemovesExports = no_exports
 
-    def upsert(self, scope: UserScope, name: str, given: Sequence[NewVector]) -> Namespace:
+    def upsert(self, scope: UserScope, name: str, vectors: Sequence[NewVector]) -> Namespace:
         """Store 1 to 5,000 vectors, replacing those with the same ids; return the namespace. They
         are written 50 at a time: a failure leaves those before it.
 
@@ -74,13 +74,13 @@ class ManageVectors:
         `Conflict` (`too_many_vectors`, `too_many_namespaces`).
         """
         checked_id(name, field="namespace")
-        model, made = self._made(scope, given)
+        model, made = self._made(scope, vectors)
         first = Namespace(name, len(made[0].values), model)
         before = self._namespace(scope, name)
         if before.count:
             _check_same(before, first)
-        for number, one in enumerate(made):
-            if len(one.values) != first.dimension:
+        for number, vector in enumerate(made):
+            if len(vector.values) != first.dimension:
                 raise _refused(
                     "other_dimension", f"vectors.{number}.values", f"{first.dimension} numbers"
                 )
@@ -173,7 +173,7 @@ class ManageVectors:
     def _delete(self, scope: UserScope, name: str, ids: Sequence[str] | None) -> int:
         if ids is None:
             return until_committed(lambda: self._empty(scope, name), clock=self.clock)
-        wanted = list(dict.fromkeys(checked_id(each, field="ids") for each in ids))
+        wanted = list(dict.fromkeys(checked_id(vector_id, field="ids") for vector_id in ids))
         parts = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
         return sum(
             until_committed(partial(self._remove, scope, name, part), clock=self.clock)
@@ -221,7 +221,9 @@ class ManageVectors:
                     f"{field.format(number)}text",
                     "all with values, or all with text",
                 )
-        model, vectors = self._embedded(scope, [one.text for one in given if one.text is not None])
+        model, vectors = self._embedded(
+            scope, [vector.text for vector in given if vector.text is not None]
+        )
         values = vectors or [one.values or () for one in given]
         for number, each in enumerate(values):
             if not _is_vector(each):

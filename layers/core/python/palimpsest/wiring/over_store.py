@@ -106,8 +106,8 @@ class ManageStored(ManageMemories):
         """
         made_of = self.stored.record_ids(scope, record_id)
         was_there = self.stored.drop(scope, record_id)
-        for each in made_of:
-            ManageMemories.delete(self, scope, each, whole=whole)
+        for record in made_of:
+            ManageMemories.delete(self, scope, record, whole=whole)
         if not was_there and not made_of:
             raise NotFound("There is no such memory.", code="memory_not_found")
 

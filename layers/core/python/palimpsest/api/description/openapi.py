@@ -203,7 +203,7 @@ def _move_defaults(schema: Any) -> None:
             if default not in (None, {}, []):
                 text = field.get("description", "")
                 field["description"] = f"{text}{'. ' if text else ''}Default: {json.dumps(default)}"
-        others = [each for name, each in schema.items() if name not in ("examples", "properties")]
+        others = [part for name, part in schema.items() if name not in ("examples", "properties")]
         _move_defaults([*fields.values(), *others])
 
 

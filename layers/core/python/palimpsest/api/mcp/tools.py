@@ -289,7 +289,7 @@ def _failed(error: PalimpsestError) -> Json:
     failure = problems.problem(error)
     lines = [
         f"{failure.code}: {failure.detail}",
-        *(f"- {each.field}: {each.message}" for each in failure.errors),
+        *(f"- {problem.field}: {problem.message}" for problem in failure.errors),
     ]
     if failure.retryable:
         lines.append("The same call may work later.")

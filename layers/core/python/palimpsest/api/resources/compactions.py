@@ -122,8 +122,8 @@ def prune_window(
             scope, strategy=body.strategy, max_tokens=body.max_tokens, topic=topic
         )
         kept = [
-            {"from": one.first, "to": one.last, "why": one.why, "score": one.score}
-            for one in requested.kept
+            {"from": part.first, "to": part.last, "why": part.why, "score": part.score}
+            for part in requested.kept
         ]
         return [requested.job, requested.why_not, kept, [] if requested.has_vectors else ["vector"]]
 

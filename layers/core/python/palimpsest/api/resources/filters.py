@@ -105,8 +105,8 @@ def _operand(operator: str, operand: Any) -> None:
         if not isinstance(operand, list) or not 1 <= len(operand) <= MOST_IN:
             message = f"in takes a list of 1 to {MOST_IN} values"
             raise ValueError(message)
-        for each in operand:
-            _scalar(each)
+        for part in operand:
+            _scalar(part)
     elif place(_scalar(operand)) is None and operator in RANGES:
         message = f"{operator} takes a number, or a time in ISO 8601"
         raise ValueError(message)

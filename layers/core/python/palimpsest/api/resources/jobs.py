@@ -251,40 +251,40 @@ def ended(service: Service, call: Call, job_id: str, wait: float) -> Job | None:
     return job if job.has_ended else None
 
 
-def _listed(found: Job) -> ListedJob:
+def _listed(job: Job) -> ListedJob:
     """A job on all of a user's memory has no session and no range."""
     return {
-        "job_id": found.id,
+        "job_id": job.id,
         "kind": cast(
-            "TenantJobKind", found.kind
+            "TenantJobKind", job.kind
         ),  # the operator's jobs are in a tenant that no key is of
-        "state": found.state,
-        "user_id": found.user,
-        "session_id": found.session or None,
-        "range": {"from": found.first, "to": found.last} if found.session else None,
-        "attempt": found.attempt,
-        "error": found.error,
-        "created_at": rfc3339(found.created_at * 1000),
+        "state": job.state,
+        "user_id": job.user,
+        "session_id": job.session or None,
+        "range": {"from": job.first, "to": job.last} if job.session else None,
+        "attempt": job.attempt,
+        "error": job.error,
+        "created_at": rfc3339(job.created_at * 1000),
     }
 
 
-def _job(service: Service, found: Job, report: ExtractionReport | None) -> ShownJob:
+def _job(service: Service, job: Job, report: ExtractionReport | None) -> ShownJob:
     """The ledger counts what an extraction did with messages; a job without a report extracts
     nothing.
     """
     if report is None:
-        spent = spent_of([found.usage, found.spent])
-        report = ExtractionReport(found.state, ExtractionLedger(0, 0, 0, 0, {}, {}), (), spent)
+        spent = spent_of([job.usage, job.spent])
+        report = ExtractionReport(job.state, ExtractionLedger(0, 0, 0, 0, {}, {}), (), spent)
     answer: ShownJob = {
-        **_listed(found),  # type: ignore[typeddict-item] # mypy asks for what is not required, too
-        "result": found.result,
+        **_listed(job),  # type: ignore[typeddict-item] # mypy asks for what is not required, too
+        "result": job.result,
         "state": report.state,
         "ledger": cast(Ledger, asdict(report.ledger)),
         "records": report.records,
         "usage": cast(JobUsage, asdict(report.spent)),
     }
-    if found.kind == "export":
-        answer["files"] = service.export.files(found)
-    if found.kind in ("erase", "redact"):
-        answer["receipt"] = receipt_of(found)
+    if job.kind == "export":
+        answer["files"] = service.export.files(job)
+    if job.kind in ("erase", "redact"):
+        answer["receipt"] = receipt_of(job)
     return answer

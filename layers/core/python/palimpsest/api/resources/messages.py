@@ -244,7 +244,7 @@ def read_history(
     page, after = service.history.messages(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
-    rows = ((carried(service, each), each.seq) for each in page)
+    rows = ((carried(service, message), message.seq) for message in page)
     return paged("messages", rows, listed=listed, after=after)
 
 

@@ -93,7 +93,7 @@ def put_preferences(
     Set 1 to 30 values by key; preferences that are not named stay as they are.
     """
     made = service.preferences.set(call.user(user_id), body.preferences)
-    return {"preferences": [_shown(one.record) for one in made]}
+    return {"preferences": [_shown(decision.record) for decision in made]}
 
 
 @operation("DELETE /v1/users/{user_id}/preferences", answers={200: "JobDone", 202: "JobPending"})

@@ -235,12 +235,12 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
     return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
 
 
-def recalled(found: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
+def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
     """What a recall answers to this body."""
-    answer = _recalled(found, asked=body.answer)
+    answer = _recalled(result, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
-            found.memories, user=user, query=body.query, similarity=body.similarity
+            result.memories, user=user, query=body.query, similarity=body.similarity
         )
     return answer
 
@@ -270,20 +270,20 @@ def search_memories(
     return {"memories": list(map(_found, found))}
 
 
-def _found(found: FoundMemory) -> Found:
-    record = found.record
+def _found(memory: FoundMemory) -> Found:
+    record = memory.record
     own: dict[str, Any] = NO_RECORD if record is None else _fields_of(record)
     return {
-        "id": found.id,
-        "type": found.type,
-        "content": found.content,
-        "score": found.score,
-        "found_by": found.found_by,
-        "times": found.times,
-        "source": provenance(found.source),
-        "valid_from": rfc3339(found.valid_from),
-        "role": found.speaker,
-        "outdated_by": found.outdated_by,
+        "id": memory.id,
+        "type": memory.type,
+        "content": memory.content,
+        "score": memory.score,
+        "found_by": memory.found_by,
+        "times": memory.times,
+        "source": provenance(memory.source),
+        "valid_from": rfc3339(memory.valid_from),
+        "role": memory.speaker,
+        "outdated_by": memory.outdated_by,
         **own,  # type: ignore[typeddict-item] # the six fields of a record
     }
 
@@ -309,18 +309,18 @@ def _fields_of(record: Record) -> dict[str, Any]:
     }
 
 
-def _recalled(found: use_case.RecallResult, *, asked: bool) -> Recalled:
+def _recalled(result: use_case.RecallResult, *, asked: bool) -> Recalled:
     """`asked`: an answer was asked for; it is "" where nothing answers."""
     answer: Recalled = {
-        "answer": found.answer if asked else None,
-        "citations": found.citations,
-        "method": found.method,
-        "memories": list(map(_found, found.memories)),
-        "degraded": found.degraded,
-        "usage": cast("ModelUsage", {**asdict(found.usage), "cost_usd": found.cost_usd}),
+        "answer": result.answer if asked else None,
+        "citations": result.citations,
+        "method": result.method,
+        "memories": list(map(_found, result.memories)),
+        "degraded": result.degraded,
+        "usage": cast("ModelUsage", {**asdict(result.usage), "cost_usd": result.cost_usd}),
     }
-    if found.trace is not None:
-        answer["trace"] = found.trace
+    if result.trace is not None:
+        answer["trace"] = result.trace
     return answer
 
 

@@ -284,7 +284,7 @@ def read_usage(
     found = service.usage(call.caller.tenant, first=from_, last=to, by=by, user=user)
     listed = (call.caller.tenant.tenant, "usage", found.first, found.last, by, user or "")
     place = after(cursor, *listed)
-    left = [one for one in found.sums if place is None or _place(one) > place]
+    left = [total for total in found.sums if place is None or _place(total) > place]
     following = cursor_at(*listed, after=_place(left[limit - 1])) if len(left) > limit else None
     used = [_used(one) for one in left[:limit]]
     return {
@@ -296,17 +296,20 @@ def read_usage(
     }
 
 
-def _place(one: Sum) -> str:
+def _place(total: Sum) -> str:
     """Where a sum stands in the list: those without a name come last."""
-    return one.day or one.user or "~"
+    return total.day or total.user or "~"
 
 
-def _used(one: Sum) -> Used:
-    named = {name: one.counts.get(name, 0) for name in COUNTED}
-    cost, unpriced = one.counts.get("cost_nano_usd", 0) / NANO_USD, one.counts.get("unpriced", 0)
+def _used(total: Sum) -> Used:
+    named = {name: total.counts.get(name, 0) for name in COUNTED}
+    cost, unpriced = (
+        total.counts.get("cost_nano_usd", 0) / NANO_USD,
+        total.counts.get("unpriced", 0),
+    )
     used = {
-        "day": one.day,
-        "user_id": one.user,
+        "day": total.day,
+        "user_id": total.user,
         **named,
         "cost_usd": cost,
         "unpriced_calls": unpriced,

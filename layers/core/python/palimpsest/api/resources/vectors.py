@@ -151,12 +151,12 @@ def search_vectors(
     )
     matches: list[VectorMatch] = [
         {
-            "id": one.vector.id,
-            "score": one.score,
-            "metadata": one.vector.metadata,
-            "text": one.vector.text,
+            "id": hit.vector.id,
+            "score": hit.score,
+            "metadata": hit.vector.metadata,
+            "text": hit.vector.text,
         }
-        for one in found
+        for hit in found
     ]
     return {"matches": matches}
 
@@ -190,10 +190,10 @@ def count_vectors(service: Service, call: Call, *, user_id: UserId) -> VectorSta
     return {"namespaces": namespaces, "count": sum(namespace["count"] for namespace in namespaces)}
 
 
-def _shown(one: Namespace) -> VectorNamespace:
+def _shown(namespace: Namespace) -> VectorNamespace:
     return {
-        "namespace": one.name,
-        "dimension": one.dimension,
-        "model": one.model,
-        "count": one.count,
+        "namespace": namespace.name,
+        "dimension": namespace.dimension,
+        "model": namespace.model,
+        "count": namespace.count,
     }

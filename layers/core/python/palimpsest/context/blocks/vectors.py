@@ -89,13 +89,13 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
         near = ask.thresholds.resembles if least is None else least
         seen = Seen((text,))
         messages = [
-            one
-            for one in found
-            if one.record is None
-            and one.score >= near
-            and one.outdated_by is None
-            and one.candidate.says != "nothing"
-            and not (one.speaker == "user" and seen.asks(one.content))
+            hit
+            for hit in found
+            if hit.record is None
+            and hit.score >= near
+            and hit.outdated_by is None
+            and hit.candidate.says != "nothing"
+            and not (hit.speaker == "user" and seen.asks(hit.content))
         ]
         asking = DEFAULT_WEIGHTS.asking
         messages.sort(
@@ -109,14 +109,14 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     return find
 
 
-def _item(one: FoundMemory, owner: UserScope) -> Item:
+def _item(memory: FoundMemory, owner: UserScope) -> Item:
     return Item(
-        id=one.id,
+        id=memory.id,
         kind="message",
-        text=one.content,
-        score=round(one.score, 4),
-        said_at=one.valid_from,
-        source=one.source,
-        speaker=one.speaker,
-        who=name_of(one.speaker or "", user=owner.user),
+        text=memory.content,
+        score=round(memory.score, 4),
+        said_at=memory.valid_from,
+        source=memory.source,
+        speaker=memory.speaker,
+        who=name_of(memory.speaker or "", user=owner.user),
     )

@@ -191,13 +191,13 @@ class InMemorySessions:
                     yield place if user is None else f"{user}#{place}"
 
 
-def _holds(found: Partition, commit: Commit) -> bool:
+def _holds(partition: Partition, commit: Commit) -> bool:
     """Whether nothing stands against the commit: its guard, and records that are there already."""
     return (
-        _guard_holds(found.head, commit)
-        and not any(message.seq in found.messages for message in commit.messages)
-        and (commit.redacted is None or commit.redacted.seq in found.messages)
-        and (commit.key is None or _is_free(found.keys.get(commit.key.key), commit.after))
+        _guard_holds(partition.head, commit)
+        and not any(message.seq in partition.messages for message in commit.messages)
+        and (commit.redacted is None or commit.redacted.seq in partition.messages)
+        and (commit.key is None or _is_free(partition.keys.get(commit.key.key), commit.after))
     )
 
 
@@ -221,17 +221,17 @@ def _is_free(key: IdempotencyKey | None, after: Head) -> bool:
     return key is None or key.expires_at <= after.updated_second or key.last <= after.base
 
 
-def _apply(found: Partition, commit: Commit) -> None:
+def _apply(partition: Partition, commit: Commit) -> None:
     messages = [_as_json(message, "chat", "extra", "metadata") for message in _written(commit)]
     if commit.settings is not None:
-        found.settings = _as_json(commit.settings, "system", "memory", "metadata")
-    found.head = commit.after if found.head is None else _moved(found.head, commit)
+        partition.settings = _as_json(commit.settings, "system", "memory", "metadata")
+    partition.head = commit.after if partition.head is None else _moved(partition.head, commit)
     for message in messages:
-        found.messages.put(message.seq, message)
+        partition.messages.put(message.seq, message)
     if commit.compaction is not None:
-        found.compactions.put(commit.compaction.last, commit.compaction)
+        partition.compactions.put(commit.compaction.last, commit.compaction)
     if commit.key is not None:
-        found.keys[commit.key.key] = commit.key
+        partition.keys[commit.key.key] = commit.key
 
 
 def _moved(head: Head, commit: Commit) -> Head:
@@ -255,12 +255,12 @@ def _as_json(record: T, *names: str) -> T:
     return cast(T, replace(cast(Any, record), **copies))
 
 
-def _remove_old(found: Partition, last: int) -> int:
+def _remove_old(partition: Partition, last: int) -> int:
     """Keys and settings of a life that ended at or before `last`."""
-    old = [name for name, key in found.keys.items() if key.last <= last]
+    old = [name for name, key in partition.keys.items() if key.last <= last]
     for name in old:
-        del found.keys[name]
-    if found.settings is None or found.settings.base >= last:
+        del partition.keys[name]
+    if partition.settings is None or partition.settings.base >= last:
         return len(old)
-    found.settings = None
+    partition.settings = None
     return len(old) + 1

@@ -96,15 +96,15 @@ class LadybugGraphs:
     def _asked(
         self,
         scope: UserScope,
-        asked: CypherQuery,
+        query: CypherQuery,
         parameters: Mapping[str, Any],
         limits: GraphLimits,
     ) -> dict[str, Any]:
         held = self._held[scope]
-        held.tables, statements = held.tables.more_for(asked)
+        held.tables, statements = held.tables.more_for(query)
         said = {
             "statements": statements,
-            "cypher": asked.renamed(held.tables.edges),
+            "cypher": query.renamed(held.tables.edges),
             "parameters": dict(parameters),
             "seconds": limits.seconds,
             "rows": limits.rows,

@@ -134,7 +134,7 @@ def _folder() -> Path:
     found = find_spec("ladybug")
     if found is not None and found.origin is not None:
         return Path(found.origin).parents[1]
-    packed = next((file for each in sys.path if (file := Path(each, PACKED)).is_file()), None)
+    packed = next((file for folder in sys.path if (file := Path(folder, PACKED)).is_file()), None)
     if packed is None:
         raise Unprocessable(
             "There is no graph engine here: pip install palimpsest[graph].", code="no_graph_engine"

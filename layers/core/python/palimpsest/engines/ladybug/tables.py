@@ -72,31 +72,31 @@ class Tables:
                 options = f"from='{start}', to='{end}', {COPYING}"
                 yield from self._copied(folder, f"`{table}`", options, map(self._edge, edges))
 
-    def more_for(self, asked: CypherQuery) -> tuple[Tables, list[str]]:
+    def more_for(self, query: CypherQuery) -> tuple[Tables, list[str]]:
         """The tables with those types and properties that a query names and nothing has, and the
         statements for it.
         """
         nodes, edges, columns = dict(self.nodes), dict(self.edges), dict(self.columns)
         statements: list[str] = []
         known = {name.casefold() for name in (*columns, *OWN, "name")}
-        for name in asked.properties:
+        for name in query.properties:
             if name.casefold() not in known:
                 known.add(name.casefold())
                 columns[name] = "STRING"
                 every = (*nodes.values(), *edges.values())
                 statements += [f"ALTER TABLE `{table}` ADD `{name}` STRING" for table in every]
         made = Tables(nodes, edges, columns)
-        for each in asked.types:
-            key = each.text.casefold()
+        for kind in query.types:
+            key = kind.text.casefold()
             if (
-                each.of == "node"
+                kind.of == "node"
                 and key not in nodes
                 and key not in map(str.casefold, edges.values())
             ):
-                nodes[key] = each.text
-                statements.append(made.node_table(each.text))
-            elif each.of == "edge" and key not in edges:
-                edges |= _tables([each.text], taken=nodes)
+                nodes[key] = kind.text
+                statements.append(made.node_table(kind.text))
+            elif kind.of == "edge" and key not in edges:
+                edges |= _tables([kind.text], taken=nodes)
                 statements.append(made.edge_table(edges[key], ()))
         return made, statements
 
@@ -142,8 +142,8 @@ class Tables:
 def _tables(types: Iterable[str], *, taken: Iterable[str]) -> dict[str, str]:
     """A table for each type, whatever its case; none has the name of one that is taken."""
     tables: dict[str, str] = {}
-    for each in types:
-        tables.setdefault(each.casefold(), f"{each}_" if each.casefold() in taken else each)
+    for kind in types:
+        tables.setdefault(kind.casefold(), f"{kind}_" if kind.casefold() in taken else kind)
     return tables
 
 

@@ -125,7 +125,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return None
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(part) for part in value]
     if not isinstance(value, dict):
         return value
     if "_LABEL" in value:

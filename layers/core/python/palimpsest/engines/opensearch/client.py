@@ -129,7 +129,7 @@ class IndexFamily:
         """The one that is read first, then the newest first."""
         with translated():
             found = self._client.indices.get_alias(index=self.every)
-        indexes = [Named(name, self.alias in each["aliases"]) for name, each in found.items()]
+        indexes = [Named(name, self.alias in shown["aliases"]) for name, shown in found.items()]
         indexes.sort(key=lambda index: (not index.is_read, -index.number))
         self._seen = time.monotonic(), indexes
         return indexes

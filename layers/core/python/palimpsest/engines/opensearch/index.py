@@ -101,7 +101,7 @@ class OpenSearchIndex:
         name, alias = owner_id(owner), self._family.alias
         statistics = self._asked(owner, alias, queries.statistics(query, owner=name))
         body = queries.by_words(query, statistics, owner=name, where=where, k=k)
-        return tuple(_hit(each, each["_score"]) for each in self._search(owner, alias, body))
+        return tuple(_hit(hit, hit["_score"]) for hit in self._search(owner, alias, body))
 
     def _by_vector(
         self, owner: UserScope, vector: Vector, *, where: MemoryFilter, k: int
@@ -113,7 +113,7 @@ class OpenSearchIndex:
             found = self._search(
                 owner, self._index_of_vectors(again=True), body
             )  # the alias may have moved since
-        return tuple(_hit(each, 2 * each["_score"] - 1) for each in found)
+        return tuple(_hit(hit, 2 * hit["_score"] - 1) for hit in found)
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
         return (
@@ -126,7 +126,7 @@ class OpenSearchIndex:
     def _keys(self, owner: UserScope, body: dict[str, Any]) -> tuple[str, ...]:
         with translated():
             self._client.indices.refresh(index=self._family.alias)
-        return tuple(_hit(each, 0).key for each in self._search(owner, self._family.alias, body))
+        return tuple(_hit(hit, 0).key for hit in self._search(owner, self._family.alias, body))
 
     def count(self, owner: UserScope) -> int:
         return self._found(lambda: self._count(owner_id(owner))) or 0

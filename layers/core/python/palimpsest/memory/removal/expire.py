@@ -161,7 +161,7 @@ class _Expired:
             if said[-1].expires_at is None:
                 self.look_again = self.now + LOOK_AGAIN
             return
-        if record.id not in {one.id for one in said}:
+        if record.id not in {statement.id for statement in said}:
             said = (record, *said)
         self.beyond += len(said) - 1
         self._commit([Removal(said, pointer)])

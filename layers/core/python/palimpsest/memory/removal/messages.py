@@ -159,18 +159,18 @@ class ForgetMemoriesOfSession:
         return len(gone) > MOST_PLACES and self._forget(scope, job, record.id)
 
 
-def _is_said_in(job: Job, said: Record) -> bool:
+def _is_said_in(job: Job, record: Record) -> bool:
     """Whether the record was said in the deleted session, and not in a later one with the same id,
     or in the redacted message. A record without message numbers is assigned by its time.
     """
-    if said.source.session != job.session:
+    if record.source.session != job.session:
         return False
     if job.kind == "redact":
-        return job.first in said.source.seqs
-    if said.source.seqs:
-        return max(said.source.seqs) <= job.last
+        return job.first in record.source.seqs
+    if record.source.seqs:
+        return max(record.source.seqs) <= job.last
     at = job.payload_as(RemovalPayload).at
-    return said.created_at // 1000 <= job.created_at if at is None else said.created_at <= at
+    return record.created_at // 1000 <= job.created_at if at is None else record.created_at <= at
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,10 +293,13 @@ class TakeBackRedacted:
         found = self.sessions.compactions(scope, first=job.first, last=head.seq)
         named = range(job.first, head.seq + 1)
         stale = [
-            one
-            for one in found
-            if one.last not in newer
-            and (one.summary is not None or (one.previous in named and one.previous not in newer))
+            compaction
+            for compaction in found
+            if compaction.last not in newer
+            and (
+                compaction.summary is not None
+                or (compaction.previous in named and compaction.previous not in newer)
+            )
         ]
         for one in stale:
             _, previous = self._made_of(scope, one.previous, job.first)

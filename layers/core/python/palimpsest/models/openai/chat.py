@@ -104,40 +104,40 @@ class OpenAIChatModel:
             failure.model = asked.model
             raise
 
-    def _ask(self, asked: _Asked) -> bytes:
+    def _ask(self, request: _Asked) -> bytes:
         """The answer's body, in the best format that the server knows."""
-        known = min(self._refused.get(asked.model, 0), len(asked.formats) - 1)
+        known = min(self._refused.get(request.model, 0), len(request.formats) - 1)
         with self._server.call() as call:
-            return self._in_format(call, asked, number=known)
+            return self._in_format(call, request, number=known)
 
-    def _in_format(self, call: ServerCall, asked: _Asked, *, number: int) -> bytes:
+    def _in_format(self, call: ServerCall, request: _Asked, *, number: int) -> bytes:
         """Try one format after the other, from `number` on, until the server accepts one."""
         from openai import APIStatusError
 
         try:
-            body = self._limited(call, asked, answer=asked.formats[number])
+            body = self._limited(call, request, answer=request.formats[number])
         except APIStatusError as error:
-            if error.status_code not in REFUSES_FORMAT or number + 1 == len(asked.formats):
+            if error.status_code not in REFUSES_FORMAT or number + 1 == len(request.formats):
                 raise
-            return self._in_format(call, asked, number=number + 1)
+            return self._in_format(call, request, number=number + 1)
         if number:
-            self._refused[asked.model] = number
+            self._refused[request.model] = number
         return body
 
-    def _limited(self, call: ServerCall, asked: _Asked, *, answer: Format) -> bytes:
+    def _limited(self, call: ServerCall, request: _Asked, *, answer: Format) -> bytes:
         """Ask with the limit under one name; if the server refuses that name, ask again with the
         other name.
         """
         from openai import APIStatusError
 
-        name = self._fields.get(asked.model) or MAX_OUTPUT_FIELDS[not self._server.is_openai]
+        name = self._fields.get(request.model) or MAX_OUTPUT_FIELDS[not self._server.is_openai]
         try:
-            return _body(call, asked, {name: asked.max_tokens, **answer})
+            return _body(call, request, {name: request.max_tokens, **answer})
         except APIStatusError as error:
             if not _refuses(error, name):
                 raise
-        self._fields[asked.model] = name = MAX_OUTPUT_FIELDS[name == MAX_OUTPUT_FIELDS[0]]
-        return _body(call, asked, {name: asked.max_tokens, **answer})
+        self._fields[request.model] = name = MAX_OUTPUT_FIELDS[name == MAX_OUTPUT_FIELDS[0]]
+        return _body(call, request, {name: request.max_tokens, **answer})
 
 
 def _formats(schema: Schema) -> tuple[Format, ...]:
@@ -155,13 +155,13 @@ def thinking_room(model: str) -> int:
     return THINKING_ROOM if THINKERS.match(model.lower().rsplit("/", 1)[-1]) else 0
 
 
-def _body(call: ServerCall, asked: _Asked, more: Mapping[str, Any]) -> bytes:
+def _body(call: ServerCall, request: _Asked, more: Mapping[str, Any]) -> bytes:
     def send(client: OpenAI, seconds: float) -> AbstractContextManager[Any]:
         return client.chat.completions.with_streaming_response.create(
-            model=asked.model,
+            model=request.model,
             messages=[
-                {"role": "system", "content": asked.instructions},
-                {"role": "user", "content": asked.text},
+                {"role": "system", "content": request.instructions},
+                {"role": "user", "content": request.text},
             ],
             extra_body=dict(more),
             timeout=seconds,

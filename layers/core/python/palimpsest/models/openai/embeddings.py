@@ -87,7 +87,7 @@ def _readable(text: str, *, max_tokens: int) -> str:
 def _vectors(body: bytes, *, count: int, space: Space) -> list[Vector]:
     try:
         data = json.loads(body)["data"]
-        numbered = {each["index"]: _numbers(each["embedding"]) for each in data}
+        numbered = {row["index"]: _numbers(row["embedding"]) for row in data}
         vectors: list[Vector] = [unit(numbered[place]) for place in range(count)]
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error

@@ -229,7 +229,7 @@ def _metadata(name: str, value: Any, *, path: str) -> Test:
 def _all_metadata(value: Any, *, path: str) -> Test:
     if not isinstance(value, Mapping):
         _refuse(path, "must be an object")
-    tests = [_metadata(str(key), each, path=f"{path}.{key}") for key, each in value.items()]
+    tests = [_metadata(str(key), wanted, path=f"{path}.{key}") for key, wanted in value.items()]
     return lambda record: all(test(record) for test in tests)
 
 
@@ -266,8 +266,8 @@ def _conditions(name: str, value: Any, *, path: str) -> Iterator[tuple[str, Any]
         listed = _listed(operand)
         if (
             any(
-                not isinstance(each, str | int | float) or len(str(each)) > MOST_TEXT
-                for each in listed
+                not isinstance(part, str | int | float) or len(str(part)) > MOST_TEXT
+                for part in listed
             )
             or not listed
         ):
@@ -283,7 +283,7 @@ def _conditions(name: str, value: Any, *, path: str) -> Iterator[tuple[str, Any]
 
 def _of_metadata(name: str, operator: str, operand: Any, *, path: str) -> Test:
     if operator in CONTAINING:
-        texts = [_text(each, path=path) for each in _listed(operand)]
+        texts = [_text(part, path=path) for part in _listed(operand)]
         return lambda record: _says(
             [str(leaf) for key, leaf in leaves(record.metadata) if key == name], operator, texts
         )

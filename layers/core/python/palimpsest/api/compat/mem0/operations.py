@@ -102,7 +102,10 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
         statements = [statement(memory) for memory in new.memories]
         made = service.remember(call.user(user), statements, once=call.once)
         return {
-            "results": [_of_record(user, one.record, event=EVENTS[one.outcome]) for one in made]
+            "results": [
+                _of_record(user, decision.record, event=EVENTS[decision.outcome])
+                for decision in made
+            ]
         }
     asked = _asked(IngestRequest, {"messages": body.messages, "session_id": run, "agent_id": agent})
     done = service.ingest(call.user(user), asked.messages, session_id=run, agent=agent)
@@ -133,7 +136,7 @@ def mem0_search(service: Service, call: Call, *, body: Mem0Query) -> Mem0Results
     ).memories
     least = body.threshold or 0
     fitting = [
-        each for each in found if each.record and asked.holds(each.record) and each.score >= least
+        hit for hit in found if hit.record and asked.holds(hit.record) and hit.score >= least
     ]
     return {
         "results": [
@@ -329,14 +332,14 @@ def _split(mem0_id: str) -> tuple[str, str]:
 def _listed(
     service: Service,
     call: Call,
-    asked: filters.MemorySelection,
+    selection: filters.MemorySelection,
     *,
     first: int = 0,
     limit: int = MOST_LISTED,
 ) -> Mem0Results:
-    every = service.manage_memories.every(call.user(asked.user), asked.where)
-    page = islice(filter(asked.holds, every), first, first + limit)
-    results = [_of_record(asked.user, each) for each in page]
+    every = service.manage_memories.every(call.user(selection.user), selection.where)
+    page = islice(filter(selection.holds, every), first, first + limit)
+    results = [_of_record(selection.user, record) for record in page]
     return {"count": len(results), "next": None, "previous": None, "results": results}
 
 
@@ -349,7 +352,7 @@ def _said(message: Json) -> str | None:
         return None
     if isinstance(content, list):
         content = "\n".join(
-            str(each["text"]) for each in content if isinstance(each, dict) and each.get("text")
+            str(part["text"]) for part in content if isinstance(part, dict) and part.get("text")
         )
     return content if isinstance(content, str) else None
 

@@ -59,7 +59,7 @@ def put_entities(
     made = service.graph.put_entities(
         call.user(user_id), given, agent=body.agent_id, once=call.once
     )
-    rows = [shown_entity(*one) for one in made]
+    rows = [shown_entity(*stored) for stored in made]
     if (
         not call.shows
     ):  # which id the entity had before is stored; the one that was sent, or made, means the same
@@ -201,7 +201,7 @@ def put_relationships(
     made = service.graph.put_relationships(
         call.user(user_id), given, agent=body.agent_id, once=call.once
     )
-    return {"relationships": [shown_relationship(*one) for one in made]}
+    return {"relationships": [shown_relationship(*stored) for stored in made]}
 
 
 @operation(

@@ -258,31 +258,36 @@ class Neighbors(TypedDict):
     ]
 
 
-def shown_entity(one: Entity, outcome: Outcome | None = None) -> GraphEntity:
-    return cast("GraphEntity", {**_common(one, outcome), "name": one.name})
+def shown_entity(entity: Entity, outcome: Outcome | None = None) -> GraphEntity:
+    return cast("GraphEntity", {**_common(entity, outcome), "name": entity.name})
 
 
-def shown_relationship(one: Relationship, outcome: Outcome | None = None) -> GraphRelationship:
-    return cast("GraphRelationship", {**_common(one, outcome), "from": one.start, "to": one.end})
+def shown_relationship(
+    relationship: Relationship, outcome: Outcome | None = None
+) -> GraphRelationship:
+    return cast(
+        "GraphRelationship",
+        {**_common(relationship, outcome), "from": relationship.start, "to": relationship.end},
+    )
 
 
-def shown_neighbors(found: Around) -> Neighbors:
+def shown_neighbors(around: Around) -> Neighbors:
     return {
-        "entities": [{**shown_entity(one), "depth": depth} for one, depth in found.nodes],
-        "relationships": list(map(shown_relationship, found.edges)),
-        "is_whole": found.is_whole,
+        "entities": [{**shown_entity(one), "depth": depth} for one, depth in around.nodes],
+        "relationships": list(map(shown_relationship, around.edges)),
+        "is_whole": around.is_whole,
     }
 
 
-def _common(one: Entity | Relationship, outcome: Outcome | None) -> dict[str, Any]:
+def _common(thing: Entity | Relationship, outcome: Outcome | None) -> dict[str, Any]:
     shown = {
-        "id": one.id,
-        "type": one.type,
-        "properties": one.properties,
-        "valid_from": moment_or_null(one.valid_from),
-        "valid_to": moment_or_null(one.valid_to),
-        "source": provenance(one.source),
-        "memory_id": one.record,
-        "method": one.method,
+        "id": thing.id,
+        "type": thing.type,
+        "properties": thing.properties,
+        "valid_from": moment_or_null(thing.valid_from),
+        "valid_to": moment_or_null(thing.valid_to),
+        "source": provenance(thing.source),
+        "memory_id": thing.record,
+        "method": thing.method,
     }
     return shown if outcome is None else {**shown, "outcome": outcome}

@@ -235,27 +235,27 @@ class ForgetRequest(Closed):
         return value
 
 
-def statement(given: NewMemory) -> Statement:
-    source = Source() if given.source is None else given.source.read()
-    embedding = None if given.embedding is None else packed(given.embedding)
-    expires_at = milliseconds_of(given.expires_at)
+def statement(memory: NewMemory) -> Statement:
+    source = Source() if memory.source is None else memory.source.read()
+    embedding = None if memory.embedding is None else packed(memory.embedding)
+    expires_at = milliseconds_of(memory.expires_at)
     return Statement(
-        type=given.type,
-        content=given.content,
-        topic=given.topic_key,
-        subject=given.subject,
-        keywords=tuple(given.keywords),
-        queries=tuple(given.queries),
-        importance=given.importance,
-        confidence=given.confidence,
+        type=memory.type,
+        content=memory.content,
+        topic=memory.topic_key,
+        subject=memory.subject,
+        keywords=tuple(memory.keywords),
+        queries=tuple(memory.queries),
+        importance=memory.importance,
+        confidence=memory.confidence,
         source=source,
-        agent=given.agent_id,
-        metadata=given.metadata,
-        data=given.data,
+        agent=memory.agent_id,
+        metadata=memory.metadata,
+        data=memory.data,
         embedding=embedding,
-        valid_from=milliseconds_of(given.valid_from),
+        valid_from=milliseconds_of(memory.valid_from),
         expires_at=None if expires_at is None else expires_at // 1000,
-        sets=_SETTABLE & given.model_fields_set,
+        sets=_SETTABLE & memory.model_fields_set,
     )
 
 
@@ -264,16 +264,16 @@ _SETTABLE = frozenset(
 )
 
 
-def change(given: MemoryChange) -> RecordChange:
-    data = given.data if "data" in given.model_fields_set else KEPT
+def change(new: MemoryChange) -> RecordChange:
+    data = new.data if "data" in new.model_fields_set else KEPT
     return RecordChange(
-        content=given.content,
-        importance=given.importance,
-        confidence=given.confidence,
-        subject=given.subject,
-        metadata=given.metadata,
+        content=new.content,
+        importance=new.importance,
+        confidence=new.confidence,
+        subject=new.subject,
+        metadata=new.metadata,
         data=data,
-        keywords=None if given.keywords is None else tuple(given.keywords),
+        keywords=None if new.keywords is None else tuple(new.keywords),
     )
 
 

@@ -26,7 +26,7 @@ from palimpsest.scope import UserScope
 
 
 def saved(service: Service, scope: UserScope, made: Sequence[Remembered]) -> SavedMemories:
-    versions, now = service.show(scope, [one.record for one in made]), service.clock.now()
+    versions, now = service.show(scope, [decision.record for decision in made]), service.clock.now()
     return {
         "memories": [
             {**shown(version, now=now), "outcome": one.outcome}

@@ -84,18 +84,18 @@ def read_session(service: Service, call: Call, *, session_id: SessionId) -> shap
     return _shown(service, scope, service.manage.read(scope))
 
 
-def _shown(service: Service, scope: SessionScope, found: LiveSession) -> shapes.Session:
-    return {**shapes.session(found), "last_extracted": _last_extracted(service, scope, found)}
+def _shown(service: Service, scope: SessionScope, session: LiveSession) -> shapes.Session:
+    return {**shapes.session(session), "last_extracted": _last_extracted(service, scope, session)}
 
 
 def _last_extracted(
-    service: Service, scope: SessionScope, found: LiveSession
+    service: Service, scope: SessionScope, session: LiveSession
 ) -> shapes.LastExtracted | None:
-    head, report = found.head, service.report
+    head, report = session.head, service.report
     has_messages = (
         head.seq > head.base
     )  # what is at or below the base was another session of this id
-    seq = report.through(scope.owner.user(head.user), found.id) if has_messages else 0
+    seq = report.through(scope.owner.user(head.user), session.id) if has_messages else 0
     if seq <= head.base:
         return None
     stored = () if head.is_withdrawn(seq) else service.stores.sessions.messages_at(scope, [seq])

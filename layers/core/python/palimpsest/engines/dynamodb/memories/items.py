@@ -185,15 +185,15 @@ def source_of(values: dict[str, Any]) -> Source:
     )
 
 
-def place_attributes(epoch: int, said: Record) -> Attributes:
+def place_attributes(epoch: int, record: Record) -> Attributes:
     """One time that a record was said; its body holds what differs from the record's own."""
     values = body(
-        valid_from=said.valid_from,
-        created_at=said.created_at,
-        rank=said.rank,
-        source=_source_values(said.source),
+        valid_from=record.valid_from,
+        created_at=record.created_at,
+        rank=record.rank,
+        source=_source_values(record.source),
     )
-    return common("place", epoch) | {"record": text(said.id), "body": values}
+    return common("place", epoch) | {"record": text(record.id), "body": values}
 
 
 def said_of(item: Item, record: Record) -> Record:

@@ -250,7 +250,9 @@ class DynamoDbMemories(OneTable):
         counted = parallel.run_each(
             partial(_is_counted, self._table, scope, epoch=epoch, now=now), left
         )
-        if left := [each for each, is_counted in zip(left, counted, strict=True) if not is_counted]:
+        if left := [
+            record_id for record_id, is_counted in zip(left, counted, strict=True) if not is_counted
+        ]:
             epoch = epoch if known is None else self.user(scope).epoch
             parallel.run_each(
                 partial(_count_first_use, self._table, scope, epoch=epoch, now=now), left

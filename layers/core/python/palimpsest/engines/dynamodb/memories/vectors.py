@@ -42,7 +42,7 @@ class DynamoDbVectors(OneTable):
     def existing(
         self, scope: UserScope, namespace: Namespace, ids: Sequence[str]
     ) -> frozenset[str]:
-        sorts = [_sort(namespace, each) for each in dict.fromkeys(ids)]
+        sorts = [_sort(namespace, vector_id) for vector_id in dict.fromkeys(ids)]
         found = self._table.get_many(scope.partition, sorts)
         return frozenset(_id_of(item) for item in found if items.epoch_of(item) == namespace.epoch)
 
@@ -56,8 +56,8 @@ class DynamoDbVectors(OneTable):
     ) -> None:
         name, table = self._table.name, scope.partition
         deletes = [
-            {"Delete": {"TableName": name, "Key": key(table, _sort(namespace, each))}}
-            for each in removed
+            {"Delete": {"TableName": name, "Key": key(table, _sort(namespace, vector_id))}}
+            for vector_id in removed
         ]
         actions = [
             listing(name, scope, namespace.epoch),

@@ -116,7 +116,7 @@ class IndexGenerations:
         while True:
             known = self.known()
             after = replace(
-                known, dropped=tuple(each for each in known.dropped if each not in numbers)
+                known, dropped=tuple(number for number in known.dropped if number not in numbers)
             )
             if after == known or self._replace(after):
                 return

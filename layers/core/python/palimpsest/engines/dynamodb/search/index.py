@@ -236,7 +236,7 @@ class DynamoDbIndex:
             },
         )
         found = answer["SearchResults"]
-        return [Hit(each["Item"]["sk"]["S"], _bounded(1 - float(each["Score"]))) for each in found]
+        return [Hit(row["Item"]["sk"]["S"], _bounded(1 - float(row["Score"]))) for row in found]
 
     def _compared(
         self, partition: str, names: Sequence[str], question: Sequence[float]

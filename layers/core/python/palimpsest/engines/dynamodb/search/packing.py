@@ -147,7 +147,7 @@ class Columns:
         if name not in self._decoded:
             place = Entry._fields.index(name)
             stored = unpacked(self._stored[place]) if self._stored else ()
-            self._decoded[name] = [*stored, *(each[place] for each in self._added)]
+            self._decoded[name] = [*stored, *(entry[place] for entry in self._added)]
         return self._decoded[name]
 
     def passing(self, where: MemoryFilter, numbers: Iterable[int]) -> Iterator[int]:

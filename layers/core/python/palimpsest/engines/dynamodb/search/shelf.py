@@ -216,7 +216,7 @@ class Shelf:
         def read(batch: Sequence[str]) -> list[Item]:
             return list(
                 self._table.get_each(
-                    [(self._partition, each) for each in batch], consistent=consistent
+                    [(self._partition, sort) for sort in batch], consistent=consistent
                 )
             )
 
@@ -236,7 +236,9 @@ class Shelf:
             return
         every = _columns(b"".join(found[old.piece(each)] for each in range(old.pieces)), snapshot)
         moved = {before: after for after, before in enumerate(every.numbers)}
-        added = {moved[number]: each for number, each in enumerate(snapshot.added, every.stored)}
+        added = {
+            moved[number]: document for number, document in enumerate(snapshot.added, every.stored)
+        }
         postings: Postings = {}
         for number in range(len(old.firsts)):
             postings |= postings_in(found[old.block(number)])
@@ -343,7 +345,7 @@ def _catalog(item: Item) -> Catalog:
 def _columns(stored: bytes, snapshot: Snapshot) -> Columns:
     """Segment and tail as one: a document of the tail takes the place of that of the segment."""
     return Columns(
-        stored, without=snapshot.tail.keys(), added=[each.entry for each in snapshot.added]
+        stored, without=snapshot.tail.keys(), added=[document.entry for document in snapshot.added]
     )
 
 
@@ -354,8 +356,8 @@ def _put_together(
     having: dict[str, list[tuple[int, int]]] = {}
     for term, pairs in postings.items():
         having[term] = [pair for pair in unfolded(pairs) if pair[0] not in every.gone]
-    for number, each in enumerate(snapshot.added, every.stored):
+    for number, document in enumerate(snapshot.added, every.stored):
         for term in terms:
-            if term in each.times:
-                having.setdefault(term, []).append((number, each.times[term]))
+            if term in document.times:
+                having.setdefault(term, []).append((number, document.times[term]))
     return having
