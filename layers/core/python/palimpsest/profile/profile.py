@@ -160,7 +160,8 @@ def _in_rounds(placed: Sequence[tuple[SectionKind, Record]]) -> list[tuple[Secti
     for kind, records in groupby(placed, key=lambda each: each[0]):
         share = SECTIONS[kind].share
         ranked += [
-            ((number // share, ORDER[kind], number), each) for number, each in enumerate(records)
+            ((number // share, ORDER[kind], number), record)
+            for number, record in enumerate(records)
         ]
     return [each for _, each in sorted(ranked, key=lambda pair: pair[0])]
 
