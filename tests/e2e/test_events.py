@@ -48,6 +48,7 @@ BEFORE = {
         "messages": [{"role": "user", "content": "Hello, I am Sarah."}],
     },
 }
+REPEATS = 5
 API_KEY = "pal_" + "EXAMPLE-" * 5 + "KEY"  # the one in events/authorize/key.json
 
 
@@ -126,14 +127,26 @@ def samples(function: str) -> list[Path]:
     )
 
 
+def answered(emulated: rie.Emulated, event: dict[str, Any]) -> Any:
+    """The answer to an event. A store that is late on a busy machine is 503: then the call is
+    repeated, as a client repeats it.
+    """
+    for _ in range(REPEATS):
+        answer = emulated.invoke(event)
+        if not isinstance(answer, dict) or answer.get("statusCode") != 503:
+            break
+    return answer
+
+
 def test_every_event_is_answered_by_what_is_shipped(function: tuple[str, rie.Emulated]) -> None:
     name, emulated = function
     if name == "memories":
         for case, body in BEFORE.items():
             event = json.loads((EVENTS / name / f"{case}.json").read_text())
-            assert emulated.invoke({**event, "body": json.dumps(body)})["statusCode"] in (201, 202)
+            prepared = answered(emulated, {**event, "body": json.dumps(body)})
+            assert prepared["statusCode"] in (201, 202)
     for sample in samples(name):
-        answer = emulated.invoke(json.loads(sample.read_text()))
+        answer = answered(emulated, json.loads(sample.read_text()))
         assert "errorType" not in (answer or {}), f"{sample}: {answer}"
         check = CHECKS.get(name)
         if check is not None:
