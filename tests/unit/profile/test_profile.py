@@ -87,6 +87,14 @@ def test_names_and_aliases_of_the_user_are_the_user() -> None:
     assert list(lines(made(said, names=["sally"]))) == ["who"]
 
 
+def test_names_that_are_set_are_the_users_and_come_first() -> None:
+    data = {"name": "Sally", "aliases": ["Sal", 7]}
+    fields: Any = {"type": "preference", "data": data, "importance": 0.9}
+    names = topic("preference:user.names", "The user's name is Sally.", **fields)
+    said = topic("residence", "Sal lives in Kiel.", subject="sal")
+    assert lines(made(said, names)) == {"who": ["The user's name is Sally.", "Sal lives in Kiel."]}
+
+
 def test_what_has_expired_or_happened_is_not_shown() -> None:
     kept = record("I have a cat.", expires_at=NOW // 1000 + 1)
     gone = record("I have a dog.", expires_at=NOW // 1000)

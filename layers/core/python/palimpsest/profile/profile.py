@@ -14,6 +14,7 @@ from palimpsest.profile.kinds import (
     SECTIONS,
     SectionKind,
     kind_of_topic,
+    names_in,
     own_names,
     section_of,
 )
@@ -84,7 +85,7 @@ def profile_of(
     """The profile that the current records of a user make, at `now` (epoch milliseconds).
 
     It depends on the set of records alone, not on their order or on how often one is given. `names`
-    are names and aliases of the user; a fact with any other subject is shown under `people`, one
+    are names of the user beside those that the records hold; a fact with any other subject is shown under `people`, one
     line for each person. Left out are records that have expired, tasks whose day is over, texts
     with a secret, and events. The caller leaves out records that are not current.
 
@@ -92,8 +93,8 @@ def profile_of(
     the order of the sections. From the first line that does not fit `most` tokens on, all others
     are left out. So a new line displaces the last ones of this order, and the others stay.
     """
-    own = own_names(user, names)
     known = {record.id: record for record in records}
+    own = own_names(user, (*names, *names_in(known.values())))
     placed = [
         (kind, record)
         for record in known.values()
@@ -203,7 +204,13 @@ def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[Profile
 
 
 def _line(record: Record, kind: SectionKind) -> ProfileLine:
-    line = ProfileLine(record.id, _short(record.content), record.topic_key)
+    speaker = getattr(record, "speaker", None)  # a field that records may lack
+    is_hearsay = isinstance(speaker, str) and folded(speaker) not in (
+        folded(record.subject),
+        "user",
+    )
+    text = f"{speaker} says: {record.content}" if is_hearsay else record.content
+    line = ProfileLine(record.id, _short(text), record.topic_key)
     if kind == "people":
         return replace(line, subject=record.subject)
     return replace(line, due_at=day_of(record)) if kind == "tasks" else line

@@ -19,7 +19,7 @@ from palimpsest.memory.ports import Memories, Pointer, UserState
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
 from palimpsest.memory.record import KEYED, Record, RecordType
 from palimpsest.models.ports import TokenCounter
-from palimpsest.profile.kinds import kind_of_topic, known_topics
+from palimpsest.profile.kinds import NAMES, kind_of_topic, known_topics
 from palimpsest.profile.profile import Profile, profile_of
 from palimpsest.scope import UserScope
 
@@ -94,7 +94,7 @@ class ReadProfile:
 
     def _read(self, scope: UserScope) -> tuple[Record, ...]:
         pointers = self._topics(scope)
-        preferences = self._memories.topics(scope, prefix=PREFERENCES)[:MOST_PREFERENCES]
+        preferences = self._preferences(scope)
         current = [each.record for each in (*_first(pointers), *preferences) if each.record]
         of_topics = self._records(scope, current)
         listed = self._without_superseded(scope, self._listed(scope))
@@ -118,6 +118,12 @@ class ReadProfile:
                 break
         known = self._memories.pointers(scope, known_topics()[:AT_ONCE])
         return [*found, *known.values()]
+
+    def _preferences(self, scope: UserScope) -> list[Pointer]:
+        """The first preferences by key, and the names that are set, whatever their key."""
+        pointers = self._memories.topics(scope, prefix=PREFERENCES)
+        names = [each for each in pointers if each.topic_key == NAMES]
+        return [*pointers[:MOST_PREFERENCES], *names]
 
     def _listed(self, scope: UserScope) -> list[Record]:
         newest = self._memories.listed(scope, types=LISTED, limit=NEWEST)
