@@ -1,6 +1,7 @@
 """A profile says who the user is, in few tokens, and changes as little as what is known."""
 
 import random
+from dataclasses import dataclass, fields
 from difflib import unified_diff
 from typing import Any
 
@@ -87,10 +88,33 @@ def test_names_and_aliases_of_the_user_are_the_user() -> None:
     assert list(lines(made(said, names=["sally"]))) == ["who"]
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken(Record):
+    speaker: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("speaker", "subject", "shown"),
+    [
+        ("Bob", "Bob", "I eat no nuts."),
+        ("Bob", "Ann", "Bob says: I eat no nuts."),
+        ("Bob", None, "Bob says: I eat no nuts."),
+        (None, "Ann", "I eat no nuts."),
+    ],
+)
+def test_a_statement_about_somebody_else_than_its_speaker_names_the_speaker(
+    speaker: str | None, subject: str | None, shown: str
+) -> None:
+    said = record("I eat no nuts.", subject=subject)
+    values = {field.name: getattr(said, field.name) for field in fields(said)}
+    (texts,) = lines(made(Spoken(**values | {"speaker": speaker}))).values()
+    assert texts == [shown]
+
+
 def test_names_that_are_set_are_the_users_and_come_first() -> None:
     data = {"name": "Sally", "aliases": ["Sal", 7]}
-    fields: Any = {"type": "preference", "data": data, "importance": 0.9}
-    names = topic("preference:user.names", "The user's name is Sally.", **fields)
+    more: Any = {"type": "preference", "data": data, "importance": 0.9}
+    names = topic("preference:user.names", "The user's name is Sally.", **more)
     said = topic("residence", "Sal lives in Kiel.", subject="sal")
     assert lines(made(said, names)) == {"who": ["The user's name is Sally.", "Sal lives in Kiel."]}
 

@@ -85,9 +85,10 @@ def profile_of(
     """The profile that the current records of a user make, at `now` (epoch milliseconds).
 
     It depends on the set of records alone, not on their order or on how often one is given. `names`
-    are names of the user beside those that the records hold; a fact with any other subject is shown under `people`, one
-    line for each person. Left out are records that have expired, tasks whose day is over, texts
-    with a secret, and events. The caller leaves out records that are not current.
+    are names of the user beside those that the records hold. A fact with any other subject is shown
+    under `people`, one line for each person. Left out are records that have expired, tasks whose
+    day is over, texts with a secret, and events. The caller leaves out records that are not
+    current.
 
     Lines are taken in rounds. In each round every section gives as many lines as its share says, in
     the order of the sections. From the first line that does not fit `most` tokens on, all others
@@ -204,16 +205,18 @@ def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[Profile
 
 
 def _line(record: Record, kind: SectionKind) -> ProfileLine:
-    speaker = getattr(record, "speaker", None)  # a field that records may lack
-    is_hearsay = isinstance(speaker, str) and folded(speaker) not in (
-        folded(record.subject),
-        "user",
-    )
-    text = f"{speaker} says: {record.content}" if is_hearsay else record.content
-    line = ProfileLine(record.id, _short(text), record.topic_key)
+    line = ProfileLine(record.id, _short(_said(record)), record.topic_key)
     if kind == "people":
         return replace(line, subject=record.subject)
     return replace(line, due_at=day_of(record)) if kind == "tasks" else line
+
+
+def _said(record: Record) -> str:
+    """The statement, with its speaker if that is neither the user nor the one it is about."""
+    speaker = getattr(record, "speaker", None)  # a field that records may lack
+    if not isinstance(speaker, str) or folded(speaker) == folded(record.subject):
+        return record.content
+    return f"{speaker} says: {record.content}"
 
 
 def _short(content: str) -> str:
