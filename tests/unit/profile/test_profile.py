@@ -76,10 +76,16 @@ def test_facts_about_others_are_one_line_for_each_person_and_nowhere_else() -> N
     assert lines(made(*bobs, tom)) == {"people": ["Bob is my brother.", "Tom is my boss."]}
 
 
-@pytest.mark.parametrize("subject", [None, "user", "User", "the user", "sarah", "Sarah"])
+@pytest.mark.parametrize("subject", [None, " ", "user", "User", "the user", "sarah", "Sarah"])
 def test_a_user_is_the_subject_under_each_of_their_names(subject: str | None) -> None:
     said = topic("residence", "I live in Kiel.", subject=subject)
     assert lines(made(said)) == {"who": ["I live in Kiel."]}
+
+
+def test_a_part_of_the_users_name_is_the_user() -> None:
+    said = record("Miller likes tea.", subject="Miller")
+    assert list(lines(made(said, user="sarah.miller"))) == ["more"]
+    assert list(lines(made(said, user="sarah"))) == ["people"]
 
 
 def test_names_and_aliases_of_the_user_are_the_user() -> None:

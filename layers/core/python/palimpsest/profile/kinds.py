@@ -76,9 +76,12 @@ def kind_of_topic(topic_key: str) -> tuple[SectionKind, int]:
 
 
 def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:
-    """The subjects that mean the user: `user`, the id, and the names and aliases of the user."""
-    every = ("user", "the user", user, name_of("user", user=user), *names)
-    return frozenset(folded(name) for name in every)
+    """The subjects that mean the user: `user`, the id, and each name and alias of the user, whole
+    or one word of it.
+    """
+    named = [name_of("user", user=user), *names]
+    words = [word for name in named for word in name.split()]
+    return frozenset(folded(name) for name in ("", "user", "the user", user, *named, *words))
 
 
 def names_in(records: Iterable[Record]) -> Iterator[str]:
@@ -94,7 +97,7 @@ def section_of(record: Record, own: frozenset[str]) -> SectionKind | None:
     """The section that shows the record; None if no profile shows it. `own` are the subjects that
     mean the user.
     """
-    is_own = record.subject is None or folded(record.subject) in own
+    is_own = folded(record.subject or "").strip() in own
     if not is_own:
         return "people" if record.type == "fact" else None
     match record.type:
