@@ -1,5 +1,5 @@
 """Writes the reference pages from the code (environment, error codes, a session's memory, the
-command line), and `llms.txt`, the list of all pages for language models.
+command line, client, library, limits), and `llms.txt`, the list of all pages for language models.
 
 python -m tests.documents.reference
 """
@@ -20,13 +20,15 @@ from palimpsest import errors, settings
 from palimpsest.api.problems import STATUS, title
 
 from infra import paths
+from tests.documents.interfaces import client, library
+from tests.documents.limits import limits as most
 from tests.documents.pages import in_order
+from tests.documents.tables import HEAD, cell, table
 
 FOLDER = paths.PROJECT / "docs" / "reference"
 LIBRARY = paths.LAYERS / "core" / "python" / "palimpsest"
 WITHIN_A_PROCESS = ("agent_memory/", "wiring/over_store.py")
 """Their errors reach Python programs, and never a caller of the API."""
-HEAD = "The code writes this page: `python -m tests.documents.reference`."
 MEANINGS = {
     "auto_recall": "whether contexts offer the model a tool that searches memory",
     "blocks": "what a context holds of long-term memory, at most one block of each type",
@@ -54,15 +56,6 @@ MEANINGS = {
 }
 """What the fields of a session's memory mean; each field must have an entry."""
 STRATEGIES = ("Summarize", "Trim", "Delete", "Flush", "NoWindow")
-
-
-def table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [columns, tuple("---" for _ in columns), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
-
-
-def cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 def environment() -> str:
@@ -219,6 +212,9 @@ PAGES = {
     "errors.md": error_codes,
     "session-memory.md": session_memory,
     "command-line.md": command_line,
+    "client.md": client,
+    "library.md": library,
+    "limits.md": most,
 }
 
 

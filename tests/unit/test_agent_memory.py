@@ -151,6 +151,17 @@ def test_the_library_has_what_the_api_has_for_one_user() -> None:
             )
 
 
+def test_a_profile_says_who_the_user_is() -> None:
+    memory = AgentMemory(user="sarah")
+    memory.remember({"type": "fact", "content": "I live in Kiel.", "topic_key": "residence"})
+    memory.append("monday", {"role": "user", "content": "I'm allergic to walnuts."})
+    memory.end("monday")
+    profile = memory.profile(ids=False)
+    assert profile.text.splitlines()[1:] == [
+        "Who:", "- I live in Kiel.", "Health:", "- I'm allergic to walnuts."
+    ]  # fmt: skip
+
+
 def test_one_memory_is_read_changed_and_deleted() -> None:
     memory = AgentMemory(user="sarah")
     (made,) = memory.remember({"type": "fact", "content": "Sarah likes tea.", "data": {"cups": 2}})

@@ -21,8 +21,8 @@ def tokens(text: str) -> int:
 
 def record(content: str, *, at: int = NOW - DAY, **fields: Any) -> Record:
     """A fact without a topic, said a day ago, unless said otherwise."""
-    given = {"type": "fact", "content": content, "valid_from": at} | fields
-    more = {name: given.pop(name) for name in ("expires_at",) if name in given}
+    given: dict[str, Any] = {"type": "fact", "content": content, "valid_from": at} | fields
+    more: dict[str, Any] = {name: given.pop(name) for name in ("expires_at",) if name in given}
     made = drafted(Statement(**given), tenant="acme", user="sarah", now=NOW, lifetime=None)
     return replace(made, **more)
 
@@ -37,9 +37,13 @@ def preference(key: str, value: str) -> Record:
 
 
 def made(*records: Record, now: int = NOW, **how: Any) -> Profile:
-    return profile_of(records, **({"user": "sarah", "now": now, "count": tokens} | how))
+    given: dict[str, Any] = {"user": "sarah", "now": now, "count": tokens} | how
+    return profile_of(records, **given)
 
 
 def lines(profile: Profile) -> dict[str, list[str]]:
     """The statements of each section."""
-    return {section.kind: [line.text for line in section.lines] for section in profile.sections}
+    found: dict[str, list[str]] = {}
+    for section in profile.sections:
+        found[section.kind] = [line.text for line in section.lines]
+    return found

@@ -1,6 +1,7 @@
 """A profile says who the user is, in few tokens, and changes as little as what is known."""
 
 import random
+from dataclasses import dataclass, fields
 from difflib import unified_diff
 from typing import Any
 
@@ -75,16 +76,53 @@ def test_facts_about_others_are_one_line_for_each_person_and_nowhere_else() -> N
     assert lines(made(*bobs, tom)) == {"people": ["Bob is my brother.", "Tom is my boss."]}
 
 
-@pytest.mark.parametrize("subject", [None, "user", "User", "the user", "sarah", "Sarah"])
+@pytest.mark.parametrize("subject", [None, " ", "user", "User", "the user", "sarah", "Sarah"])
 def test_a_user_is_the_subject_under_each_of_their_names(subject: str | None) -> None:
     said = topic("residence", "I live in Kiel.", subject=subject)
     assert lines(made(said)) == {"who": ["I live in Kiel."]}
+
+
+def test_a_part_of_the_users_name_is_the_user() -> None:
+    said = record("Miller likes tea.", subject="Miller")
+    assert list(lines(made(said, user="sarah.miller"))) == ["more"]
+    assert list(lines(made(said, user="sarah"))) == ["people"]
 
 
 def test_names_and_aliases_of_the_user_are_the_user() -> None:
     said = topic("residence", "Sally lives in Kiel.", subject="Sally")
     assert list(lines(made(said))) == ["people"]
     assert list(lines(made(said, names=["sally"]))) == ["who"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken(Record):
+    speaker: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("speaker", "subject", "shown"),
+    [
+        ("Bob", "Bob", "I eat no nuts."),
+        ("Bob", "Ann", "Bob says: I eat no nuts."),
+        ("Bob", None, "Bob says: I eat no nuts."),
+        (None, "Ann", "I eat no nuts."),
+    ],
+)
+def test_a_statement_about_somebody_else_than_its_speaker_names_the_speaker(
+    speaker: str | None, subject: str | None, shown: str
+) -> None:
+    said = record("I eat no nuts.", subject=subject)
+    values = {field.name: getattr(said, field.name) for field in fields(said)}
+    (texts,) = lines(made(Spoken(**values | {"speaker": speaker}))).values()
+    assert texts == [shown]
+
+
+def test_names_that_are_set_are_the_users_and_come_first() -> None:
+    data = {"name": "Sally", "aliases": ["Sal", 7]}
+    more: Any = {"type": "preference", "data": data, "importance": 0.9}
+    names = topic("preference:user.names", "The user's name is Sally.", **more)
+    said = topic("residence", "Sal lives in Kiel.", subject="sal")
+    assert lines(made(said, names)) == {"who": ["The user's name is Sally.", "Sal lives in Kiel."]}
 
 
 def test_what_has_expired_or_happened_is_not_shown() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,9 @@ SectionKind = Literal[
 """The sections of a profile in the order in which they are shown: those that change most come
 last.
 """
+
+NAMES = "preference:user.names"
+"""The topic of the record that holds the names which are set for the user."""
 
 ORDER: Mapping[str, int] = {kind: number for number, kind in enumerate(get_args(SectionKind))}
 
@@ -66,26 +69,40 @@ def kind_of_topic(topic_key: str) -> tuple[SectionKind, int]:
     `allergy`. A topic that is not known is of the kind `more`.
     """
     known = _topics()
+    if topic_key == NAMES:
+        return known["name"]
     found = known.get(topic_key) or known.get(topic_key.partition("_")[0])
     return found or ("more", len(known))
 
 
 def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:
-    """The subjects that mean the user: `user`, the id, and the names and aliases of the user."""
-    every = ("user", "the user", user, name_of("user", user=user), *names)
-    return frozenset(folded(name) for name in every)
+    """The subjects that mean the user: `user`, the id, and each name and alias of the user, whole
+    or one word of it.
+    """
+    named = [name_of("user", user=user), *names]
+    words = [word for name in named for word in name.split()]
+    return frozenset(folded(name) for name in ("", "user", "the user", user, *named, *words))
+
+
+def names_in(records: Iterable[Record]) -> Iterator[str]:
+    """The names and aliases that are set for the user, if one of the records holds them."""
+    for record in records:
+        if record.topic_key == NAMES and isinstance(record.data, Mapping):
+            aliases = record.data.get("aliases")
+            given = [record.data.get("name"), *(aliases if isinstance(aliases, list) else ())]
+            yield from (name for name in given if isinstance(name, str))
 
 
 def section_of(record: Record, own: frozenset[str]) -> SectionKind | None:
     """The section that shows the record; None if no profile shows it. `own` are the subjects that
     mean the user.
     """
-    is_own = record.subject is None or folded(record.subject) in own
+    is_own = folded(record.subject or "").strip() in own
     if not is_own:
         return "people" if record.type == "fact" else None
     match record.type:
         case "preference":
-            return "preferences"
+            return "who" if record.topic_key == NAMES else "preferences"
         case "instruction":
             return "instructions"
         case "task":

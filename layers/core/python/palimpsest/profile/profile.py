@@ -14,6 +14,7 @@ from palimpsest.profile.kinds import (
     SECTIONS,
     SectionKind,
     kind_of_topic,
+    names_in,
     own_names,
     section_of,
 )
@@ -84,16 +85,17 @@ def profile_of(
     """The profile that the current records of a user make, at `now` (epoch milliseconds).
 
     It depends on the set of records alone, not on their order or on how often one is given. `names`
-    are names and aliases of the user; a fact with any other subject is shown under `people`, one
-    line for each person. Left out are records that have expired, tasks whose day is over, texts
-    with a secret, and events. The caller leaves out records that are not current.
+    are names of the user beside those that the records hold. A fact with any other subject is shown
+    under `people`, one line for each person. Left out are records that have expired, tasks whose
+    day is over, texts with a secret, and events. The caller leaves out records that are not
+    current.
 
     Lines are taken in rounds. In each round every section gives as many lines as its share says, in
     the order of the sections. From the first line that does not fit `most` tokens on, all others
     are left out. So a new line displaces the last ones of this order, and the others stay.
     """
-    own = own_names(user, names)
     known = {record.id: record for record in records}
+    own = own_names(user, (*names, *names_in(known.values())))
     placed = [
         (kind, record)
         for record in known.values()
@@ -204,10 +206,18 @@ def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[Profile
 
 
 def _line(record: Record, kind: SectionKind) -> ProfileLine:
-    line = ProfileLine(record.id, _short(record.content), record.topic_key)
+    line = ProfileLine(record.id, _short(_said(record)), record.topic_key)
     if kind == "people":
         return replace(line, subject=record.subject)
     return replace(line, due_at=day_of(record)) if kind == "tasks" else line
+
+
+def _said(record: Record) -> str:
+    """The statement, with its speaker if that is neither the user nor the one it is about."""
+    speaker = getattr(record, "speaker", None)  # a field that records may lack
+    if not isinstance(speaker, str) or folded(speaker) == folded(record.subject):
+        return record.content
+    return f"{speaker} says: {record.content}"
 
 
 def _short(content: str) -> str:

@@ -6,7 +6,7 @@ The reads are bounded, however much is known of the user (docs/adr/0083-a-profil
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,7 +19,7 @@ from palimpsest.memory.ports import Memories, Pointer, UserState
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
 from palimpsest.memory.record import KEYED, Record, RecordType
 from palimpsest.models.ports import TokenCounter
-from palimpsest.profile.kinds import kind_of_topic, known_topics
+from palimpsest.profile.kinds import NAMES, kind_of_topic, known_topics
 from palimpsest.profile.profile import Profile, profile_of
 from palimpsest.scope import UserScope
 
@@ -93,31 +93,46 @@ class ReadProfile:
         return records
 
     def _read(self, scope: UserScope) -> tuple[Record, ...]:
-        pointers = self._topics(scope)
-        preferences = self._memories.topics(scope, prefix=PREFERENCES)[:MOST_PREFERENCES]
-        current = [each.record for each in (*_first(pointers), *preferences) if each.record]
-        of_topics = self._records(scope, current)
-        listed = self._without_superseded(scope, self._listed(scope))
-        found = {record.id: record for record in (*listed, *of_topics)}
+        """The pointers are read once, so a topic never has two current records."""
+        pointers, is_whole = self._topics(scope)
+        preferences, listed = self._preferences(scope), self._listed(scope)
+        if not is_whole:
+            topics = {record.topic_key for record in listed if record.topic_key is not None}
+            pointers |= self._pointers(scope, sorted(topics - pointers.keys()))
+        every = (*pointers.values(), *preferences)
+        current = {pointer.record for pointer in every if pointer.record is not None}
+        found = {
+            record.id: record
+            for record in listed
+            if record.topic_key is None or record.id in current
+        }
+        wanted = (each.record for each in (*_first([*pointers.values()]), *preferences))
+        missing = [each for each in wanted if each is not None and each not in found]
+        found |= {record.id: record for record in self._records(scope, missing)}
         return tuple(record for record in found.values() if record.type in LISTED | {"preference"})
 
-    def _topics(self, scope: UserScope) -> list[Pointer]:
-        """The pointers of the first topics by key, and of the known ones. Those of preferences and
-        of the graph are passed over.
+    def _topics(self, scope: UserScope) -> tuple[dict[str, Pointer], bool]:
+        """The pointers of the first topics by key, by key, and whether these are all. If they are
+        not, those of the known topics are among them. Preferences and the graph are passed over.
         """
-        found: list[Pointer] = []
+        found: dict[str, Pointer] = {}
         after = ""
         for _ in range(MOST_READS):
             page, last = self._memories.topics_after(scope, after, limit=TOPICS_AT_ONCE)
-            found += (each for each in page if _keyed(each.topic_key) is None)
+            found |= {each.topic_key: each for each in page if _keyed(each.topic_key) is None}
             if last is None:
-                return found
+                return found, True
             prefix = _keyed(last)
             after = last if prefix is None else prefix + LAST
             if len(found) >= MOST_TOPICS:
                 break
-        known = self._memories.pointers(scope, known_topics()[:AT_ONCE])
-        return [*found, *known.values()]
+        return found | self._pointers(scope, known_topics()), False
+
+    def _preferences(self, scope: UserScope) -> list[Pointer]:
+        """The first preferences by key, and the names that are set, whatever their key."""
+        pointers = self._memories.topics(scope, prefix=PREFERENCES)
+        names = [each for each in pointers if each.topic_key == NAMES]
+        return [*pointers[:MOST_PREFERENCES], *names]
 
     def _listed(self, scope: UserScope) -> list[Record]:
         newest = self._memories.listed(scope, types=LISTED, limit=NEWEST)
@@ -126,13 +141,9 @@ class ReadProfile:
         oldest = self._memories.listed(scope, types=LISTED, limit=OLDEST, newest_first=False)
         return [*newest.records, *oldest.records]
 
-    def _without_superseded(self, scope: UserScope, records: Sequence[Record]) -> Iterator[Record]:
-        topics = sorted({record.topic_key for record in records if record.topic_key is not None})
+    def _pointers(self, scope: UserScope, topics: Sequence[str]) -> dict[str, Pointer]:
         read = parallel.run_each(partial(self._memories.pointers, scope), _parts(topics))
-        current = {pointer.record for pointers in read for pointer in pointers.values()}
-        for record in records:
-            if record.topic_key is None or record.id in current:
-                yield record
+        return {key: pointer for part in read for key, pointer in part.items()}
 
     def _records(self, scope: UserScope, ids: Sequence[str]) -> list[Record]:
         parts = _parts(list(dict.fromkeys(ids)))
