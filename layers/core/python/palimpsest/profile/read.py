@@ -131,7 +131,7 @@ class ReadProfile:
     def _preferences(self, scope: UserScope) -> list[Pointer]:
         """The first preferences by key, and the names that are set, whatever their key."""
         pointers = self._memories.topics(scope, prefix=PREFERENCES)
-        names = [each for each in pointers if each.topic_key == NAMES]
+        names = [pointer for pointer in pointers if pointer.topic_key == NAMES]
         return [*pointers[:MOST_PREFERENCES], *names]
 
     def _listed(self, scope: UserScope) -> list[Record]:
