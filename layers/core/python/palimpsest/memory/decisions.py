@@ -14,6 +14,7 @@ from itertools import takewhile
 from operator import eq
 from typing import Literal
 
+from palimpsest.memory.meaning.slots import means_the_same
 from palimpsest.memory.record import KEYED, Order, Record, said_again
 from palimpsest.memory.statements import (
     Statement,
@@ -241,7 +242,9 @@ def _is_current(record: Record, topics: Mapping[str, KnownTopic]) -> bool:
 
 def is_near(one: Record, other: Record) -> bool:
     """Whether two records of one topic are the same, or say the same in other words."""
-    return is_same(one, other) if one.type in KEYED else says_the_same(one.content, other.content)
+    if one.type in KEYED:
+        return is_same(one, other)
+    return says_the_same(one.content, other.content) or means_the_same(one.content, other.content)
 
 
 def says_the_same(one: str, other: str) -> bool:
