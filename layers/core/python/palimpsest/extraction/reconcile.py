@@ -51,12 +51,16 @@ def reconciled(
     findings: Sequence[Finding], statements: Sequence[Statement], chunk: Chunk, *, known: Known
 ) -> Reconciled:
     """What remains to be stored of the statements, and what they end."""
-    state = _Known(known)
+    state, put_right = _Known(known), set[tuple[tuple[int, ...], str]]()
     for rank, (finding, given) in enumerate(zip(findings, statements, strict=True)):
         statement = _in_its_topic(given)
-        if finding.depends and _corrects(finding, statement, rank, chunk, state):
+        quoted = (finding.seqs, finding.quote)
+        if quoted in put_right:
             continue
-        is_end = _ends(statement, rank, state)
+        if finding.depends and _corrects(finding, statement, rank, chunk, state):
+            put_right.add(quoted)
+            continue
+        is_end = _ends(finding, statement, rank, state)
         if finding.depends or (is_end and statement.topic is None):
             continue
         state.statements.append((finding, statement, rank))
@@ -68,10 +72,14 @@ def reconciled(
 
 
 def _in_its_topic(statement: Statement) -> Statement:
-    """The statement with the topic that its meaning gives it, if a model found it."""
+    """The statement with the topic that its meaning gives it, if a model found it. A statement of
+    an end is no value of a topic.
+    """
     if statement.type != "fact" or statement.method != "model":
         return statement
     slot = slot_of(statement.content)
+    if slot is None and ends_of(statement.content):
+        return replace(statement, topic=None)
     return replace(statement, topic=slot.topic) if slot else statement
 
 
@@ -80,9 +88,9 @@ def _order(statement: Statement, rank: int) -> Order:
     return (statement.valid_from or 0, source.session or "", max(source.seqs, default=0), rank, "")
 
 
-def _ends(statement: Statement, rank: int, state: _Known) -> bool:
+def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
     """Whether the statement is one of an end, and something known ends by it."""
-    found = ends_of(statement.content) if statement.type in ("fact", "event") else ()
+    found = ends_of(finding.content) if statement.type in ("fact", "event") else ()
     if not found:
         return False
     order = _order(statement, rank)
@@ -135,7 +143,7 @@ def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
     """Whether the statement corrects another one, which then says it rightly."""
-    found = correction_of(statement.content) or correction_of(finding.quote, is_announced=True)
+    found = correction_of(finding.content)
     if found is None:
         return False
     seq = max(finding.seqs)

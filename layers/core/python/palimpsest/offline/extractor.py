@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cache, partial
 
@@ -15,7 +16,12 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
-from palimpsest.memory.meaning.corrections import correction_of, is_signal, put_right
+from palimpsest.memory.meaning.corrections import (
+    correction_of,
+    is_signal,
+    put_right,
+    without_signals,
+)
 from palimpsest.memory.meaning.ends import ends_of
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.meaning.standing import is_order, leans
@@ -96,17 +102,21 @@ def _findings(
     message: Message, stated: Callable[[str, date], Sequence[Stated]]
 ) -> Iterator[Finding]:
     day, before = said_at(message).date(), list[str]()
-    is_announced = False
+    announced = ""
     for sentence in with_greeting(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
-        corrects = correction_of(sentence, is_announced=is_announced) is not None
-        text = sentence if corrects else with_names(put_right(sentence), before)
-        before.append(text or sentence)
-        is_announced = is_signal(sentence)
-        if corrects or is_announced:
-            yield _depending(sentence, message.seq)
+        whole = f"{announced} {sentence}".strip()
+        corrects = correction_of(whole) is not None
+        announced = sentence if is_signal(sentence) else ""
+        if corrects:
+            yield replace(_depending(whole, message.seq), quote=sentence)
+        if announced or (corrects and not _is_known(without_signals(sentence))):
+            before.append(sentence)
             continue
+        plain = without_signals(sentence) if corrects else sentence
+        text = with_names(put_right(plain), before)
+        before.append(text or sentence)
         found = stated(text, day) if text else ()
         for finding in found:
             yield (
@@ -116,6 +126,11 @@ def _findings(
             )
         if ends_of(sentence) and not any(ends_of(one.keywords["content"]) for one in found):
             yield _depending(sentence, message.seq)
+
+
+def _is_known(text: str) -> bool:
+    """Whether the text states something of a known kind, or of a known topic."""
+    return kind_of(text)[0] is not None or slot_of(text) is not None
 
 
 def _depending(sentence: str, seq: int) -> Finding:
@@ -165,6 +180,8 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
             return found
         return partial(found, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
     topic = _topic(kind, matched)
+    if slot is None and "what" not in matched.groupdict() and ends_of(text):
+        return partial(_finding(text, quote), type="fact", importance=OF_ONESELF)
     if slot is not None and kind.type == "fact" and "what" not in matched.groupdict():
         topic = slot.topic
     if topic is None and kind.topic is not None:

@@ -46,6 +46,17 @@ def _signals_first() -> re.Pattern[str]:
 
 
 @cache
+def _last_signals() -> re.Pattern[str]:
+    return compiled(r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$")
+
+
+def without_signals(text: str) -> str:
+    """The text without the words at its beginning that say that something was wrong."""
+    rest = _signals_first().sub("", text)
+    return rest[0].upper() + rest[1:] if len(words(rest)) > 1 else text
+
+
+@cache
 def _forms() -> tuple[str, ...]:
     return tuple(entries(PACKAGE, "corrections"))
 
@@ -56,10 +67,8 @@ def _glue() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=64)
-def correction_of(text: str, *, is_announced: bool = False) -> Correction | None:
-    """The correction that a whole text is; None if it says anything else. `is_announced` says that
-    the sentence before has said that something is wrong.
-    """
+def correction_of(text: str) -> Correction | None:
+    """The correction that a whole text is; None if it says anything else."""
     starred = _STARRED.match(text.strip())
     if starred:
         new = starred["new"] or starred["other"]
@@ -73,9 +82,9 @@ def correction_of(text: str, *, is_announced: bool = False) -> Correction | None
             found = compiled(form).match(tried)
             if found and (made := _correction(found)):
                 return made
-    if not is_announced and not _signal().search(said):
+    rest = _last_signals().sub("", bare).strip(_ENDS)
+    if rest == said:
         return None
-    rest = _signal().sub(" ", bare if is_announced else said).strip(_ENDS)
     return Correction(rest, is_meant=False) if rest and _is_value(rest) else None
 
 

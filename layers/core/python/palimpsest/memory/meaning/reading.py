@@ -18,6 +18,7 @@ MOST = 300  # characters of a sentence that is read for its meaning
 LEAST_SHARED = 3  # letters of two forms of a word
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
 _PUNCTUATION = re.compile(r"[,;:.!–—]\s+|\s+[-–—]\s+")
+_DATES = re.compile(r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)")  # that were written beside relative ones
 _INFLECTIONS = frozenset(
     {"", "e", "s", "es", "en", "ing", "ed", "er", "ar", "ir", "o", "as", "a", "t", "te", "st", "ais"}
 )
@@ -72,7 +73,7 @@ def _openers() -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def spoken(text: str) -> str:
     """The sentence as the user would say it, without contractions and openers."""
-    said = text[:MOST].strip()
+    said = _DATES.sub("", text[:MOST]).strip()
     for pattern, by in _rewrites():
         said = pattern.sub(by, said)
     said = _openers().sub("", said)
@@ -88,7 +89,7 @@ def _times() -> re.Pattern[str]:
         rf"|(?:{heads} )*(?:{middles} )+{nouns}|(?:{heads} )?(?:the )?\d\d?(?:st|nd|rd|th|\.)"
         r"(?: of)?(?: {months})?(?: (?:19|20)\d\d)?"
         rf"|(?:vor|hace|il y a) \w+ {nouns}|(?:\d+|an?|two|three|a few|several) {nouns} ago"
-        r"|{time_words})(?!\w)"
+        rf"|(?:{heads} )?(?:{{time_words}}))(?!\w)"
     )
 
 
