@@ -57,7 +57,9 @@ WORTH_REMEMBERING = (
     2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
 )
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
-MAY_LEAN = frozenset({"preference", "favorite", "task", "rule"})
+OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
+"""The kinds whose topic is told by the meaning of the whole statement, where that is known."""
+MAY_LEAN = frozenset({"preference", "favorite", "task"})
 """The kinds of statements that may need their conversation: "I prefer the second one"."""
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
@@ -107,15 +109,15 @@ def _findings(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
         whole = f"{announced} {sentence}".strip()
-        corrects = correction_of(whole) is not None
+        is_full = bool(sentence) and _is_known(without_signals(sentence))
+        corrects = not is_full and correction_of(whole) is not None
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
-        if announced or (corrects and not _is_known(without_signals(sentence))):
+        if announced or corrects:
             before.append(sentence)
             continue
-        plain = without_signals(sentence) if corrects else sentence
-        text = with_names(put_right(plain), before)
+        text = with_names(put_right(sentence), before)
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         for finding in found:
@@ -124,7 +126,8 @@ def _findings(
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
-        if ends_of(sentence) and not any(ends_of(one.keywords["content"]) for one in found):
+        is_told = says_nothing(sentence) or is_in_jest(sentence)
+        if not is_told and ends_of(sentence) and not any(ends_of(one.keywords["content"]) for one in found):
             yield _depending(sentence, message.seq)
 
 
@@ -180,9 +183,10 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
             return found
         return partial(found, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
     topic = _topic(kind, matched)
-    if slot is None and "what" not in matched.groupdict() and ends_of(text):
+    is_of_slot = kind.type == "fact" and kind.name in OF_A_SLOT
+    if slot is None and is_of_slot and ends_of(text):
         return partial(_finding(text, quote), type="fact", importance=OF_ONESELF)
-    if slot is not None and kind.type == "fact" and "what" not in matched.groupdict():
+    if slot is not None and is_of_slot:
         topic = slot.topic
     if topic is None and kind.topic is not None:
         return None

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.reading import PACKAGE, compiled, shared, spoken
+from palimpsest.memory.meaning.reading import PACKAGE, compiled, first_words, shared, spoken
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.folding import folded
-from palimpsest.text.word_files import entries
+from palimpsest.text.triggers import Triggers
+from palimpsest.text.word_files import entries, word_files
 
 MOST_WORDS = 4  # of a value that is put right
+FEW_WORDS = 3  # of one that nothing but a word such as "sorry" marks
 ALIKE = 0.6  # of two spellings of one word
 LEAST_WORD = 4  # letters of a word that can be misspelled
 _TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
@@ -36,6 +38,22 @@ class Correction:
 
 
 @cache
+def _marks() -> Triggers:
+    """What every correction has one word of."""
+    listed = [
+        word
+        for file in word_files(PACKAGE).values()
+        for name in ("signals", "marks")
+        for word in file.get("lists", {}).get(name, ())
+    ]
+    return Triggers([[word for each in listed for word in first_words(each)]])
+
+
+def _may_correct(text: str) -> bool:
+    return "->" in text or "→" in text or "=>" in text or bool(_marks().candidates(text))
+
+
+@cache
 def _signal() -> re.Pattern[str]:
     return compiled(r"(?<!\w)(?:{signals})(?!\w)[,:.! ]*")
 
@@ -50,8 +68,23 @@ def _last_signals() -> re.Pattern[str]:
     return compiled(r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$")
 
 
+@cache
+def _marked_signals() -> re.Pattern[str]:
+    return compiled(
+        r"^(?:(?:{signals}|{openers})\s*[,:.!;–—-]+\s*|(?:sorry|typo|oops|correction|pardon|perdón|desolée?"
+        r"|korrektur|tippfehler) )+"
+    )
+
+
+@cache
+def _weak() -> re.Pattern[str]:
+    return compiled(r"^(?:(?:{weak_signals}) )+")
+
+
 def without_signals(text: str) -> str:
     """The text without the words at its beginning that say that something was wrong."""
+    if not _may_correct(text):
+        return text
     rest = _signals_first().sub("", text)
     return rest[0].upper() + rest[1:] if len(words(rest)) > 1 else text
 
@@ -69,23 +102,26 @@ def _glue() -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def correction_of(text: str) -> Correction | None:
     """The correction that a whole text is; None if it says anything else."""
-    starred = _STARRED.match(text.strip())
+    starred = _STARRED.match(text.strip()) if "*" in text else None
     if starred:
         new = starred["new"] or starred["other"]
         return Correction(new.strip(_ENDS), is_meant=False)
-    said = spoken(text)
-    if len(words(said)) > 4 * MOST_WORDS or "?" in text:
+    if not _may_correct(text) or "?" in text or text.count(" ") >= 4 * MOST_WORDS:
         return None
+    said = spoken(text)
+    marked = _marked_signals().sub("", said).strip(_ENDS)
     bare = _signals_first().sub("", said).strip(_ENDS)
-    for tried in dict.fromkeys((said, bare)):
+    for tried in dict.fromkeys((said, marked, bare)):
         for form in _forms():
             found = compiled(form).match(tried)
             if found and (made := _correction(found)):
                 return made
-    rest = _last_signals().sub("", bare).strip(_ENDS)
+    rest = _last_signals().sub("", marked).strip(_ENDS)
+    rest = _weak().sub("", rest)
     if rest == said:
         return None
-    return Correction(rest, is_meant=False) if rest and _is_value(rest) else None
+    is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
+    return Correction(rest, is_meant=False) if is_short and _is_value(rest) else None
 
 
 def _correction(found: re.Match[str]) -> Correction | None:
@@ -109,7 +145,7 @@ def _is_value(text: str) -> bool:
 def is_signal(text: str) -> bool:
     """Whether a text only says that something is to be put right."""
     said = text.strip(_ENDS)
-    return bool(said) and not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
+    return bool(said) and _may_correct(said) and not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
 
 
 def corrected(content: str, by: Correction) -> str | None:
@@ -236,7 +272,7 @@ def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
 
 def put_right(sentence: str) -> str:
     """The sentence with what it corrects itself put right."""
-    for before, found in inline(sentence):
+    for before, found in inline(sentence) if _may_correct(sentence) else ():
         after = corrected(before, found)
         if after is not None:
             return after if after[-1:] in ".!?" else after + "."

@@ -90,8 +90,10 @@ def _owns() -> frozenset[str]:
 @lru_cache(maxsize=64)
 def ends_of(sentence: str) -> tuple[End, ...]:
     """The ends that a sentence states, none where it supposes, plans or asks."""
+    if not _triggers().candidates(sentence.replace("n't", " not").replace("n’t", " not")):
+        return ()
     said = spoken(sentence)
-    if not _triggers().candidates(said) or is_question(sentence) or _unreal().search(said):
+    if is_question(sentence) or _unreal().search(said):
         return ()
     found: list[End] = []
     for clause in clauses(said):

@@ -19,6 +19,7 @@ LEAST_SHARED = 3  # letters of two forms of a word
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
 _PUNCTUATION = re.compile(r"[,;:.!–—]\s+|\s+[-–—]\s+")
 _DATES = re.compile(r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)")  # that were written beside relative ones
+_REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNORECASE)
 _INFLECTIONS = frozenset(
     {"", "e", "s", "es", "en", "ing", "ed", "er", "ar", "ir", "o", "as", "a", "t", "te", "st", "ais"}
 )
@@ -58,6 +59,12 @@ def _plain_words(word: str) -> Iterator[str]:
         yield beginning[0] + "*" if len(beginning[0]) == LEAST_SHARED else beginning[0]
 
 
+def first_words(phrase: str) -> list[str]:
+    """The word, or the beginning of one, with which a phrase of a list begins."""
+    plain = re.sub(r"\(\?:[^()]*\)\?|\(\?:|\)", " ", phrase).split()
+    return [trigger for word in plain[:1] for trigger in _plain_words(word)]
+
+
 @cache
 def _rewrites() -> Sequence[tuple[re.Pattern[str], str]]:
     return [
@@ -74,8 +81,9 @@ def _openers() -> re.Pattern[str]:
 def spoken(text: str) -> str:
     """The sentence as the user would say it, without contractions and openers."""
     said = _DATES.sub("", text[:MOST]).strip()
-    for pattern, by in _rewrites():
-        said = pattern.sub(by, said)
+    if _REWRITTEN.search(said):
+        for pattern, by in _rewrites():
+            said = pattern.sub(by, said)
     said = _openers().sub("", said)
     return " ".join(said.split()).strip(_ENDS)
 

@@ -71,11 +71,17 @@ def _articles() -> re.Pattern[str]:
     return compiled(rf"^(?:{shared('prepositions')}\s+)+(?=\w)")
 
 
+@cache
+def _lead() -> re.Pattern[str]:
+    return compiled(r"^(?:(?:{signals})\s*[,:.!;–—-]+\s*)+(?=\w)")
+
+
 @lru_cache(maxsize=256)
 def slot_of(text: str) -> Slot | None:
     """The topic and value of a statement; None if it has none that is known."""
-    said = spoken(text)
-    for number in _triggers().candidates(said):
+    numbers = _triggers().candidates(text)
+    said = _lead().sub("", spoken(text)) if numbers else ""
+    for number in numbers:
         phrase = _phrases()[number]
         found = compiled(phrase.pattern).match(said)
         if found and (slot := _slot(phrase, found, said)):
@@ -112,11 +118,9 @@ def _canonical(word: str) -> str:
 
 
 def means_the_same(one: str, other: str) -> bool:
-    """Whether a statement gives the value that another one gives to the same topic, and says
-    nothing beyond it that the other does not say.
-    """
+    """Whether two statements give the same value to the same topic, and say the same beyond it."""
     ours = slot_of(one)
     theirs = slot_of(other) if ours else None
     if ours is None or theirs is None or ours.topic != theirs.topic:
         return False
-    return ours.value == theirs.value and ours.extra <= {*naming(other), *theirs.extra}
+    return ours.value == theirs.value and ours.extra == theirs.extra

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.reading import PACKAGE, spoken
-from palimpsest.text.analyser import words
+from palimpsest.memory.meaning.reading import PACKAGE
 from palimpsest.text.triggers import Triggers
 from palimpsest.text.word_files import word_files
 
@@ -46,7 +45,7 @@ def leans(text: str) -> bool:
     "that's our rule".
     """
     plain = _MARKER.sub("", text.replace("’", "'")).strip()
-    if len(words(plain)) >= LONG:
+    if plain.count(" ") + 1 >= LONG:
         return False
     patterns, triggers = _patterns()
     numbers = triggers.candidates(plain)
@@ -57,4 +56,4 @@ def leans(text: str) -> bool:
 def is_order(text: str) -> bool:
     """Whether the sentence tells the assistant what to do with what is at hand."""
     plain = _MARKER.sub("", text.replace("’", "'")).strip()
-    return bool(_orders().match(plain)) and len(words(spoken(plain))) <= SHORT
+    return bool(_orders().match(plain)) and plain.count(" ") < SHORT
