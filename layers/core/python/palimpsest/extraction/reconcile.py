@@ -107,9 +107,7 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
     return bool(own or stored)
 
 
-def _ended_here(
-    found: Sequence[End], statement: Statement, state: _Known
-) -> tuple[list[int], int]:
+def _ended_here(found: Sequence[End], statement: Statement, state: _Known) -> tuple[list[int], int]:
     """The places of the step's statements that end, and their number."""
     places = [
         place
@@ -163,9 +161,7 @@ def _corrects(
     return False
 
 
-def _likely_places(
-    found: Correction, seq: int, chunk: Chunk, state: _Known
-) -> list[int]:
+def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
     """The places of the step's statements that a correction may mean, the last one first."""
     places = list(reversed(range(len(state.statements))))
     if found.old is not None:

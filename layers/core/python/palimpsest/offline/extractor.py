@@ -109,8 +109,7 @@ def _findings(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
         whole = f"{announced} {sentence}".strip()
-        is_full = bool(sentence) and _is_known(without_signals(sentence))
-        corrects = not is_full and correction_of(whole) is not None
+        corrects = correction_of(whole) is not None and not _is_known(without_signals(sentence))
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
@@ -127,7 +126,11 @@ def _findings(
                 else finding(seqs=(message.seq,), quote=sentence)
             )
         is_told = says_nothing(sentence) or is_in_jest(sentence)
-        if not is_told and ends_of(sentence) and not any(ends_of(one.keywords["content"]) for one in found):
+        if (
+            not is_told
+            and ends_of(sentence)
+            and not any(ends_of(one.keywords["content"]) for one in found)
+        ):
             yield _depending(sentence, message.seq)
 
 

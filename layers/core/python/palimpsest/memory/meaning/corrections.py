@@ -10,12 +10,18 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.reading import PACKAGE, compiled, first_words, shared, spoken
+from palimpsest.memory.meaning.reading import (
+    PACKAGE,
+    begins_with,
+    candidates,
+    compiled,
+    shared,
+    spoken,
+)
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.folding import folded
-from palimpsest.text.triggers import Triggers
-from palimpsest.text.word_files import entries, word_files
+from palimpsest.text.word_files import entries
 
 MOST_WORDS = 4  # of a value that is put right
 FEW_WORDS = 3  # of one that nothing but a word such as "sorry" marks
@@ -23,6 +29,8 @@ ALIKE = 0.6  # of two spellings of one word
 LEAST_WORD = 4  # letters of a word that can be misspelled
 _TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
 _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
+FIRST_PART = 40  # characters
+_MARKED = re.compile(r"[,;:.!–—-]")
 _ENDS = " \t.!,;:-–—()\"'”“„"
 
 
@@ -37,20 +45,12 @@ class Correction:
     is_meant: bool = True
 
 
-@cache
-def _marks() -> Triggers:
-    """What every correction has one word of."""
-    listed = [
-        word
-        for file in word_files(PACKAGE).values()
-        for name in ("signals", "marks")
-        for word in file.get("lists", {}).get(name, ())
-    ]
-    return Triggers([[word for each in listed for word in first_words(each)]])
-
-
 def _may_correct(text: str) -> bool:
-    return "->" in text or "→" in text or "=>" in text or bool(_marks().candidates(text))
+    return (
+        "->" in text
+        or "→" in text
+        or bool(candidates("signals", text) or candidates("corrections", text))
+    )
 
 
 @cache
@@ -83,7 +83,7 @@ def _weak() -> re.Pattern[str]:
 
 def without_signals(text: str) -> str:
     """The text without the words at its beginning that say that something was wrong."""
-    if not _may_correct(text):
+    if not _MARKED.search(text, 0, FIRST_PART) or not begins_with(text, "signals", "openers"):
         return text
     rest = _signals_first().sub("", text)
     return rest[0].upper() + rest[1:] if len(words(rest)) > 1 else text
@@ -91,7 +91,7 @@ def without_signals(text: str) -> str:
 
 @cache
 def _forms() -> tuple[str, ...]:
-    return tuple(entries(PACKAGE, "corrections"))
+    return tuple(entry["pattern"] for entry in entries(PACKAGE, "corrections"))
 
 
 @cache
@@ -106,14 +106,16 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = starred["new"] or starred["other"]
         return Correction(new.strip(_ENDS), is_meant=False)
-    if not _may_correct(text) or "?" in text or text.count(" ") >= 4 * MOST_WORDS:
+    if text.count(" ") >= 4 * MOST_WORDS or "?" in text or not _may_correct(text):
         return None
     said = spoken(text)
-    marked = _marked_signals().sub("", said).strip(_ENDS)
-    bare = _signals_first().sub("", said).strip(_ENDS)
+    marked = bare = said
+    if begins_with(said, "signals", "weak_signals", "openers"):
+        marked = _marked_signals().sub("", said).strip(_ENDS)
+        bare = _signals_first().sub("", said).strip(_ENDS)
     for tried in dict.fromkeys((said, marked, bare)):
-        for form in _forms():
-            found = compiled(form).match(tried)
+        for number in candidates("corrections", text):
+            found = compiled(_forms()[number]).match(tried)
             if found and (made := _correction(found)):
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
@@ -145,7 +147,9 @@ def _is_value(text: str) -> bool:
 def is_signal(text: str) -> bool:
     """Whether a text only says that something is to be put right."""
     said = text.strip(_ENDS)
-    return bool(said) and _may_correct(said) and not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
+    if not said or said.count(" ") > MOST_WORDS or not _may_correct(said):
+        return False
+    return not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
 
 
 def corrected(content: str, by: Correction) -> str | None:
@@ -197,7 +201,7 @@ def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | N
 
 
 def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
-    first = new.split()[0]
+    first = new.split(maxsplit=1)[0]
     if not _number().match(first):
         return None
     is_word = first.isalpha()
@@ -263,16 +267,22 @@ def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
     """The ways to divide a sentence into a statement and a correction of it."""
     for mark in re.finditer(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s", sentence):
         before, after = sentence[: mark.start()].rstrip(), sentence[mark.end() :].rstrip(" .!)")
-        if len(before) < LEAST_WORD or not _signal().match(spoken(after) or " "):
+        if len(before) < LEAST_WORD or not _may_correct(after) or not _begins(after):
             continue
         found = correction_of(after)
         if found is not None:
             yield before, found
 
 
+def _begins(text: str) -> bool:
+    return bool(_signal().match(text) or _signal().match(spoken(text) or " "))
+
+
 def put_right(sentence: str) -> str:
     """The sentence with what it corrects itself put right."""
-    for before, found in inline(sentence) if _may_correct(sentence) else ():
+    if not _MARKED.search(sentence, 0, len(sentence) - 1) or not _may_correct(sentence):
+        return sentence
+    for before, found in inline(sentence):
         after = corrected(before, found)
         if after is not None:
             return after if after[-1:] in ".!?" else after + "."

@@ -12,6 +12,7 @@ from typing import Final
 
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
+    candidates,
     classes,
     clauses,
     compiled,
@@ -19,13 +20,11 @@ from palimpsest.memory.meaning.reading import (
     is_meant_by,
     naming,
     spoken,
-    triggers,
     without_times,
 )
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.record import Record
 from palimpsest.text.sentences import is_question
-from palimpsest.text.triggers import Triggers
 from palimpsest.text.word_files import entries, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
@@ -60,20 +59,14 @@ class _Cue:
     kind: str
     about: str | None
     pattern: str
-    words: tuple[str, ...]
 
 
 @cache
 def _cues() -> tuple[_Cue, ...]:
     return tuple(
-        _Cue(entry["kind"], entry.get("about"), entry["pattern"], tuple(triggers(entry)))
+        _Cue(entry["kind"], entry.get("about"), entry["pattern"])
         for entry in entries(PACKAGE, "ends")
     )
-
-
-@cache
-def _triggers() -> Triggers:
-    return Triggers([cue.words for cue in _cues()])
 
 
 @cache
@@ -90,7 +83,7 @@ def _owns() -> frozenset[str]:
 @lru_cache(maxsize=64)
 def ends_of(sentence: str) -> tuple[End, ...]:
     """The ends that a sentence states, none where it supposes, plans or asks."""
-    if not _triggers().candidates(sentence.replace("n't", " not").replace("n’t", " not")):
+    if not candidates("ends", sentence):
         return ()
     said = spoken(sentence)
     if is_question(sentence) or _unreal().search(said):
@@ -104,7 +97,7 @@ def ends_of(sentence: str) -> tuple[End, ...]:
 def _ends_of(clause: str) -> list[End]:
     found = []
     for text in dict.fromkeys((clause, without_times(clause))):
-        for number in _triggers().candidates(text):
+        for number in candidates("ends", text):
             cue = _cues()[number]
             match = compiled(cue.pattern).match(text)
             if match:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.folding import folded
+from palimpsest.text.triggers import Triggers, lowered
 from palimpsest.text.word_files import entries, filled, filled_words, word_files
 
 PACKAGE: Final = "palimpsest.memory.meaning"
@@ -18,10 +19,31 @@ MOST = 300  # characters of a sentence that is read for its meaning
 LEAST_SHARED = 3  # letters of two forms of a word
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
 _PUNCTUATION = re.compile(r"[,;:.!–—]\s+|\s+[-–—]\s+")
-_DATES = re.compile(r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)")  # that were written beside relative ones
+_DATES = re.compile(
+    r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
+)  # that were written beside relative ones
 _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNORECASE)
+_FIRST = re.compile(r"[^\W_]+")
 _INFLECTIONS = frozenset(
-    {"", "e", "s", "es", "en", "ing", "ed", "er", "ar", "ir", "o", "as", "a", "t", "te", "st", "ais"}
+    {
+        "",
+        "e",
+        "s",
+        "es",
+        "en",
+        "ing",
+        "ed",
+        "er",
+        "ar",
+        "ir",
+        "o",
+        "as",
+        "a",
+        "t",
+        "te",
+        "st",
+        "ais",
+    }
 )
 
 
@@ -36,14 +58,84 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(filled(PACKAGE, pattern), re.IGNORECASE)
 
 
+SLOT_FORMS: Final = ("slots", "many", "each")
+
+
+@cache
+def _groups() -> tuple[Triggers, dict[str, tuple[int, int]]]:
+    """The triggers of everything that is looked for, in one: a sentence is looked at once."""
+    leaning = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
+    groups: dict[str, list[list[str]]] = {
+        "slots": [triggers(entry) for _, _, entry in slot_entries()],
+        "ends": [triggers(entry) for entry in entries(PACKAGE, "ends")],
+        "corrections": [triggers(entry) for entry in entries(PACKAGE, "corrections")],
+        "signals": [_listed_first("signals")],
+        "leaning": [each["words"] for each in leaning for _ in each["patterns"]],
+    }
+    places, every = {}, list[list[str]]()
+    for name, those in groups.items():
+        places[name] = (len(every), len(every) + len(those))
+        every += those
+    return Triggers(every), places
+
+
+def slot_entries() -> list[tuple[str, str, Any]]:
+    """The phrases of values, each with its form and the name of its topic."""
+    return [
+        (form, name, entry)
+        for form in SLOT_FORMS
+        for file in word_files(PACKAGE).values()
+        for name, listed in file.get(form, {}).items()
+        for entry in listed
+    ]
+
+
+@lru_cache(maxsize=64)
+def _candidates(text: str) -> Sequence[int]:
+    return _groups()[0].candidates(text)
+
+
+def candidates(group: str, text: str) -> list[int]:
+    """The numbers of the group's patterns that may match the text."""
+    start, end = _groups()[1][group]
+    return [number - start for number in _candidates(text) if start <= number < end]
+
+
+def _listed_first(*names: str) -> list[str]:
+    return [
+        word
+        for file in word_files(PACKAGE).values()
+        for name in names
+        for each in file.get("lists", {}).get(name, ())
+        for word in first_words(each)
+    ]
+
+
+@cache
+def _beginnings(*names: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    listed = _listed_first(*names)
+    return (
+        frozenset(word for word in listed if not word.endswith("*")),
+        tuple(word[:-1] for word in listed if word.endswith("*")),
+    )
+
+
+def begins_with(text: str, *names: str) -> bool:
+    """Whether the text's first word begins a phrase of one of these lists."""
+    first = _FIRST.search(text)
+    if first is None:
+        return False
+    word = lowered(first[0])
+    words_, beginnings = _beginnings(*names)
+    return word in words_ or word.startswith(beginnings)
+
+
 def triggers(entry: Any) -> list[str]:
     """The words of which every match of an entry has one. Patterns in a list of words have none
     that could be looked up: only their beginnings count.
     """
     return [
-        trigger
-        for word in filled_words(PACKAGE, entry["words"])
-        for trigger in _plain_words(word)
+        trigger for word in filled_words(PACKAGE, entry["words"]) for trigger in _plain_words(word)
     ]
 
 
@@ -66,9 +158,11 @@ def first_words(phrase: str) -> list[str]:
 
 
 @cache
-def _rewrites() -> Sequence[tuple[re.Pattern[str], str]]:
+def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
+    """What is written out: the pattern, its text, and what every match has in lower case."""
     return [
-        (re.compile(pattern, re.IGNORECASE), text) for pattern, text in entries(PACKAGE, "spoken")
+        (re.compile(pattern, re.IGNORECASE), text, has)
+        for pattern, text, has in entries(PACKAGE, "spoken")
     ]
 
 
@@ -80,11 +174,13 @@ def _openers() -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def spoken(text: str) -> str:
     """The sentence as the user would say it, without contractions and openers."""
-    said = _DATES.sub("", text[:MOST]).strip()
+    said = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
     if _REWRITTEN.search(said):
-        for pattern, by in _rewrites():
-            said = pattern.sub(by, said)
-    said = _openers().sub("", said)
+        lower = said.lower().replace("\u2019", "'")
+        for pattern, by, has in _rewrites():
+            said = pattern.sub(by, said) if has in lower else said
+    if begins_with(said, "openers"):
+        said = _openers().sub("", said)
     return " ".join(said.split()).strip(_ENDS)
 
 

@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.reading import (
-    PACKAGE,
+    begins_with,
+    candidates,
     compiled,
     naming,
     shared,
+    slot_entries,
     spoken,
-    triggers,
 )
 from palimpsest.text.analyser import words
-from palimpsest.text.triggers import Triggers
-from palimpsest.text.word_files import word_files
 
 MOST_VALUE = 6  # words of a value
 _BEYOND = re.compile(r"[,;.!?].*$")
@@ -41,24 +40,15 @@ class _Phrase:
     name: str
     pattern: str
     value: str | None
-    words: tuple[str, ...]
     form: str
 
 
 @cache
 def _phrases() -> tuple[_Phrase, ...]:
     return tuple(
-        _Phrase(name, entry["pattern"], entry.get("value"), tuple(triggers(entry)), form)
-        for form in ("slots", "many", "each")
-        for file in word_files(PACKAGE).values()
-        for name, listed in file.get(form, {}).items()
-        for entry in listed
+        _Phrase(name, entry["pattern"], entry.get("value"), form)
+        for form, name, entry in slot_entries()
     )
-
-
-@cache
-def _triggers() -> Triggers:
-    return Triggers([phrase.words for phrase in _phrases()])
 
 
 @cache
@@ -79,8 +69,10 @@ def _lead() -> re.Pattern[str]:
 @lru_cache(maxsize=256)
 def slot_of(text: str) -> Slot | None:
     """The topic and value of a statement; None if it has none that is known."""
-    numbers = _triggers().candidates(text)
-    said = _lead().sub("", spoken(text)) if numbers else ""
+    numbers = candidates("slots", text)
+    said = spoken(text) if numbers else ""
+    if begins_with(said, "signals"):
+        said = _lead().sub("", said)
     for number in numbers:
         phrase = _phrases()[number]
         found = compiled(phrase.pattern).match(said)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.reading import PACKAGE
-from palimpsest.text.triggers import Triggers
+from palimpsest.memory.meaning.reading import PACKAGE, candidates
 from palimpsest.text.word_files import word_files
 
 LONG = 13  # words: a longer sentence says what it is about
@@ -15,14 +14,11 @@ _MARKER = re.compile(r"^\W*(?:\d{1,2}[.)] )?")
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], ...], Triggers]:
+def _patterns() -> tuple[re.Pattern[str], ...]:
     found = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
-    patterns = [
-        (re.compile(pattern, re.IGNORECASE), leaning["words"])
-        for leaning in found
-        for pattern in leaning["patterns"]
-    ]
-    return tuple(pattern for pattern, _ in patterns), Triggers([those for _, those in patterns])
+    return tuple(
+        re.compile(pattern, re.IGNORECASE) for leaning in found for pattern in leaning["patterns"]
+    )
 
 
 @cache
@@ -47,9 +43,8 @@ def leans(text: str) -> bool:
     plain = _MARKER.sub("", text.replace("’", "'")).strip()
     if plain.count(" ") + 1 >= LONG:
         return False
-    patterns, triggers = _patterns()
-    numbers = triggers.candidates(plain)
-    return any(patterns[number].search(plain.rstrip(" .!")) for number in numbers)
+    ending = plain.rstrip(" .!")
+    return any(_patterns()[number].search(ending) for number in candidates("leaning", text))
 
 
 @lru_cache(maxsize=64)
