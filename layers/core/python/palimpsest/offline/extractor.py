@@ -125,12 +125,8 @@ def _findings(
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
-        is_told = says_nothing(sentence) or is_in_jest(sentence)
-        if (
-            not is_told
-            and ends_of(sentence)
-            and not any(ends_of(one.keywords["content"]) for one in found)
-        ):
+        ends = bool(ends_of(sentence)) and not says_nothing(sentence)
+        if ends and not any(ends_of(one.keywords["content"]) for one in found):
             yield _depending(sentence, message.seq)
 
 

@@ -5,7 +5,7 @@ name something.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -23,6 +23,8 @@ _DATES = re.compile(
     r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
 )  # that were written beside relative ones
 _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNORECASE)
+_EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
+"""First words of phrases that too many sentences have: these phrases have other marks."""
 _FIRST = re.compile(r"[^\W_]+")
 _INFLECTIONS = frozenset(
     {
@@ -62,7 +64,7 @@ SLOT_FORMS: Final = ("slots", "many", "each")
 
 
 @cache
-def _groups() -> tuple[Triggers, dict[str, tuple[int, int]]]:
+def _groups() -> tuple[Triggers, list[tuple[str, int]]]:
     """The triggers of everything that is looked for, in one: a sentence is looked at once."""
     leaning = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
     groups: dict[str, list[list[str]]] = {
@@ -72,9 +74,9 @@ def _groups() -> tuple[Triggers, dict[str, tuple[int, int]]]:
         "signals": [_listed_first("signals")],
         "leaning": [each["words"] for each in leaning for _ in each["patterns"]],
     }
-    places, every = {}, list[list[str]]()
+    places, every = list[tuple[str, int]](), list[list[str]]()
     for name, those in groups.items():
-        places[name] = (len(every), len(every) + len(those))
+        places += [(name, len(every))] * len(those)
         every += those
     return Triggers(every), places
 
@@ -91,14 +93,18 @@ def slot_entries() -> list[tuple[str, str, Any]]:
 
 
 @lru_cache(maxsize=64)
-def _candidates(text: str) -> Sequence[int]:
-    return _groups()[0].candidates(text)
+def _candidates(text: str) -> Mapping[str, Sequence[int]]:
+    triggers_, places = _groups()
+    found: dict[str, list[int]] = {}
+    for number in triggers_.candidates(text):
+        name, start = places[number]
+        found.setdefault(name, []).append(number - start)
+    return found
 
 
-def candidates(group: str, text: str) -> list[int]:
+def candidates(group: str, text: str) -> Sequence[int]:
     """The numbers of the group's patterns that may match the text."""
-    start, end = _groups()[1][group]
-    return [number - start for number in _candidates(text) if start <= number < end]
+    return _candidates(text).get(group, ())
 
 
 def _listed_first(*names: str) -> list[str]:
@@ -108,6 +114,7 @@ def _listed_first(*names: str) -> list[str]:
         for name in names
         for each in file.get("lists", {}).get(name, ())
         for word in first_words(each)
+        if word.rstrip("*") not in _EVERYWHERE
     ]
 
 
