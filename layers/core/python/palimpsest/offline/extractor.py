@@ -125,8 +125,9 @@ def _findings(
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
-        ends = bool(ends_of(sentence)) and not says_nothing(sentence)
-        if ends and not any(ends_of(one.keywords["content"]) for one in found):
+        ended = ends_of(sentence)
+        is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
+        if is_end and not any(ends_of(one.keywords["content"]) for one in found):
             yield _depending(sentence, message.seq)
 
 

@@ -29,6 +29,7 @@ ALIKE = 0.6  # of two spellings of one word
 LEAST_WORD = 4  # letters of a word that can be misspelled
 _TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
 _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
+_UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
 FIRST_PART = 40  # characters
 _MARKED = re.compile(r"[,;:.!–—-]")
 _ENDS = " \t.!,;:-–—()\"'”“„"
@@ -109,10 +110,8 @@ def correction_of(text: str) -> Correction | None:
     if text.count(" ") >= 4 * MOST_WORDS or "?" in text or not _may_correct(text):
         return None
     said = spoken(text)
-    marked = bare = said
-    if begins_with(said, "signals", "weak_signals", "openers"):
-        marked = _marked_signals().sub("", said).strip(_ENDS)
-        bare = _signals_first().sub("", said).strip(_ENDS)
+    marked = _marked_signals().sub("", said).strip(_ENDS)
+    bare = _signals_first().sub("", said).strip(_ENDS)
     for tried in dict.fromkeys((said, marked, bare)):
         for number in candidates("corrections", text):
             found = compiled(_forms()[number]).match(tried)
@@ -207,7 +206,8 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     is_word = first.isalpha()
     places = [token for token in tokens if _number().match(token[0])]
     same = [token for token in places if token[0].isalpha() == is_word]
-    return (same or places)[-1].span() if places else None
+    best = (same or places)[-1:]
+    return best[0].span() if best else None
 
 
 def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:

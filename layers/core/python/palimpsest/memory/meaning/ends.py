@@ -28,6 +28,11 @@ from palimpsest.text.sentences import is_question
 from palimpsest.text.word_files import entries, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
+SHORT = 8  # blanks of a sentence that is looked at as a whole too
+_PRONOUN = re.compile(
+    r"^(?:it|that|this|them|those|him|her|das|es|ihn|sie|ça|cela|eso|lo|la)(?: (?:all|ages))?$",
+    re.IGNORECASE,
+)
 LONGEST = 10  # words that name something: a longer record says more than what ends
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
@@ -38,7 +43,11 @@ TOPICS: Final = {
     "partner": ("partner",),
     "home": ("residence",),
     "diet": ("diet",),
+    "study": ("study",),
 }
+OF_A_CLASS: Final = frozenset({"partner", "study", "job"})
+"""What a statement of an end may be about without naming it, by the words of a record."""
+MOST_SAID = 4  # words of a record, among which its verb is
 NOT_LEFT: Final = frozenset({"residence", "birthplace"})
 
 
@@ -89,12 +98,17 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     if is_question(sentence) or _unreal().search(said):
         return ()
     found: list[End] = []
-    for clause in clauses(said):
-        found += _ends_of(spoken(clause))
+    before: tuple[str, ...] = ()
+    parts = clauses(said)
+    whole = [said] if said.count(" ") < SHORT else []
+    for clause in dict.fromkeys((*parts, *whole)):
+        found += _ends_of(spoken(clause), before)
+        before = naming(clause) or before
     return tuple(found)
 
 
-def _ends_of(clause: str) -> list[End]:
+def _ends_of(clause: str, before: tuple[str, ...]) -> list[End]:
+    """The ends of a clause. A pronoun means what the clause before names."""
     found = []
     for text in dict.fromkeys((clause, without_times(clause))):
         for number in candidates("ends", text):
@@ -102,8 +116,9 @@ def _ends_of(clause: str) -> list[End]:
             match = compiled(cue.pattern).match(text)
             if match:
                 groups = match.groupdict()
-                named = " ".join(groups.get(group) or "" for group in GROUPS)
-                end = End(cue.kind, cue.about, naming(named), named.strip())
+                named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
+                meant = before if _PRONOUN.match(named) else naming(named)
+                end = End(cue.kind, cue.about, meant, named)
                 found += [end] if end.words or end.about else []
     return found
 
@@ -142,9 +157,9 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
         return False
     if topic in TOPICS[end.about]:
         return (record.subject or "") in USER or end.about == "partner"
-    if end.about != "partner" or record.type == "instruction":
+    if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
         return False
-    return any("partner" in classes(word) for word in naming(record.content)) and is_own(record)
+    return any(end.about in classes(word) for word in naming(record.content)[:MOST_SAID])
 
 
 def is_own(record: Record) -> bool:

@@ -18,7 +18,7 @@ PACKAGE: Final = "palimpsest.memory.meaning"
 MOST = 300  # characters of a sentence that is read for its meaning
 LEAST_SHARED = 3  # letters of two forms of a word
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
-_PUNCTUATION = re.compile(r"[,;:.!–—]\s+|\s+[-–—]\s+")
+_PUNCTUATION = re.compile(r"[,;:.!?–—]\s+|\s+[-–—]\s+")
 _DATES = re.compile(
     r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
 )  # that were written beside relative ones

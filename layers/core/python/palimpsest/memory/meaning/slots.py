@@ -92,7 +92,7 @@ def _slot(phrase: _Phrase, found: re.Match[str], said: str) -> Slot | None:
         return None
     named = phrase.name
     if phrase.form != "slots":
-        thing = words(groups.get("thing") or "")
+        thing = map(_canonical, words(groups.get("thing") or ""))
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
     beyond = _BEYOND.search(said, found.end("value") if groups.get("value") else len(said))
     extra = set(naming(given)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
