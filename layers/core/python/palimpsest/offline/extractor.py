@@ -61,6 +61,7 @@ OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "bir
 """The kinds whose topic is told by the meaning of the whole statement, where that is known."""
 MAY_LEAN = frozenset({"preference", "favorite", "task"})
 """The kinds of statements that may need their conversation: "I prefer the second one"."""
+FEW_WORDS = 4  # of a sentence that only names what the next one is about
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
 RELATIONS = {"employer": ("WORKS_AT", "Company"), "residence": ("LIVES_IN", "Place")}
@@ -125,15 +126,25 @@ def _findings(
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
-        ended = ends_of(sentence)
+        ended = ends_of(_with_what(sentence, before))
         is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
         if is_end and not any(ends_of(one.keywords["content"]) for one in found):
-            yield _depending(sentence, message.seq)
+            yield replace(
+                _depending(_with_what(sentence, before), message.seq), quote=sentence
+            )
 
 
 def _is_known(text: str) -> bool:
     """Whether the text states something of a known kind, or of a known topic."""
     return kind_of(text)[0] is not None or slot_of(text) is not None
+
+
+def _with_what(sentence: str, before: Sequence[str]) -> str:
+    """The sentence with the few words before it, which may name what ends: "The gym? Cancelled
+    it.".
+    """
+    earlier = before[-2] if len(before) > 1 else ""
+    return f"{earlier} {sentence}" if 0 < len(earlier.split()) <= FEW_WORDS else sentence
 
 
 def _depending(sentence: str, seq: int) -> Finding:

@@ -130,7 +130,7 @@ def _correction(found: re.Match[str]) -> Correction | None:
     new = _signals_first().sub("", groups["new"]).strip(_ENDS)
     new = _signal().sub(" ", new).strip(_ENDS) or new
     old = (groups.get("old") or "").strip(_ENDS) or None
-    if not _is_value(new):
+    if not _is_value(new) or (old is not None and is_signal(old)):
         return None
     return Correction(new, old)
 
@@ -200,8 +200,10 @@ def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | N
 
 
 def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
-    first = new.split(maxsplit=1)[0]
-    if not _number().match(first):
+    first, *others = new.split()
+    said = {token[0].casefold() for token in tokens}
+    is_alone = all(word.casefold() in said or _UNIT.match(word) for word in others)
+    if not _number().match(first) or not is_alone:
         return None
     is_word = first.isalpha()
     places = [token for token in tokens if _number().match(token[0])]

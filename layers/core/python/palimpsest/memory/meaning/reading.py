@@ -25,6 +25,7 @@ _DATES = re.compile(
 _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNORECASE)
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """First words of phrases that too many sentences have: these phrases have other marks."""
+_SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
 _FIRST = re.compile(r"[^\W_]+")
 _INFLECTIONS = frozenset(
     {
@@ -207,7 +208,7 @@ def _times() -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def without_times(text: str) -> str:
     """The text without the words that say when."""
-    return " ".join(_times().sub(" ", text).split()).strip(_ENDS)
+    return " ".join(_times().sub(" ", _SINCE.sub("", text)).split()).strip(_ENDS)
 
 
 @cache
