@@ -207,9 +207,9 @@ def test_a_correction_of_one_half_of_a_sentence_leaves_the_other_half() -> None:
     records, _ = service.memories_app.manage_memories.listed(
         SARAH, where=MemoryFilter(), limit=9, newest_first=False
     )
-    assert [record.content for record in records] == [
+    assert {record.content for record in records} == {
         "my dog is called Rex.", "I like tea.", "I moved to Bremen.", "I don't like coffee."
-    ]  # fmt: skip
+    }  # fmt: skip
 
 
 def test_my_flight_is_at_another_time_not_the_one_before_supersedes_it() -> None:

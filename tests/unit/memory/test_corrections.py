@@ -24,7 +24,7 @@ from tests.unit.context.service import ContextService
 
 CORRECTED = ("I work at Acme.", "I work at Bolt now.")
 CORRECTED_TWICE = (*CORRECTED, "Actually, I work at Core.")
-REWORDED = (*CORRECTED, "I'm working for Bolt these days.")
+REWORDED = (*CORRECTED, "I'm working for Bolt as a welder these days.")
 RETURNED = (*CORRECTED, "I work at Acme.")
 QUESTIONS = ("Where do I work?", "work at Acme", "Who is my employer?")
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)

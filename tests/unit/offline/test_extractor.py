@@ -484,13 +484,16 @@ def test_whom_a_pronoun_means_is_named_or_it_is_no_memory(
         (
             "We have a daughter named Ella, she is 4.",
             [
-                (None, "user", "We have a daughter named Ella."),
+                ("named_daughter_ella", "user", "We have a daughter named Ella."),
                 ("age_ella", "ella", "Ella, she is 4."),
             ],
         ),
         (
             "My dog's name is Max. He is 3 years old.",
-            [(None, "dog", "My dog's name is Max."), ("age_max", "max", "Max is 3 years old.")],
+            [
+                ("named_dog_max", "dog", "My dog's name is Max."),
+                ("age_max", "max", "Max is 3 years old."),
+            ],
         ),
         ("I'm 29.", [("age", "user", "I'm 29.")]),
         ("I'm 100 percent sure of Jim.", [(None, "user", "I'm 100 percent sure of Jim.")]),

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import islice
 
 from palimpsest.clock import seconds
 from palimpsest.conversations.configuration import own_retention
@@ -25,6 +27,7 @@ from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.finding import Finding, fitting
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.ports import Extraction, Extractor
+from palimpsest.extraction.reconcile import reconciled
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.drawn import Drawn, drawn_from
 from palimpsest.graph.manage import GraphLimit
@@ -32,8 +35,11 @@ from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.steps import counting
+from palimpsest.memory.ended import EndOfTopic
+from palimpsest.memory.filters import MemoryFilter
+from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
-from palimpsest.memory.record import GRAPH, Source
+from palimpsest.memory.record import GRAPH, Record, Source
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models import deadline
@@ -46,6 +52,7 @@ MOST_FINDINGS = 25
 """The most findings of one chunk. If they are still too many for the transaction, the chunk ends
 earlier.
 """
+MOST_KNOWN = 500  # records among which an end or a correction looks for what it means
 ITEMS_EACH = 4  # at most: record, place in its topic, pointer, and the record that it displaces
 ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 
@@ -150,10 +157,13 @@ class ExtractChunk:
         one transaction.
         Before that, it does without some relations.
         """
-        statements, of_graph = self._with_graph(
-            job, findings, _statements(job, at, findings), most=relations
+        told = _statements(job, at, findings)
+        kept = reconciled(findings.findings, told, findings.chunk, known=partial(self._known, job))
+        named = replace(findings, findings=kept.findings)
+        statements, of_graph = self._with_graph(job, named, kept.statements, most=relations)
+        prepared, forgotten = self._prepared_without_removed(
+            user_of(job), [*statements, *of_graph], ends=kept.ends
         )
-        prepared, forgotten = self._prepared_without_removed(user_of(job), [*statements, *of_graph])
         try:
             prepared = replace(prepared, commit=self.limit.guarded(user_of(job), prepared.commit))
         except Conflict:  # of a full graph: the memories are stored without what has no room there
@@ -169,6 +179,12 @@ class ExtractChunk:
             return self._prepared(job, at, less)
         dropped = {**findings.dropped, "removed": forgotten} if forgotten else findings.dropped
         return prepared, replace(findings, dropped=dropped)
+
+    def _known(self, job: Job) -> Sequence[Record]:
+        """The user's current records, the newest `MOST_KNOWN` of them."""
+        remember = self.remember
+        manage = ManageMemories(remember.memories, remember.tenants, remember.clock)
+        return list(islice(manage.every(user_of(job), MemoryFilter()), MOST_KNOWN))
 
     def _with_graph(
         self, job: Job, findings: _StepFindings, statements: Sequence[Statement], *, most: int
@@ -188,14 +204,14 @@ class ExtractChunk:
         return _drawing(statements, drawn, [number for number, _ in said]), drawn.statements
 
     def _prepared_without_removed(
-        self, scope: UserScope, statements: Sequence[Statement]
+        self, scope: UserScope, statements: Sequence[Statement], *, ends: Sequence[EndOfTopic] = ()
     ) -> tuple[Prepared, int]:
         """The changes that remember the statements except those that the user removed, and how many
         were removed.
         """
-        if not statements:
+        if not statements and not ends:
             return Prepared((), MemoryCommit(epoch=0)), 0
-        prepared = self.remember.prepared(scope, statements)
+        prepared = self.remember.prepared(scope, statements, ends=ends)
         new = [decision.record.id for decision in prepared.made if decision.outcome != "unchanged"]
         removed = self.remember.memories.tombstones(scope, new) if new else {}
         left = [
@@ -206,7 +222,8 @@ class ExtractChunk:
         ]
         if len(left) == len(statements):
             return prepared, 0
-        return self._prepared_without_removed(scope, left)[0], len(statements) - len(left)
+        less = self._prepared_without_removed(scope, left, ends=ends)[0]
+        return less, len(statements) - len(left)
 
 
 def _redactions(at: Looked) -> int:

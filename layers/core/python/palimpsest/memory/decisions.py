@@ -14,6 +14,7 @@ from itertools import takewhile
 from operator import eq
 from typing import Literal
 
+from palimpsest.memory.meaning.slots import means_the_same
 from palimpsest.memory.record import KEYED, Order, Record, said_again
 from palimpsest.memory.statements import (
     Statement,
@@ -241,10 +242,10 @@ def _is_current(record: Record, topics: Mapping[str, KnownTopic]) -> bool:
 
 def is_near(record: Record, other: Record) -> bool:
     """Whether two records of one topic are the same, or say the same in other words."""
-    return (
-        is_same(record, other)
-        if record.type in KEYED
-        else says_the_same(record.content, other.content)
+    if record.type in KEYED:
+        return is_same(record, other)
+    return says_the_same(record.content, other.content) or means_the_same(
+        record.content, other.content
     )
 
 

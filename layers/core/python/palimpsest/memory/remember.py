@@ -26,6 +26,7 @@ from palimpsest.memory.decisions import (
     with_updates,
 )
 from palimpsest.memory.drafts import drafts_of, joining
+from palimpsest.memory.ended import EndOfTopic, ended_by, ended_records, join_topics
 from palimpsest.memory.endings import Endings, Superseded, superseded_by
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.record import Record
@@ -80,6 +81,7 @@ class _Decided:
     made: tuple[Remembered, ...]
     commit: MemoryCommit
     topics: Mapping[str, KnownTopic]
+    ended: Sequence[Superseded] = ()
 
 
 Guard = Callable[[MemoryCommit], MemoryCommit]
@@ -182,18 +184,20 @@ class Remember:
             self.memories.commit(scope, commit)
         return prepared.made
 
-    def prepared(self, scope: UserScope, statements: Sequence[Statement]) -> Prepared:
+    def prepared(
+        self, scope: UserScope, statements: Sequence[Statement], *, ends: Sequence[EndOfTopic] = ()
+    ) -> Prepared:
         """Read the records that the statements concern and decide; nothing is written. Raises
-        `Unavailable`.
+        `Unavailable`. `ends` say which topics have no value any more.
 
         If the statements displace a record, the relationships that were drawn from it end. The
         returned commit is lost if any of these records changes in between.
         """
-        decided = self._decided(scope, statements)
-        gone = list(superseded_by(decided.made, decided.topics))
+        decided = self._decided(scope, statements, ends)
+        gone = [*superseded_by(decided.made, decided.topics), *decided.ended]
         ended = Endings(self.memories)(scope, gone, beside=statements)
         if ended:
-            decided = self._decided(scope, [*statements, *ended])
+            decided = self._decided(scope, [*statements, *ended], ends)
         most = self.tenants.settings(scope.owner).limits.memories
         made = decided.made[: len(statements)]
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
@@ -209,27 +213,63 @@ class Remember:
             else MemoryCommit(epoch=self.memories.user(scope).epoch)
         )
 
-    def _decided(self, scope: UserScope, statements: Sequence[Statement]) -> _Decided:
+    def _decided(
+        self, scope: UserScope, statements: Sequence[Statement], ends: Sequence[EndOfTopic] = ()
+    ) -> _Decided:
         user, settings = self.memories.user(scope), self.tenants.settings(scope.owner)
         lifetime = settings.lifetime
         now = milliseconds(self.clock.now())
-        topics = sorted({key for statement in statements if (key := statement.topic_key)})
+        keys = {key for statement in statements if (key := statement.topic_key)}
+        topics = sorted(keys | {end.topic_key for end in ends})
         pointers = self._pointers(scope, topics)
         drafts: Sequence[Record] = drafts_of(
             scope, statements, pointers, now=now, lifetime=lifetime
         )
         known, drafts, pointers = self._known(scope, statements, drafts, pointers)
-        there = dict(known.records)
         before = dict(known.topics)
+        joined = self._joined(scope, statements, ends, known)
+        there = dict(known.records)
         made = with_updates(taken_in(drafts, known, near=self.near), statements, known)
+        ended = ended_by(ends, known)
+        changed = {
+            record.id: record
+            for record in (
+                *joined,
+                *ended_records(ended, there),
+                *changed_records(made, drafts, there, known.topics, now=now, lifetime=lifetime),
+            )
+        }
         commit = MemoryCommit(
             epoch=user.epoch,
             new=tuple(known.new),
-            changed=changed_records(made, drafts, there, known.topics, now=now, lifetime=lifetime),
+            changed=tuple(changed.values()),
             said=tuple(known.said),
             pointers=tuple(_moved(before, known.topics, pointers)),
+            joined=len(joined),
         )
-        return _Decided(made, commit, known.topics)
+        return _Decided(made, commit, known.topics, ended)
+
+    def _joined(
+        self,
+        scope: UserScope,
+        statements: Sequence[Statement],
+        ends: Sequence[EndOfTopic],
+        known: MemoryState,
+    ) -> list[Record]:
+        """The records without a topic that get one here, because a statement replaces or ends
+        them.
+        """
+        keys = {
+            statement.replaces: statement.version_of
+            for statement in statements
+            if statement.replaces
+        }
+        keys |= {end.record: end.topic_key for end in ends if end.record}
+        if not keys:
+            return []
+        found = self.memories.records(scope, sorted(key for key in keys if key))
+        without = [record for record in found if record.topic_key is None]
+        return join_topics([(record, keys[record.id] or "") for record in without], known)
 
     def check_room(self, scope: UserScope) -> None:
         """Raise `LimitReached` (`memory_limit`) if nothing more may be remembered of the user."""

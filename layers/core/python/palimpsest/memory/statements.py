@@ -40,7 +40,9 @@ class Statement:
     = for ever), or None for the tenant's.
 
     `sets` names the caller's fields, which replace those of a stored record with the same text.
-    `draws` are the topics of the relationships that were drawn from it.
+    `draws` are the topics of the relationships that were drawn from it. `version_of` is the key of a
+    topic whose next version it is, whatever its type; `replaces` is the id of a record without a
+    topic that becomes the version before.
     """
 
     type: RecordType
@@ -63,10 +65,14 @@ class Statement:
     prompt_hash: str | None = None
     sets: frozenset[str] = frozenset()
     draws: tuple[str, ...] = ()
+    version_of: str | None = None
+    replaces: str | None = None
 
     @property
     def topic_key(self) -> str | None:
         """The stored key of its topic; None without a topic. The key of a `KEYED` type is exact."""
+        if self.version_of is not None:
+            return self.version_of
         if self.type in KEYED:
             return self.topic
         return topic_key(self.topic) if self.topic and self.type in TOPICAL else None

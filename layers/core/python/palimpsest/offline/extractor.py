@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cache, partial
 
@@ -15,6 +16,15 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
+from palimpsest.memory.meaning.corrections import (
+    correction_of,
+    is_signal,
+    put_right,
+    without_signals,
+)
+from palimpsest.memory.meaning.ends import ends_of
+from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.memory.meaning.standing import is_order, leans
 from palimpsest.memory.record import Method
 from palimpsest.offline.clauses import (
     asks_for_something,
@@ -47,6 +57,11 @@ WORTH_REMEMBERING = (
     2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
 )
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
+OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
+"""The kinds whose topic is told by the meaning of the whole statement, where that is known."""
+MAY_LEAN = frozenset({"preference", "favorite", "task"})
+"""The kinds of statements that may need their conversation: "I prefer the second one"."""
+FEW_WORDS = 4  # of a sentence that only names what the next one is about
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
 RELATIONS = {"employer": ("WORKS_AT", "Company"), "residence": ("LIVES_IN", "Place")}
@@ -90,17 +105,49 @@ def _findings(
     message: Message, stated: Callable[[str, date], Sequence[Stated]]
 ) -> Iterator[Finding]:
     day, before = said_at(message).date(), list[str]()
+    announced = ""
     for sentence in with_greeting(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
-        text = with_names(sentence, before)
+        whole = f"{announced} {sentence}".strip()
+        corrects = correction_of(whole) is not None and not _is_known(without_signals(sentence))
+        announced = sentence if is_signal(sentence) else ""
+        if corrects:
+            yield replace(_depending(whole, message.seq), quote=sentence)
+        if announced or corrects:
+            before.append(sentence)
+            continue
+        text = with_names(put_right(sentence), before)
         before.append(text or sentence)
-        for finding in stated(text, day) if text else ():
+        found = stated(text, day) if text else ()
+        for finding in found:
             yield (
                 finding(seqs=(message.seq,))
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
+        ended = ends_of(_with_what(sentence, before))
+        is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
+        if is_end and not any(ends_of(one.keywords["content"]) for one in found):
+            yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
+
+
+def _is_known(text: str) -> bool:
+    """Whether the text states something of a known kind, or of a known topic."""
+    return kind_of(text)[0] is not None or slot_of(text) is not None
+
+
+def _with_what(sentence: str, before: Sequence[str]) -> str:
+    """The sentence with the few words before it, which may name what ends: "The gym? Cancelled
+    it.".
+    """
+    earlier = before[-2] if len(before) > 1 else ""
+    return f"{earlier} {sentence}" if 0 < len(earlier.split()) <= FEW_WORDS else sentence
+
+
+def _depending(sentence: str, seq: int) -> Finding:
+    """A sentence that counts only for what it ends or corrects."""
+    return Finding("fact", sentence, (seq,), sentence, subject="user", depends=True)
 
 
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
@@ -136,9 +183,20 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     kind, matched = kind_of(text)
     if is_in_jest(text) or (is_question(text) and not (kind and kind.type == "task")):
         return None
+    if leans(text) and (kind is None or kind.name in MAY_LEAN):
+        return None
+    slot = slot_of(text)
     if kind is None or matched is None:
-        return _of_no_kind(text, day, quote=quote)
+        found = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
+        if found is None or slot is None:
+            return found
+        return partial(found, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
     topic = _topic(kind, matched)
+    is_of_slot = kind.type == "fact" and kind.name in OF_A_SLOT
+    if slot is None and is_of_slot and ends_of(text):
+        return partial(_finding(text, quote), type="fact", importance=OF_ONESELF)
+    if slot is not None and is_of_slot:
+        topic = slot.topic
     if topic is None and kind.topic is not None:
         return None
     who = matched.groupdict().get("who") or (
@@ -151,10 +209,14 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     return partial(found, relations=tuple(_relations(kind, matched, text)))
 
 
-def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
+def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated | None:
+    """What a text of no kind states. `is_known` says that its topic is known nevertheless."""
     bag = words(text)
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
-    is_enough = is_own and not salience.is_noisy(text)  # it needs neither names nor numbers then
+    # It needs neither names nor numbers then.
+    is_enough = is_known or (is_own and not salience.is_noisy(text))
+    if not is_known and not is_own and is_order(text):
+        return None
     if not is_enough:
         worth = salience.worth(
             text, speaker=salience.USER, bag=bag, topic=frozenset(), who=is_who, asks=False
@@ -163,7 +225,7 @@ def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
             return None
     if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
         return None
-    if not is_own and leans_on_a_question(text):
+    if not is_known and not is_own and leans_on_a_question(text):
         return None
     type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
     importance = OF_ONESELF if is_own else PLAIN

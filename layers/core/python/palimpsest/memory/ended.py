@@ -1,0 +1,63 @@
+"""Ends topics by a statement without a value: the record stays in the topic's history, and nothing
+is current.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from palimpsest.memory.decisions import KnownTopic, MemoryState
+from palimpsest.memory.endings import Superseded
+from palimpsest.memory.record import Order, Record
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfTopic:
+    """The end of a topic's current record, said at the place that `order` gives. `record` is the id
+    of a stored record that ends; None: the topic's record is one of the same commit.
+    """
+
+    topic_key: str
+    order: Order
+    record: str | None = None
+
+
+def join_topics(keys: Sequence[tuple[Record, str]], known: MemoryState) -> list[Record]:
+    """Give each record without a topic its key, where the topic is new, and add it to `known`."""
+    joined = []
+    for without, key in keys:
+        topic = known.topics.get(key, KnownTopic())
+        if topic.order is not None:
+            continue
+        record = replace(without, topic_key=key, index_state="pending")
+        known.records[record.id] = record
+        known.said.append(record)
+        known.topics[key] = KnownTopic().having(record.order, record)
+        joined.append(record)
+    return joined
+
+
+def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]:
+    """The records that end, and `known` without them as current. An end that was said before the
+    current record, or of another record, ends nothing.
+    """
+    gone = []
+    for end in ends:
+        topic = known.topics.get(end.topic_key, KnownTopic())
+        current = topic.current
+        if current is None or topic.order is None or topic.order >= end.order:
+            continue
+        if end.record in (None, current.id):
+            known.topics[end.topic_key] = replace(topic, current=None, order=end.order)
+            gone.append(Superseded(current, end.order[0]))
+    return gone
+
+
+def ended_records(ended: Sequence[Superseded], there: Mapping[str, Record]) -> list[Record]:
+    """The stored records among those that ended, to be indexed again."""
+    return [
+        replace(there[each.record.id], index_state="pending")
+        for each in ended
+        if each.record.id in there
+    ]

@@ -1,0 +1,291 @@
+"""Reads corrections of what was said before ("I meant Bremen", "make it twelve"), and puts a content
+right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
+
+from palimpsest.memory.meaning.reading import (
+    PACKAGE,
+    begins_with,
+    candidates,
+    compiled,
+    shared,
+    spoken,
+)
+from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.text.analyser import function_words, words
+from palimpsest.text.folding import folded
+from palimpsest.text.word_files import entries
+
+MOST_WORDS = 4  # of a value that is put right
+FEW_WORDS = 3  # of one that nothing but a word such as "sorry" marks
+ALIKE = 0.6  # of two spellings of one word
+LEAST_WORD = 4  # letters of a word that can be misspelled
+_TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
+_STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
+_UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
+FIRST_PART = 40  # characters
+_MARKED = re.compile(r"[,;:.!–—-]")
+_ENDS = " \t.!,;:-–—()\"'”“„"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A new value, and the old one if it was said. `is_meant` says that the words leave no doubt
+    that something is put right.
+    """
+
+    new: str
+    old: str | None = None
+    is_meant: bool = True
+
+
+def _may_correct(text: str) -> bool:
+    return (
+        "->" in text
+        or "→" in text
+        or bool(candidates("signals", text) or candidates("corrections", text))
+    )
+
+
+@cache
+def _signal() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{signals})(?!\w)[,:.! ]*")
+
+
+@cache
+def _signals_first() -> re.Pattern[str]:
+    return compiled(r"^(?:(?:{signals}|{weak_signals}|{openers})(?!\w)[,:.!\s–—-]*)+")
+
+
+@cache
+def _last_signals() -> re.Pattern[str]:
+    return compiled(r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$")
+
+
+@cache
+def _marked_signals() -> re.Pattern[str]:
+    return compiled(
+        r"^(?:(?:{signals}|{openers})\s*[,:.!;–—-]+\s*|(?:sorry|typo|oops|correction|pardon|perdón|desolée?"
+        r"|korrektur|tippfehler) )+"
+    )
+
+
+@cache
+def _weak() -> re.Pattern[str]:
+    return compiled(r"^(?:(?:{weak_signals}) )+")
+
+
+def without_signals(text: str) -> str:
+    """The text without the words at its beginning that say that something was wrong."""
+    if not _MARKED.search(text, 0, FIRST_PART) or not begins_with(text, "signals", "openers"):
+        return text
+    rest = _signals_first().sub("", text)
+    return rest[0].upper() + rest[1:] if len(words(rest)) > 1 else text
+
+
+@cache
+def _forms() -> tuple[str, ...]:
+    return tuple(entry["pattern"] for entry in entries(PACKAGE, "corrections"))
+
+
+@cache
+def _glue() -> re.Pattern[str]:
+    return compiled(rf"^(?:{shared('prepositions')}\s+)+(?=\w)")
+
+
+@lru_cache(maxsize=64)
+def correction_of(text: str) -> Correction | None:
+    """The correction that a whole text is; None if it says anything else."""
+    starred = _STARRED.match(text.strip()) if "*" in text else None
+    if starred:
+        new = starred["new"] or starred["other"]
+        return Correction(new.strip(_ENDS), is_meant=False)
+    if text.count(" ") >= 4 * MOST_WORDS or "?" in text or not _may_correct(text):
+        return None
+    said = spoken(text)
+    marked = _marked_signals().sub("", said).strip(_ENDS)
+    bare = _signals_first().sub("", said).strip(_ENDS)
+    for tried in dict.fromkeys((said, marked, bare)):
+        for number in candidates("corrections", text):
+            found = compiled(_forms()[number]).match(tried)
+            if found and (made := _correction(found)):
+                return made
+    rest = _last_signals().sub("", marked).strip(_ENDS)
+    rest = _weak().sub("", rest)
+    if rest == said:
+        return None
+    is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
+    return Correction(rest, is_meant=False) if is_short and _is_value(rest) else None
+
+
+def _correction(match: re.Match[str]) -> Correction | None:
+    groups = match.groupdict()
+    new = _signals_first().sub("", groups["new"]).strip(_ENDS)
+    new = _signal().sub(" ", new).strip(_ENDS) or new
+    old = (groups.get("old") or "").strip(_ENDS) or None
+    if not _is_value(new) or (old is not None and is_signal(old)):
+        return None
+    return Correction(new, old)
+
+
+def _is_value(text: str) -> bool:
+    """Whether a text is short, and has a word that names something."""
+    found = words(text)
+    return 0 < len(found) <= MOST_WORDS and any(
+        word not in function_words() or word.isdigit() for word in found
+    )
+
+
+def is_signal(text: str) -> bool:
+    """Whether a text only says that something is to be put right."""
+    said = text.strip(_ENDS)
+    if not said or said.count(" ") > MOST_WORDS or not _may_correct(said):
+        return False
+    return not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
+
+
+def corrected(content: str, by: Correction) -> str | None:
+    """The content with the new value in the place of the old one; None if it has no such place."""
+    new = _glue().sub("", by.new).strip(_ENDS)
+    if not new:
+        return None
+    place = _place_of(content, by.old) if by.old else _likely_place(content, new, by)
+    if place is None:
+        return None
+    start, end = place
+    result = content[:start] + new + content[end:]
+    return None if folded(result) == folded(content) else result
+
+
+def _place_of(content: str, old: str) -> tuple[int, int] | None:
+    """Where the content has the old value."""
+    for text in dict.fromkeys((old, _glue().sub("", old).strip(_ENDS))):
+        found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", content, re.IGNORECASE)
+        if text and found:
+            return found.span()
+    return None
+
+
+@cache
+def _number() -> re.Pattern[str]:
+    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|[.%€$])?(?: ?[ap]m)?|{months}|{weekdays})$")
+
+
+def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
+    """The place of the value of the same shape: a number, a misspelled word, a name, or the value
+    of the content's topic.
+    """
+    tokens = list(_TOKEN.finditer(content))
+    return next(
+        (
+            place
+            for place in (
+                _numbers(tokens, new),
+                _misspelled(tokens, new),
+                _value(content, new),
+                _names(tokens, new),
+                _tail(content, new) if by.is_meant else None,
+            )
+            if place is not None
+        ),
+        None,
+    )
+
+
+def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
+    first, *others = new.split()
+    said = {token[0].casefold() for token in tokens}
+    is_alone = all(word.casefold() in said or _UNIT.match(word) for word in others)
+    if not _number().match(first) or not is_alone:
+        return None
+    is_word = first.isalpha()
+    places = [token for token in tokens if _number().match(token[0])]
+    same = [token for token in places if token[0].isalpha() == is_word]
+    best = (same or places)[-1:]
+    return best[0].span() if best else None
+
+
+def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
+    if " " in new or len(new) < LEAST_WORD or _number().match(new):
+        return None
+    near = [
+        (SequenceMatcher(None, token[0].casefold(), new.casefold()).ratio(), token)
+        for token in tokens
+        if len(token[0]) >= LEAST_WORD
+    ]
+    best = max(near, key=lambda pair: pair[0], default=None)
+    return best[1].span() if best and best[0] >= ALIKE else None
+
+
+def _value(content: str, new: str) -> tuple[int, int] | None:
+    slot = slot_of(content)
+    if slot is None or not new[0].isupper():
+        return None
+    return _place_of(content, slot.text)
+
+
+def _names(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
+    """The last run of words in capitals, the first word of the content apart."""
+    if not new[0].isupper():
+        return None
+    run: list[re.Match[str]] = []
+    for token in reversed(tokens[1:]):
+        if token[0][0].isupper() and token[0] != "I":
+            run.insert(0, token)
+        elif run:
+            break
+    return (run[0].start(), run[-1].end()) if run else None
+
+
+_COPULA = re.compile(
+    r".*\b(?:is|are|called|named|heißt|ist|est|es|llama|s'appelle|prefer|like|love)\s+(?P<tail>[^,;]+?)[.!]*$",
+    re.IGNORECASE,
+)
+
+
+def _tail(content: str, new: str) -> tuple[int, int] | None:
+    """The value after a verb such as "is", if it has as many words."""
+    found = _COPULA.match(content)
+    if found is None or new[0].isupper():
+        return None
+    tail = _glue().sub("", found["tail"])
+    if len(tail.split()) != len(new.split()) or _names_nothing(new):
+        return None
+    return found.end("tail") - len(tail), found.end("tail")
+
+
+def _names_nothing(text: str) -> bool:
+    return all(word in function_words() for word in words(text))
+
+
+def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
+    """The ways to divide a sentence into a statement and a correction of it."""
+    for mark in re.finditer(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s", sentence):
+        before, after = sentence[: mark.start()].rstrip(), sentence[mark.end() :].rstrip(" .!)")
+        if len(before) < LEAST_WORD or not _may_correct(after) or not _begins(after):
+            continue
+        found = correction_of(after)
+        if found is not None:
+            yield before, found
+
+
+def _begins(text: str) -> bool:
+    return bool(_signal().match(text) or _signal().match(spoken(text) or " "))
+
+
+def put_right(sentence: str) -> str:
+    """The sentence with what it corrects itself put right."""
+    if not _MARKED.search(sentence, 0, len(sentence) - 1) or not _may_correct(sentence):
+        return sentence
+    for before, found in inline(sentence):
+        after = corrected(before, found)
+        if after is not None:
+            return after if after[-1:] in ".!?" else after + "."
+    return sentence

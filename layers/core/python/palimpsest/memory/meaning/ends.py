@@ -1,0 +1,191 @@
+"""Reads statements of an end ("I don't live in Hamburg any more", "I quit"), and which memory one
+ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final
+
+from palimpsest.memory.meaning.reading import (
+    PACKAGE,
+    candidates,
+    classes,
+    clauses,
+    compiled,
+    is_alike,
+    is_meant_by,
+    naming,
+    spoken,
+    without_times,
+)
+from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.memory.record import Record
+from palimpsest.text.sentences import is_question
+from palimpsest.text.word_files import entries, word_files
+
+GROUPS: Final = ("what", "more", "that", "those")
+SHORT = 8  # blanks of a sentence that is looked at as a whole too
+_PRONOUN = re.compile(
+    r"^(?:it|that|this|them|those|him|her|das|es|ihn|sie|ça|cela|eso|lo|la)(?: (?:all|ages))?$",
+    re.IGNORECASE,
+)
+LONGEST = 10  # words that name something: a longer record says more than what ends
+PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
+USER: Final = frozenset({"", "user"})
+OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
+"""Kinds that may end what is said of somebody or something else than the user."""
+TOPICS: Final = {
+    "job": ("employer", "department"),
+    "partner": ("partner",),
+    "home": ("residence",),
+    "diet": ("diet",),
+    "study": ("study",),
+}
+OF_A_CLASS: Final = frozenset({"partner", "study", "job"})
+"""What a statement of an end may be about without naming it, by the words of a record."""
+MOST_SAID = 4  # words of a record, among which its verb is
+NOT_LEFT: Final = frozenset({"residence", "birthplace"})
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A statement of an end: what kind of end it is, the topic that it is about where it names
+    none, and the words that name what ends.
+    """
+
+    kind: str
+    about: str | None
+    words: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    kind: str
+    about: str | None
+    pattern: str
+
+
+@cache
+def _cues() -> tuple[_Cue, ...]:
+    return tuple(
+        _Cue(entry["kind"], entry.get("about"), entry["pattern"])
+        for entry in entries(PACKAGE, "ends")
+    )
+
+
+@cache
+def _unreal() -> re.Pattern[str]:
+    phrases = [phrase for file in word_files(PACKAGE).values() for phrase in file.get("unreal", ())]
+    return compiled(rf"\b(?:{'|'.join(phrases)})\b")
+
+
+@cache
+def _owns() -> frozenset[str]:
+    return frozenset(entries(PACKAGE, "owns"))
+
+
+@lru_cache(maxsize=64)
+def ends_of(sentence: str) -> tuple[End, ...]:
+    """The ends that a sentence states, none where it supposes, plans or asks."""
+    if not candidates("ends", sentence):
+        return ()
+    said = spoken(sentence)
+    if is_question(sentence) or _unreal().search(said):
+        return ()
+    found: list[End] = []
+    before: tuple[str, ...] = ()
+    parts = clauses(said)
+    whole = [said] if said.count(" ") < SHORT else []
+    for clause in dict.fromkeys((*parts, *whole)):
+        found += _ends_of(spoken(clause), before)
+        before = naming(clause) or before
+    return tuple(found)
+
+
+def _ends_of(clause: str, before: tuple[str, ...]) -> list[End]:
+    """The ends of a clause. A pronoun means what the clause before names."""
+    found = []
+    for text in dict.fromkeys((clause, without_times(clause))):
+        for number in candidates("ends", text):
+            cue = _cues()[number]
+            match = compiled(cue.pattern).match(text)
+            if match:
+                groups = match.groupdict()
+                named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
+                meant = before if _PRONOUN.match(named) else naming(named)
+                end = End(cue.kind, cue.about, meant, named)
+                found += [end] if end.words or end.about else []
+    return found
+
+
+def is_ended(record: Record, by: Sequence[End]) -> bool:
+    """Whether one of these ends is that of the record."""
+    return any(_ends(end, record) for end in by)
+
+
+def _ends(end: End, record: Record) -> bool:
+    topic = record.topic_key or ""
+    slot = slot_of(record.content)
+    known = slot.topic if slot else topic
+    if not end.words:
+        return _is_about(end, known, record)
+    named = naming(record.content)
+    if not named or len(named) > LONGEST or record.type == "instruction":
+        return False
+    if not _is_of(end, record, named):
+        return False
+    if end.kind == "left" and known in NOT_LEFT:
+        return False
+    if end.kind == "possession" and not _owns() & set(_WORD.findall(record.content.casefold())):
+        return False
+    if all(is_meant_by(word, named) for word in end.words):
+        share = sum(is_meant_by(word, end.words) for word in named) / len(named)
+        return end.kind != "plain" or share >= PLAINLY
+    return _denies_value(end, record)
+
+
+_WORD = re.compile(r"\w+")
+
+
+def _is_about(end: End, topic: str, record: Record) -> bool:
+    if end.about is None:
+        return False
+    if topic in TOPICS[end.about]:
+        return (record.subject or "") in USER or end.about == "partner"
+    if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
+        return False
+    return any(end.about in classes(word) for word in naming(record.content)[:MOST_SAID])
+
+
+def is_own(record: Record) -> bool:
+    """Whether a record says something of the user, or of a partner."""
+    return (record.subject or "") in USER or "partner" in classes(record.subject or "")
+
+
+def _is_of(end: End, record: Record, named: Sequence[str]) -> bool:
+    """Whether an end can be that of a record about this subject."""
+    subject = (record.subject or "").casefold()
+    if subject in USER:
+        return True
+    if any(is_alike(word, subject) for word in end.words) or "partner" in classes(subject):
+        return True
+    names = {word.casefold() for word in re.findall(r"(?<=\s)[A-ZÀ-Þ]\w+", record.content)}
+    return bool(named) and all(word in names for word in end.words)
+
+
+def _denies_value(end: End, record: Record) -> bool:
+    """Whether what an end denies is the value of the record's topic, in other words."""
+    if end.kind not in ("denial", "plain") or not end.text:
+        return False
+    denied = slot_of(f"I {end.text}") or slot_of(f"I am {end.text}")
+    stated = slot_of(record.content)
+    return (
+        denied is not None
+        and stated is not None
+        and (denied.topic, denied.value) == (stated.topic, stated.value)
+    )

@@ -1,0 +1,269 @@
+"""Reads a sentence for its meaning: in the first person, without openers and times, as words that
+name something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, Final
+
+from palimpsest.text.analyser import function_words, words
+from palimpsest.text.folding import folded
+from palimpsest.text.triggers import Triggers, lowered
+from palimpsest.text.word_files import entries, filled, filled_words, word_files
+
+PACKAGE: Final = "palimpsest.memory.meaning"
+MOST = 300  # characters of a sentence that is read for its meaning
+LEAST_SHARED = 3  # letters of two forms of a word
+_ENDS = " \t\n.!…,;:-–—*\"'”“„"
+_PUNCTUATION = re.compile(r"[,;:.!?–—]\s+|\s+[-–—]\s+")
+_DATES = re.compile(
+    r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
+)  # that were written beside relative ones
+_REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNORECASE)
+_EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
+"""First words of phrases that too many sentences have: these phrases have other marks."""
+_SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
+_FIRST = re.compile(r"[^\W_]+")
+_INFLECTIONS = frozenset(
+    {
+        "",
+        "e",
+        "s",
+        "es",
+        "en",
+        "ing",
+        "ed",
+        "er",
+        "ar",
+        "ir",
+        "o",
+        "as",
+        "a",
+        "t",
+        "te",
+        "st",
+        "ais",
+    }
+)
+
+
+def shared(name: str) -> Any:
+    """A field of the words that belong to no language."""
+    return word_files(PACKAGE)["shared"][name]
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern with its pieces, for a text in any case."""
+    return re.compile(filled(PACKAGE, pattern), re.IGNORECASE)
+
+
+SLOT_FORMS: Final = ("slots", "many", "each")
+
+
+@cache
+def _groups() -> tuple[Triggers, list[tuple[str, int]]]:
+    """The triggers of everything that is looked for, in one: a sentence is looked at once."""
+    leaning = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
+    groups: dict[str, list[list[str]]] = {
+        "slots": [triggers(entry) for _, _, entry in slot_entries()],
+        "ends": [triggers(entry) for entry in entries(PACKAGE, "ends")],
+        "corrections": [triggers(entry) for entry in entries(PACKAGE, "corrections")],
+        "signals": [_listed_first("signals")],
+        "leaning": [each["words"] for each in leaning for _ in each["patterns"]],
+    }
+    places, every = list[tuple[str, int]](), list[list[str]]()
+    for name, those in groups.items():
+        places += [(name, len(every))] * len(those)
+        every += those
+    return Triggers(every), places
+
+
+def slot_entries() -> list[tuple[str, str, Any]]:
+    """The phrases of values, each with its form and the name of its topic."""
+    return [
+        (form, name, entry)
+        for form in SLOT_FORMS
+        for file in word_files(PACKAGE).values()
+        for name, listed in file.get(form, {}).items()
+        for entry in listed
+    ]
+
+
+@lru_cache(maxsize=64)
+def _candidates(text: str) -> Mapping[str, Sequence[int]]:
+    triggers_, places = _groups()
+    found: dict[str, list[int]] = {}
+    for number in triggers_.candidates(text):
+        name, start = places[number]
+        found.setdefault(name, []).append(number - start)
+    return found
+
+
+def candidates(group: str, text: str) -> Sequence[int]:
+    """The numbers of the group's patterns that may match the text."""
+    return _candidates(text).get(group, ())
+
+
+def _listed_first(*names: str) -> list[str]:
+    return [
+        word
+        for file in word_files(PACKAGE).values()
+        for name in names
+        for each in file.get("lists", {}).get(name, ())
+        for word in first_words(each)
+        if word.rstrip("*") not in _EVERYWHERE
+    ]
+
+
+@cache
+def _beginnings(*names: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    listed = _listed_first(*names)
+    return (
+        frozenset(word for word in listed if not word.endswith("*")),
+        tuple(word[:-1] for word in listed if word.endswith("*")),
+    )
+
+
+def begins_with(text: str, *names: str) -> bool:
+    """Whether the text's first word begins a phrase of one of these lists."""
+    first = _FIRST.search(text)
+    if first is None:
+        return False
+    word = lowered(first[0])
+    words_, beginnings = _beginnings(*names)
+    return word in words_ or word.startswith(beginnings)
+
+
+def triggers(entry: Any) -> list[str]:
+    """The words of which every match of an entry has one. Patterns in a list of words have none
+    that could be looked up: only their beginnings count.
+    """
+    return [
+        trigger for word in filled_words(PACKAGE, entry["words"]) for trigger in _plain_words(word)
+    ]
+
+
+def _plain_words(word: str) -> Iterator[str]:
+    beginning = re.match(r"[^\W_]+", word)
+    if beginning is None:
+        return
+    if beginning[0] == word or word == beginning[0] + "*":
+        yield word
+    elif len(beginning[0]) > LEAST_SHARED:
+        yield beginning[0][:-1] + "*"
+    else:
+        yield beginning[0] + "*" if len(beginning[0]) == LEAST_SHARED else beginning[0]
+
+
+def first_words(phrase: str) -> list[str]:
+    """The word, or the beginning of one, with which a phrase of a list begins."""
+    plain = re.sub(r"\(\?:[^()]*\)\?|\(\?:|\)", " ", phrase).split()
+    return [trigger for word in plain[:1] for trigger in _plain_words(word)]
+
+
+@cache
+def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
+    """What is written out: the pattern, its text, and what every match has in lower case."""
+    return [
+        (re.compile(pattern, re.IGNORECASE), text, has)
+        for pattern, text, has in entries(PACKAGE, "spoken")
+    ]
+
+
+@cache
+def _openers() -> re.Pattern[str]:
+    return compiled(r"^(?:\W*\b(?:{openers})\b[,:.!]*\s+)+(?=\w|\*)")
+
+
+@lru_cache(maxsize=64)
+def spoken(text: str) -> str:
+    """The sentence as the user would say it, without contractions and openers."""
+    said = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
+    if _REWRITTEN.search(said):
+        lower = said.lower().replace("\u2019", "'")
+        for pattern, by, has in _rewrites():
+            said = pattern.sub(by, said) if has in lower else said
+    if begins_with(said, "openers"):
+        said = _openers().sub("", said)
+    return " ".join(said.split()).strip(_ENDS)
+
+
+@cache
+def _times() -> re.Pattern[str]:
+    heads, middles, nouns = shared("time_heads"), shared("time_middles"), shared("time_nouns")
+    day = r"(?:{weekdays}|{months}|{seasons}|(?:19|20)\d\d)"
+    return compiled(
+        rf"(?<!\w)(?:(?:{heads} )?(?:{middles} )*{day}(?: (?:19|20)\d\d)?"
+        rf"|(?:{heads} )*(?:{middles} )+{nouns}|(?:{heads} )?(?:the )?\d\d?(?:st|nd|rd|th|\.)"
+        r"(?: of)?(?: {months})?(?: (?:19|20)\d\d)?"
+        rf"|(?:vor|hace|il y a) \w+ {nouns}|(?:\d+|an?|two|three|a few|several) {nouns} ago"
+        rf"|(?:{heads} )?(?:{{time_words}}))(?!\w)"
+    )
+
+
+@lru_cache(maxsize=64)
+def without_times(text: str) -> str:
+    """The text without the words that say when."""
+    return " ".join(_times().sub(" ", _SINCE.sub("", text)).split()).strip(_ENDS)
+
+
+@cache
+def _empty() -> frozenset[str]:
+    return function_words() | frozenset(map(folded, entries(PACKAGE, "empty")))
+
+
+@lru_cache(maxsize=256)
+def naming(text: str) -> tuple[str, ...]:
+    """The words of the text that name something, folded, in order."""
+    plain = spoken(text).replace("-", " ").replace("’", " ").replace("'", " ")
+    found = words(without_times(plain))
+    empty = _empty()
+    return tuple(dict.fromkeys(word for word in found if word not in empty and len(word) > 1))
+
+
+@cache
+def _classes() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for file in word_files(PACKAGE).values():
+        for name, those in file.get("classes", {}).items():
+            for word in those:
+                found.setdefault(folded(word), set()).add(name)
+    return {word: frozenset(names) for word, names in found.items()}
+
+
+def classes(word: str) -> frozenset[str]:
+    """The classes of things that a word is in: "car" and "drive" are both in "vehicle"."""
+    return _classes().get(word, frozenset())
+
+
+def is_alike(one: str, other: str) -> bool:
+    """Whether two folded words are forms of one word."""
+    if one == other:
+        return True
+    shared_ = 0
+    for ours, theirs in zip(one, other, strict=False):
+        if ours != theirs:
+            break
+        shared_ += 1
+    if shared_ < LEAST_SHARED:
+        return False
+    rests = {one[shared_:], other[shared_:]}
+    return rests <= _INFLECTIONS or rests == {"", "n"}
+
+
+def is_meant_by(word: str, others: Sequence[str]) -> bool:
+    """Whether one of the other words is a form of the word, or in a class with it."""
+    own = classes(word)
+    return any(is_alike(word, other) or bool(own & classes(other)) for other in others)
+
+
+def clauses(sentence: str) -> list[str]:
+    """The parts of a sentence at its marks, and these at their joining words."""
+    parts = [part.strip(_ENDS) for part in _PUNCTUATION.split(sentence)]
+    splits = compiled(rf"\s+{shared('splits')}\s+")
+    finer = [piece for part in parts for piece in splits.split(part) if piece != part]
+    return [part for part in dict.fromkeys((*parts, *finer)) if part]
