@@ -19,8 +19,8 @@ from palimpsest.extraction.testimony.extents import (
     sentence_start,
     text_end,
 )
-from palimpsest.extraction.testimony.lines import Mark
-from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases
+from palimpsest.extraction.testimony.lines import Mark, shape_of
+from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases, whole
 
 _QUOTATION = rf"{OPENERS}|(?<=[\s:(])'(?=\w)"
 _OPENING = re.compile(rf"{OPENERS}|(?<![\w'])'(?=\w)")
@@ -47,6 +47,7 @@ def frames(text: str) -> Iterator[Mark]:
     yield from _sentences(text, "generic_says", "hypothetical")
     yield from _sentences(text, "injected", "injected")
     yield from _introduced(text)
+    yield from _labelled_sources(text)
     yield from _reported(text)
     yield from _above(text)
     yield from _personas(text)
@@ -170,11 +171,35 @@ def _intro() -> re.Pattern[str]:
     )
 
 
+def _shows_itself(text: str, start: int) -> bool:
+    """Whether what begins at a place is known as material by its form."""
+    line = text[start : text.find("\n", start) if "\n" in text[start:] else len(text)]
+    return line.startswith(("```", "~~~", ">")) or shape_of(line) is not None
+
+
+_LABELLED = re.compile(r"[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)")
+
+
+def _labelled_sources(text: str) -> Iterator[Mark]:
+    """Lines whose label says that a text of others follows: "Job ad: We are hiring"."""
+    for match in in_lines(_LABELLED, text):
+        label = match["label"]
+        is_own = (
+            whole("own_labels").fullmatch(label)
+            or anywhere("first_person").search(label)
+            or anywhere("about_oneself").search(label)
+        )
+        if not is_own and anywhere("sources").search(label):
+            yield match.end(), paragraph_end(text, match.end()), "document"
+
+
 def _introduced(text: str) -> Iterator[Mark]:
     """What a line announces that names a text of others: "This came from a customer:"."""
     for match in in_lines(_intro(), text):
         line = match["line"]
         is_colon = ":" in text[match.end("line") : match.end()]
+        if _shows_itself(text, after_blanks(text, match.end())):
+            continue
         if anywhere("about_oneself").search(line) or not anywhere("sources").search(line):
             continue
         names_it = anywhere("presents").search(line) is not None
@@ -232,7 +257,8 @@ def _is_asked_for(text: str, start: int) -> bool:
     """Whether the speaker orders that these words be used: they are no one's testimony, but the
     order would be lost without them.
     """
-    return anywhere("uses_words").search(text, max(0, start - 60), start) is not None
+    asked = anywhere("uses_words").finditer(text, max(0, start - LONGEST_NAME_OF_ANOTHER), start)
+    return any(match.end() >= start - 1 for match in asked)
 
 
 @cache
@@ -248,11 +274,19 @@ def _personas(text: str) -> Iterator[Mark]:
             yield match.start(), match.end(), "play"
 
 
+def _order_start(text: str, place: int) -> int:
+    """Where an order begins: with its sentence, or after a statement of the speaker."""
+    start = sentence_start(text, place)
+    lead = text[start:place].strip()
+    is_stated = anywhere("first_person").search(text, start, place) is not None
+    return place if is_stated and lead.endswith((",", ";", " -", "–", " and", " und")) else start
+
+
 def _fiction(text: str) -> Iterator[Mark]:
     """A sentence that orders or tells a story; its paragraph, if the story's teller says I."""
     place = 0
     while match := anywhere("fiction").search(text, place):
-        start = sentence_start(text, match.start())
+        start = _order_start(text, match.start())
         end = sentence_end(text, match.end() - 1)
         if anywhere("speaks_as").search(text, match.start(), end) or ":" in text[start:end]:
             end = return_of_the_speaker(text, end, paragraph_end(text, end))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from palimpsest.extraction.testimony.words import phrases
+from palimpsest.extraction.testimony.words import anywhere, phrases, whole
 
 Mark = tuple[int, int, str]
 """Beginning, end and reason."""
@@ -20,7 +20,7 @@ _CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?"
 _SHAPES = {
     "log": (
         rf"\[?\d{{4}}[-/]\d\d[-/]\d\d[T ]{_CLOCK}(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?(?![\w:])",
-        rf"[^\n]{{0,60}}?(?<!\w){_LEVEL}(?:[\]:|]| +[\d\[(]|\s+-\s)",
+        rf"(?:[\[\d(][^\n]{{0,60}}?)?(?<!\w){_LEVEL}(?:[\]:|]| +[\d\[(]|\s+-\s)",
         rf"{_LEVEL}\s+[\w./-]+[:.(\[]",
         r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d ",
         rf"\[?{_CLOCK}\]?[ ]+\[?{_LEVEL}\b",
@@ -86,6 +86,11 @@ _SHAPES = {
 }
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _PARAGRAPH = re.compile(r"^(?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++", re.MULTILINE)
+WHOLE = frozenset({"diff", "subtitles"})
+"""A paragraph that has a line of these shapes is material from there to its end."""
+
+_PROMPT = re.compile(r"[ \t]*(?:[$%#][ ]|PS [A-Z]:|\w+@[\w.-]+[:~])")
+_TITLE = re.compile(r"[ ]{0,3}#{1,6}[ ]([^\n#]{2,80}?)[ #:]*")
 _KEY = re.compile(r"[ \t]*(?:- )?[\"']?[\w.-]{1,40}[\"']?[ ]?:(?:[ ]\S[^\n]*)?$")
 _OPEN_KEY = re.compile(r"[ \t]*[\"']?[\w.-]{1,40}[\"']?:[ \t]*$")
 _CHANGED = re.compile(r"[+-](?![+\-\s])[^\n]*$")
@@ -139,9 +144,20 @@ def parts_of_works(text: str) -> Iterator[Mark]:
     """From the heading of a chapter, a verse or a scene to the end."""
     for lines in paragraphs(text):
         for start, line in lines:
-            if len(line) <= LONGEST_HEADING and _heading().fullmatch(line.rstrip()):
-                yield start, len(text), "fiction"
+            if len(line) <= LONGEST_HEADING and _heads_a_work(line.rstrip()):
+                yield start, len(text), "document"
                 return
+
+
+def _heads_a_work(line: str) -> bool:
+    if _heading().fullmatch(line):
+        return True
+    title = _TITLE.fullmatch(line)
+    return title is not None and not (
+        whole("own_labels").fullmatch(title[1])
+        or anywhere("first_person").search(title[1])
+        or anywhere("about_oneself").search(title[1])
+    )
 
 
 def _of_paragraph(lines: list[tuple[int, str]]) -> Iterator[Mark]:
@@ -150,8 +166,9 @@ def _of_paragraph(lines: list[tuple[int, str]]) -> Iterator[Mark]:
     if not places:
         return
     first, last = places[0], places[-1]
-    if "diff" in shapes or "subtitles" in shapes:
-        first, last = (0 if "subtitles" in shapes else first), len(lines) - 1
+    if shapes[first] in WHOLE or _PROMPT.match(lines[first][1]):
+        last = len(lines) - 1
+        first = 0 if shapes[first] == "subtitles" else first
     while last + 1 < len(lines) and lines[last + 1][1][:1] in " \t" and lines[last][1].strip():
         last += 1
     reason = next(shape for shape in shapes[first : last + 1] if shape)
