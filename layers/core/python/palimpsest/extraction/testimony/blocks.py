@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from palimpsest.extraction.testimony.letters import letters
-from palimpsest.extraction.testimony.lines import Mark as Mark
+from palimpsest.extraction.testimony.lines import Mark as Mark  # noqa: PLC0414 - given on
 from palimpsest.extraction.testimony.lines import machine_lines, parts_of_works
 from palimpsest.extraction.testimony.words import in_lines, phrases
 

@@ -103,25 +103,27 @@ def _requests(text: str) -> Iterator[Mark]:
 def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     about = match["about"]
     names_it = anywhere("this").search(about) is not None
-    is_own = anywhere("first_person").search(about) is not None
-    if match["work_on_this"] and (not names_it or (is_own and _GIVES.match(match["work_on_this"]))):
-        return None
-    if match["work"] and is_own and not names_it:
+    if _is_of_own_things(match, names_it=names_it) or anywhere("deferred").search(about):
         return None
     start = after_blanks(text, match.end())
     if match["quote"] is not None or match["colon"]:
         end = quotation_end(text, start)
         if end is not None:
             return start, end, "request"
-    if match["quote"] is not None or start == len(text):
-        return None
     follows = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
-    if anywhere("deferred").search(about):
-        return None
-    if not match["colon"] and not (follows and (match["work"] or match["line"])):
+    is_announced = match["colon"] or (follows and (match["work"] or match["line"]))
+    if match["quote"] is not None or start == len(text) or not is_announced:
         return None
     is_long = anywhere("long_things").search(about) is not None
     return start, text_end(text, match.end(), is_long=is_long), "request"
+
+
+def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
+    """Whether a request is about what the speaker says of themselves: "Check my plan: I moved"."""
+    is_own = anywhere("first_person").search(match["about"]) is not None
+    if match["work_on_this"]:
+        return not names_it or (is_own and _GIVES.match(match["work_on_this"]) is not None)
+    return is_own and not names_it
 
 
 def _quotations(text: str) -> Iterator[Mark]:
@@ -188,6 +190,7 @@ def _labelled_sources(text: str) -> Iterator[Mark]:
             whole("own_labels").fullmatch(label)
             or anywhere("first_person").search(label)
             or anywhere("about_oneself").search(label)
+            or anywhere("reports").search(label)
         )
         if not is_own and anywhere("sources").search(label):
             yield match.end(), paragraph_end(text, match.end()), "document"
@@ -333,7 +336,8 @@ def _jests(text: str) -> Iterator[Mark]:
         yield before, match.end(), "jest"
 
 
-_DENIES = re.compile(r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*)|n['’]t)\W+(?:\w+\W+)?$",
+_DENIES = re.compile(r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*)|n['’]t)\W+"
+                     r"(?:\w+\W+)?$",
                      re.IGNORECASE)  # fmt: skip
 
 

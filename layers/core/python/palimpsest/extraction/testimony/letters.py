@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many scripts
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+# ruff: noqa: ISC004, RUF001 - long patterns; marks of many scripts
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 from palimpsest.extraction.testimony.words import anywhere, phrases, whole
 
@@ -196,7 +198,7 @@ def _is_nested(lines: list[str]) -> bool:
     """Whether a key has keys below it."""
     return any(
         _OPEN_KEY.match(line) and below[:1] in " \t-" and _KEY.match(below)
-        for line, below in zip(lines, lines[1:], strict=False)
+        for line, below in pairwise(lines)
     )
 
 

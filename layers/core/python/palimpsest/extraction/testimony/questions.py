@@ -11,9 +11,11 @@ from palimpsest.extraction.testimony.words import SENTENCE_START, phrases
 @cache
 def _stated_and_asked() -> re.Pattern[str]:
     return re.compile(
-        rf"(?P<own>{SENTENCE_START}(?:[^\W\d_]{{1,12}},? ){{0,2}}(?:{phrases('first_person')})(?!\w)"
+        rf"(?P<own>{SENTENCE_START}(?:[^\W\d_]{{1,12}},? ){{0,2}}"
+        rf"(?:{phrases('first_person')})(?!\w)"
         r"[^\n.!?]{3,200}?),(?P<gap>[ ])"
-        rf"(?=(?:(?:so|and|also|then|und|et|y|entonces|donc|alors) )?¿?(?:{phrases('questions')})(?!\w)"
+        rf"(?=(?:(?:so|and|also|then|und|et|y|entonces|donc|alors) )?"
+        rf"¿?(?:{phrases('questions')})(?!\w)"
         r"[^\n.!?]{2,200}\?)",
         re.IGNORECASE | re.MULTILINE,
     )

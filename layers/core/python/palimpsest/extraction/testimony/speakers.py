@@ -10,12 +10,12 @@ from functools import cache
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.extents import sentence_start
-from palimpsest.extraction.testimony.turns import told_by
 from palimpsest.extraction.testimony.words import phrases, whole
 
 USER = "user"
 _WORDS = re.compile(r"[^\W\d_]+")
 _ID_IS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
+_LABEL = re.compile(r"[ \t]*(?:[-*•] )?\**(?P<name>[A-ZÀ-Þ][\w.'-]*(?: [A-ZÀ-Þ][\w.'-]*)?)\**:[ *]")
 
 
 @cache
@@ -44,11 +44,11 @@ def speaker_of(finding: Finding, message: Message, *, user: str) -> str | None:
     """
     text = text_of(message.chat)
     place = text.find(finding.quote.strip())
-    label = told_by(text, place) if place >= 0 else None
-    if label and whole("self_labels").fullmatch(label):
-        return None
-    if label:
-        return None if is_user(label, user=user, messages=()) else label
+    start = text.rfind("\n", 0, place) + 1 if place >= 0 else 0
+    line = text[start : start + 400]
+    label = _LABEL.match(line) if place >= 0 else None
+    if label and not whole("own_labels").fullmatch(label["name"]):
+        return None if is_user(label["name"], user=user, messages=()) else label["name"]
     begun = sentence_start(text, max(place, 0))
     sentence = text[begun : max(place, 0) + len(finding.quote)].strip()
     report = _report().match(sentence) if place >= 0 else None
@@ -78,7 +78,6 @@ def attributed(finding: Finding, messages: Sequence[Message], *, user: str) -> F
         finding,
         content=finding.content if is_named else f"{name}: {finding.content}",
         subject=name.casefold() if finding.subject in (None, USER) else finding.subject,
-        quote=finding.quote.strip().removeprefix(f"{name}:").strip() or finding.quote,
         topic=f"{name.casefold()} {finding.topic}" if finding.topic else None,
         relations=tuple(
             relation for relation in finding.relations if USER not in (relation.start, relation.end)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many scripts
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from palimpsest.extraction.testimony.lines import paragraphs
-from palimpsest.extraction.testimony.words import phrases, whole
+from palimpsest.extraction.testimony.words import whole
 
 LONGEST_READ = 400
 """Characters of a line that are looked at."""
 
 LEAST_TURNS = 2
 MOST_WORDS_OF_A_NAME = 3
+MOST_WORDS_SHOWN = 2
 _NAME = r"[^\W\d_][\w.'’ -]{0,30}?"
 _DAY = r"(?:\d{1,4}[-./]\d{1,2}(?:[-./]\d{1,4})?\.?|[A-Z][a-z]{2,8} \d{1,2}|[A-Z][a-zà-ÿ]{4,9})"
 _CLOCK = r"\d{1,2}[:.h]\d\d(?::\d\d)?(?:[  ]?[AaPp]\.?[Mm]\.?)?"
@@ -56,12 +58,6 @@ _ENDS_IN_TIME = re.compile(r"^[^\n:]{1,60}:\d\d[^\n:]{0,8}$", re.MULTILINE)
 _PLAIN_HEADER = re.compile(r"[^\n]*?\w[ ]\d{1,2}[:.h]\d\d[ \t]*")
 
 
-@cache
-def _no_name() -> re.Pattern[str]:
-    """Labels that are no names: they begin with a word that no name begins with."""
-    return re.compile(rf"(?:{phrases('no_name_begins')})\b", re.IGNORECASE)
-
-
 def is_name(label: str, *, sure: bool = False) -> bool:
     """Whether a label can be the name of somebody."""
     words = label.split()
@@ -73,7 +69,6 @@ def is_name(label: str, *, sure: bool = False) -> bool:
         len(words) <= MOST_WORDS_OF_A_NAME
         and all(word[:1].isupper() for word in words)
         and not (label.isupper() and len(label) > MOST_WORDS_OF_A_NAME)
-        and not _no_name().match(label)
     )
 
 
@@ -145,18 +140,10 @@ def _head(start: int, line: str, *, headed: bool) -> Turn | None:
     return Turn(start, start + len(line), start + match.end(), name, match.lastgroup != "label")
 
 
-def told_by(text: str, place: int) -> str | None:
-    """The name of the one whose line goes through a place; None if it has no name."""
-    for turn in turns(text):
-        if turn.start <= place < turn.end:
-            return turn.name
-    return None
-
-
 def _shown(name: str) -> str:
     """A name as a label that is read as a name again."""
-    words = [word[:1].upper() + word[1:] for word in name.split()]
-    return " ".join(words[:MOST_WORDS_OF_A_NAME])
+    words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
+    return " ".join(words[:MOST_WORDS_SHOWN])
 
 
 def labelled(text: str, *, is_own: frozenset[str]) -> str:

@@ -23,14 +23,15 @@ BEGINNING = 6
 _WORD = re.compile(rf"(?<!\w)\w{{1,{BEGINNING}}}(?P<end>(?!\w))?")
 _FULL_LINE = re.compile(r"[^\n]+")
 _LED = re.compile(
-    r"(?:\A|[.!?\n\"'”’»)…*(])[ \t]*(?:(?:and|but|oh|so|well|ok|okay|und|aber|et|mais|y|pero)\b,? )?\Z",
+    r"(?:\A|[.!?\n\"'”’»)…*(])[ \t]*"
+    r"(?:(?:and|but|oh|so|well|ok|okay|und|aber|et|mais|y|pero)\b,? )?\Z",
     re.IGNORECASE,
 )
 LONGEST_LEAD = 16
 NOT_LOOKED_FOR = frozenset(
     {
         "closing", "salutation", "not_a_person", "mail_headers", "own_labels", "machine_labels",
-        "self_labels", "no_name_begins", "headings", "wrote_line", "questions", "others",
+        "self_labels", "headings", "wrote_line", "questions", "others",
         "passwords",
     }
 )  # fmt: skip
@@ -125,10 +126,7 @@ def whole(name: str) -> re.Pattern[str]:
 
 def _places_of(text: str, names: tuple[str, ...], start: int) -> Iterator[tuple[int, str]]:
     every = _places(text)
-    if len(names) == 1:
-        places = every.get(names[0], ())
-    else:
-        places = _of_several(text, names)
+    places = every.get(names[0], ()) if len(names) == 1 else _of_several(text, names)
     for number in range(bisect_left(places, (start, "")), len(places)):
         yield places[number]
 
@@ -141,7 +139,7 @@ def _of_several(text: str, names: tuple[str, ...]) -> Sequence[tuple[int, str]]:
 
 @lru_cache(maxsize=16)
 def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
-    """The places of words that begin as phrases do, with those letters, by the name of the phrases."""
+    """The places of words that begin as phrases do, with those letters, by the phrases' name."""
     places: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for match in _WORD.finditer(text):
         word = match[0].lower() if match["end"] is None else f"{match[0].lower()} "
@@ -181,21 +179,24 @@ def _beginnings(rest: str, begun: str) -> Iterator[str]:
     elif not rest or rest.startswith((" ", "\\b")):
         yield f"{begun} " if begun else begun
     elif rest.startswith("("):
-        end = _group_end(rest)
-        inside = rest[rest.index(":") + 1 : end - 1]
-        after = rest[end:]
-        if after[:1] in ("?", "*", "{"):
-            after = after[after.find("}") + 1 if after[0] == "{" else 1 :]
-            yield from _beginnings(after, begun)
-        for each in _alternatives(inside):
-            yield from _beginnings(each + after, begun)
-    elif (rest[0].isalnum() or rest[0] == "_") and rest[1:2] not in ("?", "*", "{"):
-        yield from _beginnings(rest[1:], begun + rest[0].lower())
-    elif rest[1:2] == "?" and rest[0].isalnum():
+        yield from _beginnings_of_group(rest, begun)
+    elif not (rest[0].isalnum() or rest[0] == "_") or rest[1:2] in ("*", "{"):
+        yield begun
+    elif rest[1:2] == "?":
         yield from _beginnings(rest[0] + rest[2:], begun)
         yield from _beginnings(rest[2:], begun)
     else:
-        yield begun
+        yield from _beginnings(rest[1:], begun + rest[0].lower())
+
+
+def _beginnings_of_group(rest: str, begun: str) -> Iterator[str]:
+    end = _group_end(rest)
+    inside, after = rest[rest.index(":") + 1 : end - 1], rest[end:]
+    if after[:1] in ("?", "*", "{"):
+        after = after[after.find("}") + 1 if after[0] == "{" else 1 :]
+        yield from _beginnings(after, begun)
+    for each in _alternatives(inside):
+        yield from _beginnings(each + after, begun)
 
 
 def _group_end(text: str) -> int:
