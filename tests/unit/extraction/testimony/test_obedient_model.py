@@ -20,7 +20,29 @@ from benchmarks.truth.run import Memory, passes
 from tests.unit.conversations.window.transcripts import conversation
 
 OF_SPANS = frozenset(
-    ["assistant", "chat", "code", "config", "example", "fiction", "hypothetical", "injected", "joke", "log", "mail", "proofread", "quotation", "reply", "rewrite", "role-play", "speaker", "summarize", "tool", "translate", "wish"]
+    [
+        "assistant",
+        "chat",
+        "code",
+        "config",
+        "example",
+        "fiction",
+        "hypothetical",
+        "injected",
+        "joke",
+        "log",
+        "mail",
+        "proofread",
+        "quotation",
+        "reply",
+        "rewrite",
+        "role-play",
+        "speaker",
+        "summarize",
+        "tool",
+        "translate",
+        "wish",
+    ]
 )
 FLOOR = 0.95
 

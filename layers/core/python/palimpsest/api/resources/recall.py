@@ -31,6 +31,7 @@ from palimpsest.api.fields import (
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Filter
+from palimpsest.extraction.testimony.shown import is_material
 from palimpsest.memory import filters
 from palimpsest.recall import recall as use_case
 from palimpsest.recall.as_text import format_as_context
@@ -166,6 +167,13 @@ class Found(TypedDict):
     source: Provenance
     valid_from: Moment
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
+    material: Annotated[
+        bool,
+        Field(
+            description="True for a user's message that is mostly a pasted, quoted or invented "
+            "text: found, but not what the user says of themselves"
+        ),
+    ]
     outdated_by: Annotated[
         str | None,
         Field(
@@ -236,7 +244,7 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
 
 def recalled(found: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
     """What a recall answers to this body."""
-    answer = _recalled(found, asked=body.answer)
+    answer = _recalled(found, user=user, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
             found.memories, user=user, query=body.query, similarity=body.similarity
@@ -266,10 +274,10 @@ def search_memories(
         where=body.where(),
         vector=body.embedding,
     )
-    return {"memories": list(map(_found, found))}
+    return {"memories": [_found(each, user=user_id) for each in found]}
 
 
-def _found(found: FoundMemory) -> Found:
+def _found(found: FoundMemory, *, user: str) -> Found:
     record = found.record
     return {
         "id": found.id,
@@ -281,6 +289,7 @@ def _found(found: FoundMemory) -> Found:
         "source": provenance(found.source),
         "valid_from": rfc3339(found.valid_from),
         "role": found.speaker,
+        "material": found.speaker == "user" and is_material(found.content, user=user),
         "outdated_by": found.outdated_by,
         "subject": record.subject if record else None,
         "topic_key": record.topic_key if record else None,
@@ -291,13 +300,13 @@ def _found(found: FoundMemory) -> Found:
     }
 
 
-def _recalled(found: use_case.RecallResult, *, asked: bool) -> Recalled:
+def _recalled(found: use_case.RecallResult, *, user: str, asked: bool) -> Recalled:
     """`asked`: an answer was asked for; it is "" where nothing answers."""
     answer: Recalled = {
         "answer": found.answer if asked else None,
         "citations": found.citations,
         "method": found.method,
-        "memories": list(map(_found, found.memories)),
+        "memories": [_found(each, user=user) for each in found.memories],
         "degraded": found.degraded,
         "usage": cast("ModelUsage", {**asdict(found.usage), "cost_usd": found.cost_usd}),
     }

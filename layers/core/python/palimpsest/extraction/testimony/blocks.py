@@ -55,7 +55,7 @@ def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
 @cache
 def _machine_line() -> re.Pattern[str]:
     return re.compile(
-        rf"^[ \t*]*({phrases('machine_labels')})(?: ?\d)?[ *]*:[ *]*\S[^\n]*$",
+        rf"^[ \t*]*({phrases('machine_labels')})(?: ?\d{{1,4}})?[ *]*:[ *]*\S[^\n]*$",
         re.IGNORECASE | re.MULTILINE,
     )
 

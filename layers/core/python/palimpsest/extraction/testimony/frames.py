@@ -28,6 +28,8 @@ _CLOSING = frozenset("\"”“»«’'›‹」』`")
 LEAST_QUOTATION, LEAST_SPACES = 8, 2
 LONGEST_REQUEST = 240
 LONGEST_JOKE = 600
+WORDS_OF_A_REPORT = 2
+WORDS_OF_A_LABEL = 2
 LONGEST_NAME_OF_ANOTHER = 60
 WORDS_OF_A_JOKE = 3
 _GIVES = re.compile(
@@ -120,6 +122,8 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
 
 def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
     """Whether a request is about what the speaker says of themselves: "Check my plan: I moved"."""
+    if anywhere("asks").search(match["about"]):
+        return True
     is_own = anywhere("first_person").search(match["about"]) is not None
     if match["work_on_this"]:
         return not names_it or (is_own and _GIVES.match(match["work_on_this"]) is not None)
@@ -179,21 +183,31 @@ def _shows_itself(text: str, start: int) -> bool:
     return line.startswith(("```", "~~~", ">")) or shape_of(line) is not None
 
 
-_LABELLED = re.compile(r"[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)")
+_LABELLED = re.compile(
+    r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
+)
+_ACTION = re.compile(r"[ \t]*\*(?=\w)[^*\n]{3,120}\*[ ]")
 
 
 def _labelled_sources(text: str) -> Iterator[Mark]:
     """Lines whose label says that a text of others follows: "Job ad: We are hiring"."""
-    for match in in_lines(_LABELLED, text):
-        label = match["label"]
-        is_own = (
-            whole("own_labels").fullmatch(label)
-            or anywhere("first_person").search(label)
-            or anywhere("about_oneself").search(label)
-            or anywhere("reports").search(label)
-        )
-        if not is_own and anywhere("sources").search(label):
+    for match in _LABELLED.finditer(text):
+        if _is_source(match["label"]):
             yield match.end(), paragraph_end(text, match.end()), "document"
+    for match in in_lines(_ACTION, text):
+        yield match.start(), paragraph_end(text, match.end()), "play"
+
+
+def _is_source(label: str) -> bool:
+    """Whether a label names a text of others, or a work in which nobody speaks of themselves."""
+    words = len(label.split())
+    is_own_label = words <= WORDS_OF_A_LABEL and whole("own_labels").fullmatch(label) is not None
+    if anywhere("about_oneself").search(label) or (is_own_label and words == 1):
+        return False
+    if anywhere("works").search(label):
+        return True
+    is_own = anywhere("first_person").search(label) or anywhere("reports").search(label)
+    return not (is_own or is_own_label) and anywhere("sources").search(label) is not None
 
 
 def _introduced(text: str) -> Iterator[Mark]:
@@ -218,6 +232,9 @@ def _goes() -> Phrases:
     return Phrases(("goes",), before="", after=rf"(?: like)?,?(?= (?:{own})(?!\w))")
 
 
+_NAMED = re.compile(r"(?:\A|[.!?\n] ?)[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)? \Z")
+
+
 @cache
 def _other() -> re.Pattern[str]:
     """Somebody without a name, right before what they do."""
@@ -229,7 +246,12 @@ def _reported(text: str) -> Iterator[Mark]:
     place = 0
     for match in sorted((*_TOLD.finditer(text), *_goes().finditer(text)), key=re.Match.start):
         before = text[max(0, match.start() - LONGEST_NAME_OF_ANOTHER) : match.start()]
-        if match.start() < place or not _other().search(before):
+        is_named = (
+            _NAMED.search(before) is not None
+            and len(match[0].split()) > WORDS_OF_A_REPORT
+            and anywhere("first_person").search(before) is None
+        )
+        if match.start() < place or not (is_named or _other().search(before)):
             continue
         start = after_blanks(text, match.end())
         is_below = "\n" in text[match.end() : start]
@@ -303,7 +325,9 @@ def _hypotheticals(text: str) -> Iterator[Mark]:
     while match := anywhere("hypothetical").search(text, place):
         end = sentence_end(text, match.start())
         again = _TRUE_AGAIN.search(text, match.end(), end)
-        place = max(match.end(), again.end() if again else end)
+        colon = text.find(": ", match.end(), end)
+        end = again.end() if again else end
+        place = max(match.end(), min(end, colon) if colon > 0 else end)
         yield match.start(), place, "hypothetical"
 
 

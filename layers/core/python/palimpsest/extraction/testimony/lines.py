@@ -31,7 +31,7 @@ _SHAPES = {
         r"(?:Caused by|panic|fatal|goroutine \d+|thread '[^']*' panicked)\b[: ]",
         r"\d{1,3}(?:\.\d{1,3}){3} [-\w]+ [-\w]+ \[",
         r"(?:[a-z_.]{2,20}=(?:\"[^\"\n]*\"|\S+)[ ]){1,20}[a-z_.]{2,20}=",
-        r"[\w.-]+\[\d+\]: ",
+        r"[\w.-]+\[\d+\]: |[\w.-]{2,40} +\| ",
         r"\[\d{1,6}\.\d{1,9}\] ",
         r"(?:npm|pip|yarn|error|warning)[ :](?:ERR!|WARN|\[|[A-Z]{1,3}\d{3,5})",
     ),
@@ -91,6 +91,7 @@ _PARAGRAPH = re.compile(r"^(?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++", re.MULTILINE)
 WHOLE = frozenset({"diff", "subtitles"})
 """A paragraph that has a line of these shapes is material from there to its end."""
 
+_COMMENT = re.compile(r"[ \t]*(?:#|--|//|\"{3}|'{3}|\*|;)")
 _PROMPT = re.compile(r"[ \t]*(?:[$%#][ ]|PS [A-Z]:|\w+@[\w.-]+[:~])")
 _TITLE = re.compile(r"[ ]{0,3}#{1,6}[ ]([^\n#]{2,80}?)[ #:]*")
 _KEY = re.compile(r"[ \t]*(?:- )?[\"']?[\w.-]{1,40}[\"']?[ ]?:(?:[ ]\S[^\n]*)?$")
@@ -171,6 +172,8 @@ def _of_paragraph(lines: list[tuple[int, str]]) -> Iterator[Mark]:
     if shapes[first] in WHOLE or _PROMPT.match(lines[first][1]):
         last = len(lines) - 1
         first = 0 if shapes[first] == "subtitles" else first
+    while first > 0 and _COMMENT.match(lines[first - 1][1]):
+        first -= 1
     while last + 1 < len(lines) and lines[last + 1][1][:1] in " \t" and lines[last][1].strip():
         last += 1
     reason = next(shape for shape in shapes[first : last + 1] if shape)

@@ -18,6 +18,9 @@ LONGEST_READ = 400
 LEAST_TURNS = 2
 MOST_WORDS_OF_A_NAME = 3
 MOST_WORDS_SHOWN = 2
+UNKNOWN = "Somebody"
+"""The label of a line under a number."""
+
 _NAME = r"[^\W\d_][\w.'’ -]{0,30}?"
 _DAY = r"(?:\d{1,4}[-./]\d{1,2}(?:[-./]\d{1,4})?\.?|[A-Z][a-z]{2,8} \d{1,2}|[A-Z][a-zà-ÿ]{4,9})"
 _CLOCK = r"\d{1,2}[:.h]\d\d(?::\d\d)?(?:[  ]?[AaPp]\.?[Mm]\.?)?"
@@ -25,7 +28,8 @@ _TIME = rf"(?:{_DAY}(?:,| at| um| à| a las)?[  ])?{_CLOCK}(?:,[ ]{_DAY})?"
 _STAMP = rf"(?:\[{_TIME}\]|\({_TIME}\)|{_TIME})"
 _TURN = re.compile(
     rf"[ \t]*(?:[-*•][ ])?(?:"
-    rf"{_STAMP}(?:[ ]?[-–—|][ ]|[ ]?)<?@?(?P<stamped>{_NAME})>?[ ]?(?::(?:[ ]|$)|(?<=>)[ ])"
+    rf"{_STAMP}(?:[ ]?[-–—|][ ]|[ ]?)<?@?(?P<stamped>{_NAME}|\+?\d[\d ()-]{{6,20}})>?"
+    r"[ ]?(?::(?:[ ]|$)|(?<=>)[ ])"
     rf"|<[@+%~& ]?(?P<nick>{_NAME})>[ ]"
     rf"|\*{{0,2}}@?(?P<timed>{_NAME})\*{{0,2}},?[ ]{_STAMP}[ ]?:(?:[ ]|$)"
     rf"|(?P<prompt>[a-z][\w-]{{1,20}})>[ ]"
@@ -142,6 +146,8 @@ def _head(start: int, line: str, *, headed: bool) -> Turn | None:
 
 def _shown(name: str) -> str:
     """A name as a label that is read as a name again."""
+    if not name[:1].isalpha():
+        return UNKNOWN
     words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
     return " ".join(words[:MOST_WORDS_SHOWN])
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-SENTENCE_START = r"(?:^|(?<=[.!?\n\"'”’»)…*]))[ \t]*"
+SENTENCE_START = r"(?:^|(?<=[.!?:\n\"'”’»)…*]))[ \t]*"
 BEGINNING = 6
 """The letters of a word by which phrases are looked up."""
 
