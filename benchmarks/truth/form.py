@@ -11,6 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 OURS = Path(__file__).parent / "cases"
+VOICES = OURS / "voices"
+"""A second set: support chats, group chats, transcripts of speech, and developers."""
 
 ANYBODY = "anybody"
 """The subject of a check that asks all memories, such as those about the user's own dog."""

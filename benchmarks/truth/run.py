@@ -20,7 +20,7 @@ from palimpsest.wiring.in_process import in_process
 from palimpsest.wiring.service import Service
 
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.truth.form import ANYBODY, OURS, Case, Check, Session, load
+from benchmarks.truth.form import ANYBODY, OURS, VOICES, Case, Check, Session, load
 
 TENANT = Scope("truth")
 PAGE = 100
@@ -169,8 +169,8 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """The table over our own set."""
-    return [table(outcomes(load(OURS), believed_in_process))]
+    """The table over our own set, and one over the set of other voices."""
+    return [table(outcomes(load(folder), believed_in_process)) for folder in (OURS, VOICES)]
 
 
 def main() -> None:

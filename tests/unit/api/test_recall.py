@@ -437,3 +437,19 @@ def test_the_same_question_in_four_sessions_in_a_row_finds_the_memories_first(
         assert sorted(lines[:2]) == facts, session
         echoes = ("search_memory_tool", "home city", ASKED, ANSWER)
         assert not [line for line in lines if any(echo in line for echo in echoes)], session
+
+
+def test_a_pasted_text_is_found_as_material_and_is_no_answer_without_a_model(
+    call: Client, service: Service
+) -> None:
+    call.append("paste", 'Translate this into German: "My dentist is called Fang."')
+    call.append("talk", "My dentist is called Molar.")
+    service.brought_up_to_date()
+    found = recall(call, "What is my dentist called?", answer=True).json
+    marks = {row["content"]: row["material"] for row in found["memories"]}
+    assert marks == {
+        'Translate this into German: "My dentist is called Fang."': True,
+        "My dentist is called Molar.": False,
+    }
+    assert "Molar" in found["answer"]
+    assert "Fang" not in found["answer"]

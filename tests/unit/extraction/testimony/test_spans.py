@@ -31,7 +31,6 @@ def own(text: str) -> str:
         "> I live in Kiel\nI live in Bonn.",
         "```\nI live in Kiel\n```\nI live in Bonn.",
         "From: Tom\nSubject: News\n\nI live in Kiel.\n\nBest,\nTom\n\nI live in Bonn.",
-        "[12:01] Tom: I live in Kiel\n[12:02] Ann: me too, Kiel\n\nI live in Bonn.",
         "User: I live in Kiel\nAssistant: Kiel is nice.\n\nI live in Bonn.",
         "2026-01-01 10:00:00 INFO the user lives in Kiel\nI live in Bonn.",
         '{"city": "Kiel", "name": "Tom"}\nI live in Bonn.',

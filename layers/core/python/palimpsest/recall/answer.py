@@ -49,6 +49,7 @@ class Passage:
     who: str | None = None
     is_outdated: bool = False
     similarity: float | None = None
+    is_material: bool = False
 
     @property
     def day(self) -> str:
@@ -79,7 +80,10 @@ def _element(number: int, passage: Passage) -> str:
     speaker = f' speaker="{escape(passage.who)}"' if passage.who else ""
     outdated = ' outdated="in part"' if passage.is_outdated else ""
     content = escape(passage.content, quote=False)
-    return f'<memory id="m{number}" date="{passage.day}"{speaker}{outdated}>{content}</memory>'
+    kind = ' kind="material"' if passage.is_material else ""
+    return (
+        f'<memory id="m{number}" date="{passage.day}"{speaker}{outdated}{kind}>{content}</memory>'
+    )
 
 
 def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
@@ -116,9 +120,10 @@ def _object(text: str) -> Mapping[str, Any]:
 
 def quoted(passages: Sequence[Passage]) -> Grounded:
     """Answer without a model: quote the best memories, each in a line, without the outdated
-    ones.
+    ones and without material, which nobody says of themselves.
     """
-    best = [passage for passage in passages if not passage.is_outdated][:MAX_QUOTED]
+    said = [passage for passage in passages if not passage.is_material]
+    best = [passage for passage in said if not passage.is_outdated][:MAX_QUOTED]
     lines = "\n".join(line_of_passage(passage) for passage in best)
     return Grounded(lines, tuple(passage.id for passage in best))
 
@@ -137,6 +142,7 @@ def _similarity(passage: Passage) -> str:
 
 def line_of_passage(passage: Passage) -> str:
     outdated = " (outdated in part)" if passage.is_outdated else ""
+    outdated += " (material, not testimony)" if passage.is_material else ""
     return line_of(harmless(passage.content), who=passage.who, day=passage.day + outdated)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from palimpsest.conversations.spoken import name_of
+from palimpsest.extraction.testimony.shown import is_material
 from palimpsest.memory.record import Record, quoted_in
 from palimpsest.recall.answer import Passage, user_memory
 from palimpsest.recall.found import FoundMemory
@@ -18,18 +19,21 @@ MAX_LINE = 600  # characters of one memory
 def passage_of(memory: FoundMemory | Record, *, user: str) -> Passage:
     """The memory as an answer quotes it, with the name of the speaker."""
     if isinstance(memory, Record):
-        who, is_outdated = quoted_in(memory, user=user), False
+        who, is_outdated, material = quoted_in(memory, user=user), False, False
     elif memory.record:
         who, is_outdated = quoted_in(memory.record, user=user), memory.outdated_by is not None
+        material = False
     else:
         who = name_of(memory.speaker or "", user=user)
         is_outdated = memory.outdated_by is not None
+        material = memory.speaker == "user" and is_material(memory.content, user=user)
     return Passage(
         id=memory.id,
         content=memory.content,
         said_at=memory.valid_from,
         who=who,
         is_outdated=is_outdated,
+        is_material=material,
     )
 
 

@@ -31,6 +31,7 @@ from palimpsest.api.fields import (
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Filter
+from palimpsest.extraction.testimony.shown import is_material
 from palimpsest.memory import filters
 from palimpsest.memory.record import Record
 from palimpsest.recall import recall as use_case
@@ -167,6 +168,13 @@ class Found(TypedDict):
     source: Provenance
     valid_from: Moment
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
+    material: Annotated[
+        bool,
+        Field(
+            description="True for a user's message that is mostly a pasted, quoted or invented "
+            "text: found, but not what the user says of themselves"
+        ),
+    ]
     outdated_by: Annotated[
         str | None,
         Field(
@@ -237,7 +245,7 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
 
 def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
     """What a recall answers to this body."""
-    answer = _recalled(result, asked=body.answer)
+    answer = _recalled(result, user=user, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
             result.memories, user=user, query=body.query, similarity=body.similarity
@@ -267,10 +275,10 @@ def search_memories(
         where=body.where(),
         vector=body.embedding,
     )
-    return {"memories": list(map(_found, found))}
+    return {"memories": [_found(each, user=user_id) for each in found]}
 
 
-def _found(memory: FoundMemory) -> Found:
+def _found(memory: FoundMemory, *, user: str) -> Found:
     record = memory.record
     own: dict[str, Any] = NO_RECORD if record is None else _fields_of(record)
     return {
@@ -283,6 +291,7 @@ def _found(memory: FoundMemory) -> Found:
         "source": provenance(memory.source),
         "valid_from": rfc3339(memory.valid_from),
         "role": memory.speaker,
+        "material": memory.speaker == "user" and is_material(memory.content, user=user),
         "outdated_by": memory.outdated_by,
         **own,  # type: ignore[typeddict-item] # the six fields of a record
     }
@@ -309,13 +318,13 @@ def _fields_of(record: Record) -> dict[str, Any]:
     }
 
 
-def _recalled(result: use_case.RecallResult, *, asked: bool) -> Recalled:
+def _recalled(result: use_case.RecallResult, *, user: str, asked: bool) -> Recalled:
     """`asked`: an answer was asked for; it is "" where nothing answers."""
     answer: Recalled = {
         "answer": result.answer if asked else None,
         "citations": result.citations,
         "method": result.method,
-        "memories": list(map(_found, result.memories)),
+        "memories": [_found(memory, user=user) for memory in result.memories],
         "degraded": result.degraded,
         "usage": cast("ModelUsage", {**asdict(result.usage), "cost_usd": result.cost_usd}),
     }

@@ -6,12 +6,15 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from palimpsest.extraction.testimony.words import beginning, phrases
+from palimpsest.extraction.testimony.words import anywhere, in_lines, phrases
 
 LONGEST_SENTENCE = 1_000  # characters that are read for the end of a sentence
 LONGEST_QUOTATION = 4_000
-CLOSERS = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "'": "'", "”": "”", "‚": "‘"}
-OPENERS = '["“„«‘‚]'
+CLOSERS = {
+    '"': '"', "“": "”", "„": "“", "«": "»", "»": "«", "‘": "’", "'": "'", "”": "”", "‚": "‘",
+    "‹": "›", "›": "‹", "「": "」", "『": "』", "`": "`",
+}  # fmt: skip
+OPENERS = '(?:["“„«‘‚‹「『`]|(?<!\\w)[»›](?=\\w))'
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’»)]*(?=\s|$)|\n")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _BLANKS = re.compile(r"\s*")
@@ -46,12 +49,15 @@ def quotation_end(text: str, start: int) -> int | None:
     with its paragraph.
     """
     closer = CLOSERS.get(text[start : start + 1])
-    if closer is None or not text[start + 1 : start + 2].strip():
+    first = text[start + 1 : start + 3]
+    if closer is None or not (first[:1].strip() or (text[start] in "«“‹" and first.strip())):
         return None
     place, limit = start, min(len(text), start + LONGEST_QUOTATION)
     while (place := text.find(closer, place + 1, limit)) >= 0:
         if closer not in "'’" or not text[place + 1 : place + 2].isalnum():
             return place + 1
+    if text[start] in "„“" and (place := text.find('"', start, limit)) >= 0:
+        return place + 1
     if text[start] == "„" and (place := text.find("”", start, limit)) >= 0:
         return place + 1
     return None if closer in "'’" else min(paragraph_end(text, start), limit)
@@ -80,8 +86,8 @@ def salutation() -> re.Pattern[str]:
 
 def return_of_the_speaker(text: str, start: int, end: int) -> int:
     """Where the speaker speaks of themselves again between two places; else the end."""
-    match = beginning("returns").search(text, start, end)
-    return match.start() if match else end
+    place = anywhere("returns").begins_sentence(text, start, end)
+    return end if place is None else place
 
 
 def text_end(text: str, start: int, *, is_long: bool) -> int:
@@ -90,7 +96,7 @@ def text_end(text: str, start: int, *, is_long: bool) -> int:
     is_mail = salutation().match(text, first) is not None
     is_long = is_long or is_mail or "\n" in text[start:first]
     limit = len(text) if is_long else paragraph_end(text, first)
-    signed = signature().search(text, first, limit)
+    signed = next(in_lines(signature(), text, first, limit), None)
     if signed:
         return signed.end()
     return return_of_the_speaker(text, first, limit)

@@ -4,12 +4,16 @@ later message takes back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.message import Message, text_of
-from palimpsest.extraction.testimony.frames import play_begins, play_ends
+from palimpsest.extraction.testimony.extents import text_end
+from palimpsest.extraction.testimony.frames import play_begins, play_ends, takes_back_a_joke
+from palimpsest.extraction.testimony.questions import questions_apart
 from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
+from palimpsest.extraction.testimony.turns import labelled
 from palimpsest.extraction.testimony.words import anywhere
 
 Withheld = tuple[tuple[SpanClass, str], ...]
@@ -17,6 +21,8 @@ Withheld = tuple[tuple[SpanClass, str], ...]
 
 MOST_READ = 32_000
 """Characters at each end of a message that are read; what is between them is material."""
+
+LONGEST_NOTICE = 120
 
 REPEATED = frozenset({"request", "mail", "transcript", "fiction", "play", "hypothetical", "chat"})
 """Reasons of material that the answer to it repeats or continues."""
@@ -43,6 +49,7 @@ class Reader:
     taken_back: dict[int, str] = field(default_factory=dict)
     withheld: dict[int, Withheld] = field(default_factory=dict)
     owns: dict[int, str] = field(default_factory=dict)
+    awaits: bool = False
 
     def reads(self, message: Message) -> str | None:
         """Take notice of a message, the next of the session: why nothing of it is testimony, or
@@ -53,6 +60,8 @@ class Reader:
             return self._answered(message, text)
         if anywhere("forget").search(text) and self.last_of_user is not None:
             self.taken_back[self.last_of_user] = "off_record"
+        if self.last_of_user is not None and _takes_back(text):
+            self.taken_back[self.last_of_user] = "material"
         self.last_of_user = message.seq
         if is_off_record(message, text):
             self.withheld[message.seq] = (("off_record", text),)
@@ -76,8 +85,12 @@ class Reader:
             return replace(message, chat={**message.chat, "content": own})
         if is_off_record(message, text):
             return None
-        own = own_text(text, spans(text, user=self.user))
+        own = self._read_out(own_text(text, spans(text, user=self.user)))
         return replace(message, chat={**message.chat, "content": own}) if own.strip() else None
+
+    def _read_out(self, own: str) -> str:
+        """Own words as an extractor reads them: who says a line stands before it."""
+        return questions_apart(labelled(own, is_own=_names_of(self.user)))
 
     def _answered(self, message: Message, text: str) -> str | None:
         """An answer to material, or within a play, repeats or continues it."""
@@ -91,6 +104,9 @@ class Reader:
         return None
 
     def _testimony(self, message: Message, text: str) -> str | None:
+        awaited, self.awaits = self.awaits, _awaits(text)
+        if awaited and not self.awaits and not self.plays:
+            return self._awaited(message, text)
         start = play_ends(text) if self.plays else 0
         if self.plays:
             self.withheld[message.seq] = (("material", text[:start]),)
@@ -103,13 +119,42 @@ class Reader:
         if others:
             self.withheld[message.seq] = (*self.withheld.get(message.seq, ()), *others)
         self.answers_material = self.plays or any(span.reason in REPEATED for span in found)
-        own = own_text(rest, found)
+        own = self._read_out(own_text(rest, found))
         if own != text_of(message.chat):
             self.owns[message.seq] = own
         if any(letter.isalnum() for letter in own) or not (others or start):
             return None
         self.owns.pop(message.seq, None)
         return others[0][0] if others else "material"
+
+    def _awaited(self, message: Message, text: str) -> str | None:
+        """A text that the message before announced, and what its speaker says after it."""
+        end = text_end(text, 0, is_long=True)
+        self.withheld[message.seq] = (("material", text[:end]),)
+        self.answers_material = True
+        if not any(letter.isalnum() for letter in text[end:]):
+            return "material"
+        found = spans(text[end:], user=self.user)
+        self.owns[message.seq] = self._read_out(own_text(text[end:], found))
+        return None
+
+
+def _names_of(user: str | None) -> frozenset[str]:
+    """The names under which a user's lines stand."""
+    name = (user or "").casefold()
+    words = re.split("[._ -]+", name)
+    return frozenset({name, words[0], " ".join(words)}) - {""}
+
+
+def _takes_back(text: str) -> bool:
+    """Whether a message says that the one before it was no testimony."""
+    return takes_back_a_joke(text) or anywhere("not_mine").search(text[:LONGEST_NOTICE]) is not None
+
+
+def _awaits(text: str) -> bool:
+    """Whether a message announces a text that it doesn't hold."""
+    match = anywhere("awaits").search(text)
+    return match is not None and len(text) - match.end() < LONGEST_NOTICE and ":" not in text
 
 
 def is_off_record(message: Message, text: str) -> bool:
@@ -125,4 +170,6 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
     for message in messages:
         if message.role in ("user", "assistant"):
             reader.reads(message)
-    return Reader(user, plays=reader.plays, answers_material=reader.answers_material)
+    return Reader(
+        user, plays=reader.plays, answers_material=reader.answers_material, awaits=reader.awaits
+    )

@@ -1,5 +1,8 @@
 """The phrases that tell testimony from material, by language, read from the files beside this one
 at first use.
+
+A text is gone through once for the places where words begin. A pattern is tried only where a word
+begins as one of its phrases does.
 """
 
 from __future__ import annotations
@@ -7,10 +10,32 @@ from __future__ import annotations
 # ruff: noqa: RUF001 - marks of many scripts
 import json
 import re
-from functools import cache
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 
-SENTENCE_START = r"(?:^|(?<=[.!?\n\"'”’»)…*]))[ \t]*"
+SENTENCE_START = r"(?:^|(?<=[.!?:\n\"'”’»)…*]))[ \t]*"
+BEGINNING = 6
+"""The letters of a word by which phrases are looked up."""
+
+_WORD = re.compile(rf"(?<!\w)\w{{1,{BEGINNING}}}(?P<end>(?!\w))?")
+_FULL_LINE = re.compile(r"[^\n]+")
+_LED = re.compile(
+    r"(?:\A|[.!?\n\"'”’»)…*(])[ \t]*"
+    r"(?:(?:and|but|oh|so|well|ok|okay|und|aber|et|mais|y|pero)\b,? )?\Z",
+    re.IGNORECASE,
+)
+LONGEST_LEAD = 16
+NOT_LOOKED_FOR = frozenset(
+    {
+        "closing", "salutation", "not_a_person", "mail_headers", "own_labels", "machine_labels",
+        "self_labels", "headings", "wrote_line", "questions", "others",
+        "passwords",
+    }
+)  # fmt: skip
+"""Names whose phrases stand within patterns of lines or labels."""
 
 
 @cache
@@ -25,22 +50,195 @@ def phrases(name: str) -> str:
     return "|".join(phrase for words in _languages() for phrase in words[name])
 
 
+class Phrases:
+    """The phrases of some names, and what stands around them. A match has a group of the name of
+    its phrase. At each place only those phrases are tried that begin as its word does.
+    """
+
+    def __init__(self, names: tuple[str, ...], *, before: str, after: str) -> None:
+        self._names, self._before, self._after = names, before, after
+        self._patterns: dict[str, re.Pattern[str] | None] = {}
+
+    def _pattern(self, word: str) -> re.Pattern[str] | None:
+        """The pattern for a word's beginning; None if no phrase begins so."""
+        if word not in self._patterns:
+            groups = [_beginning_as(name, word) for name in self._names]
+            self._patterns[word] = (
+                _compiled(self._names, tuple(groups), self._before, self._after)
+                if any(groups)
+                else None
+            )
+        return self._patterns[word]
+
+    def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
+        """The first match between two places."""
+        return next(self.finditer(text, start, end), None)
+
+    def finditer(
+        self, text: str, start: int = 0, end: int | None = None
+    ) -> Iterator[re.Match[str]]:
+        """The matches between two places, in order; they may overlap."""
+        limit = len(text) if end is None else end
+        for place, word in _places_of(text, self._names, start):
+            if place >= limit:
+                return
+            pattern = self._pattern(word)
+            if pattern and (match := pattern.match(text, place, limit)):
+                yield match
+
+    def begins_sentence(self, text: str, start: int, end: int) -> int | None:
+        """Where the first sentence begins that a match begins; None if none does."""
+        for match in self.finditer(text, start, end):
+            lead = _LED.search(text[max(0, match.start() - LONGEST_LEAD) : match.start()])
+            if lead:
+                return max(start, match.start() - len(lead[0].lstrip(".!?\n\"'”’»)…*(")))
+        return None
+
+
 @cache
-def anywhere(name: str) -> re.Pattern[str]:
+def anywhere(name: str) -> Phrases:
     """The phrases of this name as whole words, wherever they are."""
-    return re.compile(rf"(?<!\w)(?=[\w(])(?:{phrases(name)})(?!\w)", re.IGNORECASE)
+    return Phrases((name,), before="", after=r"(?!\w)")
 
 
-@cache
-def beginning(name: str) -> re.Pattern[str]:
-    """The phrases of this name where a sentence begins with them."""
-    led = r"(?:(?:and|but|oh|so|well|ok|und|aber|et|mais|y|pero)\b,? )?"
-    return re.compile(
-        rf"{SENTENCE_START}{led}(?:{phrases(name)})(?!\w)", re.IGNORECASE | re.MULTILINE
-    )
+@lru_cache(maxsize=8192)
+def _beginning_as(name: str, word: str) -> str:
+    """The phrases of a name that begin as a word does, as alternatives; empty if none does."""
+    beginnings = {word[:length] for length in range(1, len(word) + 1)}
+    several = _by_beginning().get(name, ())
+    return "|".join(phrase for phrase, begins in several if not beginnings.isdisjoint(begins))
+
+
+@lru_cache(maxsize=2048)
+def _compiled(
+    names: tuple[str, ...], groups: tuple[str, ...], before: str, after: str
+) -> re.Pattern[str]:
+    named = zip(names, groups, strict=True)
+    each = "|".join(f"(?P<{name}>{phrases or '(?!)'})" for name, phrases in named)
+    return re.compile(rf"(?<!\w){before}(?:{each}){after}", re.IGNORECASE)
 
 
 @cache
 def whole(name: str) -> re.Pattern[str]:
     """Exactly one of the phrases of this name."""
     return re.compile(rf"(?:{phrases(name)})", re.IGNORECASE)
+
+
+def _places_of(text: str, names: tuple[str, ...], start: int) -> Iterator[tuple[int, str]]:
+    every = _places(text)
+    places = every.get(names[0], ()) if len(names) == 1 else _of_several(text, names)
+    for number in range(bisect_left(places, (start, "")), len(places)):
+        yield places[number]
+
+
+@lru_cache(maxsize=16)
+def _of_several(text: str, names: tuple[str, ...]) -> Sequence[tuple[int, str]]:
+    every = _places(text)
+    return sorted({place for name in names for place in every.get(name, ())})
+
+
+@lru_cache(maxsize=16)
+def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
+    """The places of words that begin as phrases do, with those letters, by the phrases' name."""
+    places: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for match in _WORD.finditer(text):
+        word = match[0].lower() if match["end"] is None else f"{match[0].lower()} "
+        for name in _names_of(word):
+            places[name].append((match.start(), word))
+    return places
+
+
+@lru_cache(maxsize=8192)
+def _names_of(word: str) -> tuple[str, ...]:
+    """The names that have phrases that begin as a word does."""
+    return tuple(name for name in _by_beginning() if _beginning_as(name, word))
+
+
+@cache
+def _by_beginning() -> Mapping[str, Sequence[tuple[str, frozenset[str]]]]:
+    """The phrases of each name that is looked for in texts, with their beginnings."""
+    found: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
+    for words in _languages():
+        for name in words.keys() - NOT_LOOKED_FOR:
+            found[name] += [(phrase, beginnings(phrase)) for phrase in words[name]]
+    return found
+
+
+def beginnings(phrase: str) -> frozenset[str]:
+    """The letters with which any match of a phrase begins, at most `BEGINNING` of them, and a blank
+    after those that are the whole word. One of them is empty if the phrase doesn't show them.
+    """
+    return frozenset(_beginnings(phrase, ""))
+
+
+def _beginnings(rest: str, begun: str) -> Iterator[str]:
+    while rest.startswith(("(?<", "(?=", "(?!")):
+        rest = rest[_group_end(rest) :]
+    if len(begun) == BEGINNING:
+        yield begun
+    elif not rest or rest.startswith((" ", "\\b")):
+        yield f"{begun} " if begun else begun
+    elif rest.startswith("("):
+        yield from _beginnings_of_group(rest, begun)
+    elif not (rest[0].isalnum() or rest[0] == "_") or rest[1:2] in ("*", "{"):
+        yield begun
+    elif rest[1:2] == "?":
+        yield from _beginnings(rest[0] + rest[2:], begun)
+        yield from _beginnings(rest[2:], begun)
+    else:
+        yield from _beginnings(rest[1:], begun + rest[0].lower())
+
+
+def _beginnings_of_group(rest: str, begun: str) -> Iterator[str]:
+    end = _group_end(rest)
+    inside, after = rest[rest.index(":") + 1 : end - 1], rest[end:]
+    if after[:1] in ("?", "*", "{"):
+        after = after[after.find("}") + 1 if after[0] == "{" else 1 :]
+        yield from _beginnings(after, begun)
+    for alternative in _alternatives(inside):
+        yield from _beginnings(alternative + after, begun)
+
+
+def _group_end(text: str) -> int:
+    """Where the group ends that begins the text."""
+    depth, place = 0, 0
+    while place < len(text):
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        place += 2 if text[place] == "\\" else 1
+        if depth == 0:
+            return place
+    return len(text)
+
+
+def _alternatives(inside: str) -> Iterator[str]:
+    depth, begun, place = 0, 0, 0
+    while place < len(inside):
+        depth += {"(": 1, ")": -1}.get(inside[place], 0)
+        if inside[place] == "|" and depth == 0:
+            yield inside[begun:place]
+            begun = place + 1
+        place += 2 if inside[place] == "\\" else 1
+    yield inside[begun:]
+
+
+@lru_cache(maxsize=8)
+def line_starts(text: str) -> Sequence[int]:
+    """Where the lines begin that are not empty."""
+    return [match.start() for match in _FULL_LINE.finditer(text)]
+
+
+def in_lines(
+    pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
+) -> Iterator[re.Match[str]]:
+    """The matches of a pattern at the beginnings of lines, between two places; none overlaps the
+    one before it.
+    """
+    limit, place = len(text) if end is None else end, start
+    starts = line_starts(text)
+    for number in range(bisect_left(starts, start), len(starts)):
+        begun = starts[number]
+        if begun >= limit:
+            return
+        if begun >= place and (match := pattern.match(text, begun, limit)):
+            place = match.end()
+            yield match

@@ -1,0 +1,112 @@
+"""Mails and letters of others: with headers, forwarded, greeted and signed."""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - marks of many scripts
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from palimpsest.extraction.testimony.extents import paragraph_end, salutation, signature
+from palimpsest.extraction.testimony.lines import Mark
+from palimpsest.extraction.testimony.words import anywhere, in_lines, phrases
+
+MOST_WORDS_OF_A_NAME = 4
+_WORD = re.compile(r"[^\W\d_]+")
+_ID_IS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
+_FORWARDED = re.compile(
+    r"^[ \t>]*-{2,}[ ]?(?:[^\n-]{0,40}?(?:original|weitergeleitet|ursprünglich|forwarded|message"
+    r"|nachricht|transféré|reenviado|mensaje|e-?mail)[^\n-]{0,40})-{2,}",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@cache
+def _headers() -> re.Pattern[str]:
+    header = rf"^[ \t]*\**(?:{phrases('mail_headers')})\**[ \t]?:[ \t]?[^\n]*+(?:\n|\Z)"
+    return re.compile(rf"(?:{header}){{2,}}", re.IGNORECASE | re.MULTILINE)
+
+
+@cache
+def _wrote() -> re.Pattern[str]:
+    """The line of a mail program over the mail that is answered."""
+    return re.compile(rf"^[ \t>]*(?:{phrases('wrote_line')})[ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+
+@cache
+def _greeting() -> re.Pattern[str]:
+    """A line that greets somebody, by name or not."""
+    return re.compile(
+        rf"^[ \t]*(?:{phrases('salutation')})\b[^\n.?]{{0,60}}[,!:–-]?[ \t]*$",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def letters(text: str, *, user: str | None) -> Iterator[Mark]:
+    """All mails and letters that are not the user's."""
+    for pattern in (_FORWARDED, _wrote()):
+        match = next(in_lines(pattern, text), None)
+        if match:
+            yield match.start(), len(text), "mail"
+    place = 0
+    while headers := next(in_lines(_headers(), text, place), None):
+        signed = next(in_lines(signature(), text, headers.end()), None)
+        place = signed.end() if signed else len(text)
+        yield headers.start(), place, "mail"
+    yield from _signed(text, user=user)
+    yield from _to_the_user(text, user=user)
+
+
+def signed_by(match: re.Match[str]) -> str | None:
+    """The name under a closing; None if what is there is no name."""
+    name = (match["here"] or match["name"] or "").strip()
+    is_name = (
+        name[:1].isupper()
+        and len(name.split()) <= MOST_WORDS_OF_A_NAME
+        and not anywhere("first_person").search(name)
+    )
+    return name if is_name else None
+
+
+def is_users(name: str, user: str | None) -> bool:
+    """Whether a name has a part of the user's id."""
+    own = {word.casefold() for word in _WORD.findall(user or "")}
+    words = [word.casefold() for word in _WORD.findall(name)]
+    return bool(own) and bool(words) and (words[0] in own or own <= set(words))
+
+
+def _signed(text: str, *, user: str | None) -> Iterator[Mark]:
+    place = 0
+    while signed := next(in_lines(signature(), text, place), None):
+        begun, place = place, max(signed.end(), place + 1)
+        name = signed_by(signed)
+        if name is None or is_users(name, user):
+            continue
+        start = _start_of_letter(text, begun, signed.start())
+        is_first = not text[:start].strip()
+        by_name = salutation().match(text, start) is not None
+        if is_first and not by_name and not _ID_IS_A_NAME.fullmatch(user or ""):
+            continue
+        yield start, paragraph_end(text, signed.end()), "mail"
+
+
+def _start_of_letter(text: str, begun: int, closing: int) -> int:
+    """Where the letter begins that is signed at a place: its greeting, else its paragraph."""
+    greeted = next(in_lines(_greeting(), text, begun, closing), None) or next(
+        in_lines(salutation(), text, begun, closing), None
+    )
+    if greeted:
+        return greeted.start()
+    body = len(text[:closing].rstrip())
+    return max(begun, text.rfind("\n\n", begun, body) + 2)
+
+
+def _to_the_user(text: str, *, user: str | None) -> Iterator[Mark]:
+    """A letter that greets the user by name, without a closing."""
+    place = 0
+    while greeted := next(in_lines(salutation(), text, place), None):
+        place = greeted.end()
+        if any(is_users(name, user) for name in re.findall(r"[A-ZÀ-Þ][\w'’-]*", greeted[0])[-1:]):
+            signed = next(in_lines(signature(), text, place), None)
+            yield greeted.start(), signed.end() if signed else len(text), "mail"
+            return

@@ -1,0 +1,177 @@
+"""The turns of a pasted conversation: whose words each line of a text is."""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - marks of many scripts
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from palimpsest.extraction.testimony.lines import paragraphs
+from palimpsest.extraction.testimony.words import whole
+
+LONGEST_READ = 400
+"""Characters of a line that are looked at."""
+
+LEAST_TURNS = 2
+MOST_WORDS_OF_A_NAME = 3
+MOST_WORDS_SHOWN = 2
+UNKNOWN = "Somebody"
+"""The label of a line under a number."""
+
+_NAME = r"[^\W\d_][\w.'’ -]{0,30}?"
+_DAY = r"(?:\d{1,4}[-./]\d{1,2}(?:[-./]\d{1,4})?\.?|[A-Z][a-z]{2,8} \d{1,2}|[A-Z][a-zà-ÿ]{4,9})"
+_CLOCK = r"\d{1,2}[:.h]\d\d(?::\d\d)?(?:[  ]?[AaPp]\.?[Mm]\.?)?"
+_TIME = rf"(?:{_DAY}(?:,| at| um| à| a las)?[  ])?{_CLOCK}(?:,[ ]{_DAY})?"
+_STAMP = rf"(?:\[{_TIME}\]|\({_TIME}\)|{_TIME})"
+_TURN = re.compile(
+    rf"[ \t]*(?:[-*•][ ])?(?:"
+    rf"{_STAMP}(?:[ ]?[-–—|][ ]|[ ]?)<?@?(?P<stamped>{_NAME}|\+?\d[\d ()-]{{6,20}})>?"
+    r"[ ]?(?::(?:[ ]|$)|(?<=>)[ ])"
+    rf"|<[@+%~& ]?(?P<nick>{_NAME})>[ ]"
+    rf"|\*{{0,2}}@?(?P<timed>{_NAME})\*{{0,2}},?[ ]{_STAMP}[ ]?:(?:[ ]|$)"
+    rf"|(?P<prompt>[a-z][\w-]{{1,20}})>[ ]"
+    rf"|\*{{0,2}}@?(?P<label>[^\W\d_][\w.'’-]*(?:[ ][\w.'’-]+){{0,2}})\*{{0,2}}"
+    rf"(?:[ ]\([^)\n]{{1,20}}\))?[ ]?:\*{{0,2}}(?![/\w])[ ]?"
+    r")"
+)
+_HEADER = re.compile(
+    rf"[ \t]*(?:{_STAMP}[ ]{{1,4}}(?P<after>{_NAME})"
+    rf"|\*{{0,2}}(?P<name>{_NAME})\*{{0,2}},?[ ]{{1,4}}(?:APP[ ]+)?(?:[—–-][ ])?"
+    rf"(?:\w+(?: at| um| à)?[ ])?\[?\(?{_TIME}\)?\]?)[ \t]*"
+)
+_ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A line that somebody says. `words` is where the words begin; a `sure` one is marked by more
+    than a name and a colon.
+    """
+
+    start: int
+    end: int
+    words: int
+    name: str
+    sure: bool
+
+
+_ENDS_IN_TIME = re.compile(r"^[^\n:]{1,60}:\d\d[^\n:]{0,8}$", re.MULTILINE)
+_PLAIN_HEADER = re.compile(r"[^\n]*?\w[ ]\d{1,2}[:.h]\d\d[ \t]*")
+
+
+def is_name(label: str, *, sure: bool = False) -> bool:
+    """Whether a label can be the name of somebody."""
+    words = label.split()
+    if whole("own_labels").fullmatch(label) or _ADDRESS.search(label):
+        return False
+    if sure:
+        return True
+    return (
+        len(words) <= MOST_WORDS_OF_A_NAME
+        and all(word[:1].isupper() for word in words)
+        and not (label.isupper() and len(label) > MOST_WORDS_OF_A_NAME)
+    )
+
+
+@lru_cache(maxsize=16)
+def turns(text: str) -> tuple[Turn, ...]:
+    """The lines of others and of the user in a text, each with the name of its speaker.
+
+    A line without a name between two turns belongs to the one before it.
+    """
+    found: list[Turn] = []
+    headers = sum(1 for line in _ENDS_IN_TIME.finditer(text) if _HEADER.fullmatch(line[0]))
+    speaking: str | None = None
+    for lines in paragraphs(text):
+        told, speaking = _of_paragraph(lines, speaking, headed=headers >= LEAST_TURNS)
+        found += told
+    return tuple(found)
+
+
+def _of_paragraph(
+    lines: list[tuple[int, str]], speaking: str | None, *, headed: bool
+) -> tuple[list[Turn], str | None]:
+    """The turns of a paragraph, and who speaks on if it ends with a header alone."""
+    heads = [_head(start, line, headed=headed) for start, line in lines]
+    labels = Counter(head.name for head in heads if head and not head.sure)
+    is_form = (
+        any(whole("own_labels").fullmatch(label) for label in labels)
+        and max(labels.values(), default=0) < LEAST_TURNS
+    )
+    is_talk = len(labels) >= LEAST_TURNS or max(labels.values(), default=0) >= LEAST_TURNS
+    last = max((place for place, head in enumerate(heads) if head), default=-1)
+    told: list[Turn] = []
+    header = speaking
+    speaker = speaking
+    for place, ((start, line), head) in enumerate(zip(lines, heads, strict=True)):
+        end = start + len(line)
+        if head and (head.sure or _counts(head.name, is_form=is_form, is_talk=is_talk)):
+            speaker = head.name
+            header = speaker if head.words >= start + len(line.rstrip()) else None
+            told.append(head)
+        elif head:
+            speaker = header = None
+        elif speaker is not None and (header is not None or place < last):
+            told.append(Turn(start, end, start, speaker, sure=True))
+    is_alone = bool(heads) and header is not None and bool(heads[-1])
+    return told, header if is_alone else None
+
+
+def _counts(label: str, *, is_form: bool, is_talk: bool) -> bool:
+    if is_form or whole("own_labels").fullmatch(label) or _ADDRESS.search(label):
+        return False
+    return is_name(label) or (is_talk and len(label.split()) == 1 and not label.isupper())
+
+
+def _head(start: int, line: str, *, headed: bool) -> Turn | None:
+    """The turn that a line begins, whoever its label names."""
+    seen = line.rstrip()[:LONGEST_READ]
+    header = _HEADER.fullmatch(seen)
+    if header:
+        name = (header["after"] or header["name"]).strip()
+        is_person = len(name.split()) <= MOST_WORDS_OF_A_NAME and name[:1].isupper()
+        is_plain = _PLAIN_HEADER.fullmatch(seen) is not None
+        if is_person and is_name(name, sure=True) and (headed or not is_plain):
+            return Turn(start, start + len(line), start + len(line), name, sure=True)
+        return None
+    match = _TURN.match(seen)
+    if match is None or match.lastgroup is None:
+        return None
+    name = match[match.lastgroup].strip()
+    return Turn(start, start + len(line), start + match.end(), name, match.lastgroup != "label")
+
+
+def _shown(name: str) -> str:
+    """A name as a label that is read as a name again."""
+    if not name[:1].isalpha():
+        return UNKNOWN
+    words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
+    return " ".join(words[:MOST_WORDS_SHOWN])
+
+
+def labelled(text: str, *, is_own: frozenset[str]) -> str:
+    """The text with each turn as `Name: words`, and the words alone of names that are the user's.
+
+    `is_own` has the user's names in lower case.
+    """
+    found = turns(text)
+    if not found:
+        return text
+    return "".join(_rewritten(text, found, is_own))
+
+
+def _rewritten(text: str, found: tuple[Turn, ...], is_own: frozenset[str]) -> Iterator[str]:
+    place = 0
+    for turn in found:
+        yield text[place : turn.start]
+        place = turn.end
+        words = text[turn.words : turn.end]
+        is_user = whole("self_labels").fullmatch(turn.name) or turn.name.casefold() in is_own
+        if is_user or not words.strip():
+            yield words or "\n"
+        else:
+            yield f"{_shown(turn.name)}: {words.lstrip()}"
+    yield text[place:]

@@ -1,0 +1,88 @@
+"""A model that believes whatever it reads, and obeys it: the checks after it hold what its prompt
+cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.extraction.checks import ConversationOwner, checked
+from palimpsest.extraction.chunk import Chunk, chunk_of
+from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.testimony.reading import Reader
+from palimpsest.text.sentences import sentences_at_the_ends
+
+from benchmarks.truth.form import OURS, VOICES, Case, load
+from benchmarks.truth.run import Memory, passes
+from tests.unit.conversations.window.transcripts import conversation
+
+OF_SPANS = frozenset(
+    [
+        "assistant",
+        "chat",
+        "code",
+        "config",
+        "example",
+        "fiction",
+        "hypothetical",
+        "injected",
+        "joke",
+        "log",
+        "mail",
+        "proofread",
+        "quotation",
+        "reply",
+        "rewrite",
+        "role-play",
+        "speaker",
+        "summarize",
+        "tool",
+        "translate",
+        "wish",
+    ]
+)
+FLOOR = 0.95
+
+
+def believes_everything(chunk: Chunk, messages: Sequence[Message]) -> Iterator[Finding]:
+    """Each sentence of each message as a fact of the user, whoever said it and for what."""
+    read = [(message.seq, text_of(message.chat)) for message in chunk.messages]
+    heard = [(message.seq, text_of(message.chat)) for message in messages]
+    for seq, text in [*read, *heard]:
+        for sentence in sentences_at_the_ends(text, most=16_000):
+            yield Finding("fact", sentence, (seq,), sentence, subject="user", importance=0.9)
+
+
+def believed(case: Case) -> list[Memory]:
+    memories: list[Memory] = []
+    for session in case.sessions:
+        said = [one.model_dump(exclude_unset=True) for one in session.messages]
+        messages = conversation(*said)
+        chunk = chunk_of(messages, first=1, last=len(messages), room=None, reader=Reader(case.user))
+        owner = ConversationOwner(tenant="t", user=case.user, session="s")
+        found = [
+            finding
+            for finding in believes_everything(chunk, messages)
+            if _role(messages, finding.seqs[0]) == "user"
+        ]
+        passed = checked(found, chunk, owner=owner).findings
+        memories += [Memory(finding.content, finding.subject or "") for finding in passed]
+    return memories
+
+
+def _role(messages: Sequence[Message], seq: int) -> str:
+    return next(message.role for message in messages if message.seq == seq)
+
+
+@pytest.mark.parametrize("is_twin", [False, True])
+@pytest.mark.parametrize("folder", [OURS, VOICES], ids=["ours", "voices"])
+def test_what_such_a_model_believes_wrongly_is_held_and_what_is_true_is_known(
+    folder: Path, *, is_twin: bool
+) -> None:
+    cases = [case for case in load(folder) if case.kind in OF_SPANS]
+    counted = [case for case in cases if (case.twin_of is not None) is is_twin]
+    failed = [case.id for case in counted if not passes(case, believed(case))]
+    assert len(failed) <= (1 - FLOOR) * len(counted), failed
