@@ -18,6 +18,7 @@ from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
 from palimpsest.context.formats import ContextFormat, FormattedMessages, written
 from palimpsest.context.prompt import MemoryPrompt, fit_with_memory
+from palimpsest.context.split import Kept, fit_split
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.contents import Contents, loaded
 from palimpsest.conversations.history import live
@@ -132,7 +133,23 @@ class _Plan:
 
     @property
     def conversation(self) -> Conversation:
-        return Conversation(self.scope, self.head.user, self.config, self.head.agent)
+        return Conversation(
+            self.scope, self.head.user, self.config, self.head.agent, frozen_at=self.frozen_at
+        )
+
+    @property
+    def frozen_at(self) -> int | None:
+        """The moment whose knowledge the context begins with; None: now."""
+        is_frozen = self.head.is_cacheable and self.config.keeps_window
+        return (self.head.frozen_at or None) if is_frozen else None
+
+    @property
+    def kept(self) -> Kept:
+        """The messages that the session's contexts show until the next compaction."""
+        head = self.head
+        pins = {seq for seq, _ in head.pins}
+        first = head.window_start if self.config.keeps_window else head.last_user_seq
+        return Kept(self.scope.session, lambda seq: seq >= first or seq in pins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +352,16 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     )
     found = reading.results(next(questions, None))
     config = plan.config
-    fitted, memory = fit_with_memory(
-        material, found, session=plan.scope.session, memory_as=config.memory_as, tags=config.tags
-    )
+    if config.memory_as == "split":
+        fitted, memory = fit_split(material, found, kept=plan.kept, tags=config.tags)
+    else:
+        fitted, memory = fit_with_memory(
+            material,
+            found,
+            session=plan.scope.session,
+            memory_as=config.memory_as,
+            tags=config.tags,
+        )
     return _Fitted(
         fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
@@ -52,9 +52,22 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class StableItems:
+    """The items of a block in an order that no question changes, as they were known when the
+    stable part of the session's contexts was frozen. `replaced` has, by the id of each item that
+    holds no longer, the item that holds now. `added` are items that came since.
+    """
+
+    items: tuple[Item, ...] = ()
+    replaced: Mapping[str, Item] = field(default_factory=dict)
+    added: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BlockContent:
     """The items of a block, the best first. A context shows at most `max_items` of them, with
-    `max_tokens` tokens (None: as many as fit). `degraded` names the parts that failed.
+    `max_tokens` tokens (None: as many as fit). `stable` are those that every context shows in the
+    same place. `degraded` names the parts that failed.
     """
 
     block: BlockType
@@ -62,16 +75,20 @@ class BlockContent:
     max_tokens: int | None = None
     max_items: int | None = None
     degraded: tuple[str, ...] = ()
+    stable: StableItems = field(default_factory=StableItems)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session as a block sees it: its user, its agent, and the configuration of its memory."""
+    """A session as a block sees it: its user, its agent, and the configuration of its memory. The
+    stable part of its contexts is as it was known at `frozen_at` (epoch milliseconds; None: now).
+    """
 
     scope: SessionScope
     user: str
     config: Strategy
     agent: str | None = None
+    frozen_at: int | None = None
 
     @property
     def owner(self) -> UserScope:
