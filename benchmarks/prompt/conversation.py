@@ -27,8 +27,84 @@ TOPICS = (
     ("holiday", "spends holidays in", ("Madeira", "Crete", "Gotland", "Tyrol")),
     ("deadline", "must deliver by", ("3 March", "17 April", "9 June", "21 July")),
 )
-SUBJECTS = ("agenda", "budget", "report", "timetable", "contract", "survey", "memo", "training")
-DETAILS = ("attendance", "invoices", "drawings", "permits", "suppliers", "interviews", "maps")
+SUBJECTS = [
+    "agenda",
+    "budget",
+    "report",
+    "timetable",
+    "contract",
+    "survey",
+    "memo",
+    "training",
+    "brochure",
+    "invoice",
+    "forecast",
+    "newsletter",
+    "handbook",
+    "presentation",
+    "questionnaire",
+    "tender",
+    "blueprint",
+    "inventory",
+    "roster",
+    "dashboard",
+]
+DETAILS = [
+    "attendance",
+    "drawings",
+    "permits",
+    "suppliers",
+    "interviews",
+    "maps",
+    "heating",
+    "signage",
+    "parking",
+    "lighting",
+    "insurance",
+    "catering",
+    "acoustics",
+    "drainage",
+    "scaffolding",
+    "ventilation",
+    "fencing",
+    "cabling",
+    "asphalt",
+    "glazing",
+    "elevators",
+    "plumbing",
+    "masonry",
+    "landscaping",
+    "carpentry",
+]
+ASKED = (
+    "Could you shorten the {0} and move the {1} to the end?",
+    "Which passages of the {0} repeat themselves, above all around {1}?",
+    "Please turn the {0} into six bullet points, with {1} first.",
+    "How would you explain the {0} to somebody who has never dealt with {1}?",
+    "Can the {0} go out today, or does {1} need another look?",
+    "Would a table help the {0}, or is prose better for {1}?",
+    "What is missing in the {0} if a lawyer reads it with {1} in mind?",
+)
+DONE = (
+    (
+        "The {0} now has {2} paragraphs; whatever concerned {1} sits in an appendix, with a pointer "
+        "from the introduction. I kept last year's wording wherever a client had signed it off, and "
+        "marked two sentences whose sense I could only guess."
+    ),
+    (
+        "Three places say the same twice. Beneath the heading on {1} the second paragraph can go; near "
+        "the close, the remark about the {0} belongs to chapter {2}; and the caption merely echoes its "
+        "picture. Everything else reads smoothly."
+    ),
+    (
+        "Here it is: {1} opens, cost follows, then risk, staffing, dates, and an outlook. Each bullet "
+        "fits on one line. Should the {0} grow beyond page {2}, the outlook is what I would drop."
+    ),
+    (
+        "Start with an everyday picture: {1} resembles packing for a long trip. Afterwards walk through "
+        "the {0} step by step, name the {2} terms nobody can avoid, and finish with one worked example."
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +157,12 @@ def _change(number: int, values: dict[str, list[str]]) -> tuple[str, str]:
 
 
 def _work(number: int) -> str:
-    subject, detail = SUBJECTS[number % len(SUBJECTS)], DETAILS[number % len(DETAILS)]
-    return (
-        f"Item {number}: please look at the {subject} again. The part about {detail} seems longer "
-        f"than it needs to be, and section {number % 9 + 1} repeats what section {number % 5 + 1} "
-        "already says."
-    )
+    return ASKED[number % len(ASKED)].format(*_things(number))
 
 
 def _reply(number: int) -> str:
-    subject, detail = SUBJECTS[(number + 3) % len(SUBJECTS)], DETAILS[(number + 2) % len(DETAILS)]
-    return (
-        f"Done for item {number}. I shortened the {subject} to {number % 7 + 2} paragraphs, moved "
-        f"the {detail} into an appendix, and left a note where a figure from last year still has to "
-        f"be checked. The next step is a short call about the {detail}; I suggest half an hour in "
-        "the morning, before the others read the draft."
-    )
+    return DONE[number % len(DONE)].format(*_things(number), number % 7 + 2)
+
+
+def _things(number: int) -> tuple[str, str]:
+    return SUBJECTS[number * 3 % len(SUBJECTS)], DETAILS[number * 7 % len(DETAILS)]

@@ -77,11 +77,15 @@ def tables(turns: int = TURNS) -> list[Table]:
             COLUMNS,
             rows,
             (
-                "Common beginning: the tokens of each context that are the beginning of the one "
-                "before, as a share of all tokens after the first context.",
+                (
+                    "Common beginning: the tokens of each context that are the beginning of the one "
+                    "before, as a share of all tokens after the first context."
+                ),
                 "Misled: an outdated value stands after the valid one, or in its place.",
-                "Prices: input only, at list prices; a beginning below 1,024 tokens is not cached, "
-                "and writing to a cache costs nothing here.",
+                (
+                    "Prices: input only, at list prices; a beginning below 1,024 tokens is not cached, "
+                    "and writing to a cache costs nothing here."
+                ),
             ),
         )
     ]

@@ -29,8 +29,10 @@ from palimpsest.text.cutting import Count
 
 STABLE_SHARE = 4  # the stable part takes at most one part of this many of the budget
 FACTS_SHARE = 10  # and the facts in it one part of this many
-NEEDED_SHARE = 4  # what a question needs takes at most one part of this many of the budget
-LEAST_NEEDED = 200  # tokens of facts that a question may always need
+NEEDED_SHARE, LEAST_NEEDED = 20, 300
+"""What a question needs takes at most this part of the budget, because no cache serves it; or so
+many tokens, if that is more. Its facts take at most half of that.
+"""
 STEPS = 3  # how often the stable part is halved before it goes
 
 LABEL = (
@@ -73,12 +75,13 @@ def fit_split(
     material = material.counted()
     room = room_for(material)
     whole = room.fitted
+    most = _most_needed(material.budget)
     stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
-    left = min(room.tokens - stable.tokens, material.budget // NEEDED_SHARE)
+    left = min(room.tokens - stable.tokens, most)
     if _cost(material.count, _needed(_update_of(contents, stable), "")) > left:
         contents = [_thawed(content) for content in contents]
         stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
-        left = min(room.tokens - stable.tokens, material.budget // NEEDED_SHARE)
+        left = min(room.tokens - stable.tokens, most)
     needed = partial(_needed_part, material, contents, stable=stable, tags=tags)
     held = held_by(kept.session, whole, material)
     recalled = needed(room=left, is_held=held)
@@ -219,20 +222,26 @@ def _rest(
     changes: Sequence[tuple[tuple[BlockType, Item], str]],
     budget: int,
 ) -> BlockContent:
-    """The items of a block that neither the stable part nor the update has: what was stated since,
-    then the best.
+    """The items of a block that neither the stable part nor the update has: what was stated since
+    the stable part was frozen, then what the question speaks of. If a model chose the facts, all of
+    them.
     """
     there = {item.id for item in stable.of(content.block)}
     there |= {item.id for (_, item), _ in changes}
     ranked = {item.id: item for item in content.items}
-    is_first = {item.id for item in content.stable.added if item.kind != "fact"}
+    is_new = {item.id for item in content.stable.added}
+    chosen_by_model = content.block == "extractive" and not content.stable.items
     items = [
-        *(ranked[name] for name in ranked if name in is_first),
-        *(item for name, item in ranked.items() if name not in is_first),
+        *(item for name, item in ranked.items() if name in is_new),
+        *(
+            item
+            for name, item in ranked.items()
+            if name not in is_new and (item.is_asked_for or chosen_by_model)
+        ),
     ]
     most, max_items = content.max_tokens, content.max_items
     if content.block == "extractive":
-        most = min(most or budget, max(LEAST_NEEDED, budget // 12))
+        most = min(most or budget, _most_needed(budget) // 2)
         shown_items = len(stable.of(content.block)) + len(changes)
         max_items = None if max_items is None else max(0, max_items - shown_items)
     return replace(
@@ -241,6 +250,10 @@ def _rest(
         max_tokens=most,
         max_items=max_items,
     )
+
+
+def _most_needed(budget: int) -> int:
+    return max(LEAST_NEEDED, budget // NEEDED_SHARE)
 
 
 def _cost(count: Count, text: str) -> int:

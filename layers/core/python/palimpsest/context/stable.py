@@ -14,10 +14,8 @@ from dataclasses import dataclass, field
 from palimpsest.memory.record import Record, RecordType
 from palimpsest.text.folding import normalized
 
-STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact")
-"""The types of records in it, in their order. Events and tasks are recalled when a question needs
-them.
-"""
+STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", "task")
+"""The types of records in it, in their order."""
 
 
 @dataclass(frozen=True, slots=True)

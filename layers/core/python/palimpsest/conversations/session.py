@@ -108,10 +108,10 @@ class Head:
 
     @property
     def is_cacheable(self) -> bool:
-        """Whether a context of the window is long enough for a prompt cache to serve its
-        beginning.
+        """Whether a prompt cache may serve the beginning of the session's contexts: the window is
+        long enough, or was.
         """
-        return self.tokens >= LEAST_CACHED
+        return self.tokens >= LEAST_CACHED or self.window_start > self.base + 1
 
     @property
     def is_full(self) -> bool:

@@ -21,7 +21,8 @@ Content_co = TypeVar("Content_co", covariant=True)
 class Item:
     """One fact, record or past message of a block. `said_at` is in epoch milliseconds; `speaker` is
     the role of a past message. `who` names the speaker if the text quotes one, else None. Each
-    block has its own `score`; a higher score fits better.
+    block has its own `score`; a higher score fits better. `is_asked_for` is false for a record that
+    shares no word with the user's newest message.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Item:
     agent: str | None = None
     speaker: str | None = None
     who: str | None = None
+    is_asked_for: bool = True
 
     def is_from(self, source: Source) -> bool:
         """Whether the item comes from messages of this source, all in one session, or from some of

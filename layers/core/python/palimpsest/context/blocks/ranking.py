@@ -52,7 +52,12 @@ class RecordRanking:
         """
         shared, name = self._shared(message), name_of("user", user=user)
         items = [
-            _item(record, _score(record, shared[place], now), name if self._quoted[place] else None)
+            _item(
+                record,
+                _score(record, shared[place], now),
+                name if self._quoted[place] else None,
+                is_asked_for=shared[place] > 0,
+            )
             for place, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now
         ]
@@ -97,7 +102,9 @@ def _score(record: Record, shared: float, now: int) -> float:
     return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
 
 
-def _item(record: Record, score: float | None, who: str | None) -> Item:
+def _item(
+    record: Record, score: float | None, who: str | None, *, is_asked_for: bool = True
+) -> Item:
     return Item(
         id=record.id,
         kind=record.type,
@@ -107,6 +114,7 @@ def _item(record: Record, score: float | None, who: str | None) -> Item:
         source=record.source,
         agent=record.agent,
         who=who,
+        is_asked_for=is_asked_for,
     )
 
 
