@@ -10,6 +10,7 @@ from functools import partial
 
 from palimpsest.context.blocks.ports import BlockContent, Item, StableItems
 from palimpsest.context.prompt import (
+    MEMORY_SHARE,
     NO_TAGS,
     LeftOut,
     MemoryPrompt,
@@ -27,8 +28,10 @@ from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.text.cutting import Count
 
-STABLE_SHARE = 4  # the stable part takes at most one part of this many of the budget
-FACTS_SHARE = 10  # and the facts in it one part of this many
+STABLE_SHARE, FACTS_SHARE = 4, 10
+"""The stable part takes at most these parts of the budget, as a whole and its facts."""
+LEAST_STABLE, LEAST_FACTS = 600, 300
+"""The tokens that they may take of a small budget, but never more than half of it."""
 NEEDED_SHARE, LEAST_NEEDED = 20, 300
 """What a question needs takes at most this part of the budget, because no cache serves it; or so
 many tokens, if that is more. Its facts take at most half of that.
@@ -75,7 +78,7 @@ def fit_split(
     material = material.counted()
     room = room_for(material)
     whole = room.fitted
-    most = _most_needed(material.budget)
+    most = _most(material.budget, share=NEEDED_SHARE, least=LEAST_NEEDED)
     stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
     left = min(room.tokens - stable.tokens, most)
     if _cost(material.count, _needed(_update_of(contents, stable), "")) > left:
@@ -102,11 +105,11 @@ def _stable_part(
     no more room. Its sizes differ by so much that a little more or less room changes nothing.
     """
     said = material.summary or ""
+    whole = _most(material.budget, share=STABLE_SHARE, least=LEAST_STABLE)
+    facts = _most(material.budget, share=FACTS_SHARE, least=LEAST_FACTS)
     for step in range(STEPS + 1):
-        most = (material.budget // STABLE_SHARE) >> step
-        found = [
-            _first(content, facts=material.budget // FACTS_SHARE >> step) for content in contents
-        ]
+        most = whole >> step
+        found = [_first(content, facts=facts >> step) for content in contents]
         made = shared_out(
             found,
             room=most,
@@ -241,7 +244,7 @@ def _rest(
     ]
     most, max_items = content.max_tokens, content.max_items
     if content.block == "extractive":
-        most = min(most or budget, _most_needed(budget) // 2)
+        most = min(most or budget, _most(budget, share=NEEDED_SHARE, least=LEAST_NEEDED) // 2)
         shown_items = len(stable.of(content.block)) + len(changes)
         max_items = None if max_items is None else max(0, max_items - shown_items)
     return replace(
@@ -252,8 +255,11 @@ def _rest(
     )
 
 
-def _most_needed(budget: int) -> int:
-    return max(LEAST_NEEDED, budget // NEEDED_SHARE)
+def _most(budget: int, *, share: int, least: int) -> int:
+    """The most tokens of a part of the memory: its share of the budget, or what a small budget
+    allows.
+    """
+    return max(budget // share, min(least, budget // MEMORY_SHARE))
 
 
 def _cost(count: Count, text: str) -> int:

@@ -179,10 +179,8 @@ class _Strategy(BaseModel):
 
     @property
     def trigger(self) -> int:
-        """The window's weight, in tokens, at which it overflows. It leaves room for the tool and
-        for memory.
-        """
-        return max(1, self.messages_room - self.memory_room + 1)
+        """The window's weight, in tokens, at which it overflows. It leaves room for the tool."""
+        return max(1, self.messages_room + 1)
 
     @property
     def keeps_window(self) -> bool:
@@ -217,29 +215,40 @@ class Summarize(_Strategy):
         return min(wanted, self.max_tokens // 4)
 
 
-LOW_WATER: Any = Field(0.5, gt=0, le=1)
+class _Dropping(_Strategy):
+    """A strategy that drops the oldest turns once the window with its tool and memory exceeds
+    `max_tokens`. At most `low_water_ratio` of the budget then stays. A low mark means that the
+    window moves rarely, so that a prompt cache can serve it in between.
+    """
+
+    low_water_ratio: float = Field(0.5, gt=0, le=1)
+
+    @property
+    def trigger(self) -> int:
+        return max(1, super().trigger - self.memory_room)
+
+    @property
+    def low_water(self) -> int:
+        """The most tokens of a context after an overflow, unless its current chain takes more."""
+        return int(self.max_tokens * self.low_water_ratio)
 
 
-class Trim(_Strategy):
-    """Once the window with its tool and memory exceeds `max_tokens`, only the newest turns that fit
-    `max_memory_tokens` stay, and no more than `low_water_ratio` of the budget. A low mark means
-    that the window moves rarely, so that a prompt cache can serve it in between.
+class Trim(_Dropping):
+    """On an overflow, only the newest turns that fit `max_memory_tokens` stay, and no more than
+    the low-water mark.
     """
 
     strategy: Literal["trim"]
     max_memory_tokens: int = Field(500, ge=1)
-    low_water_ratio: float = LOW_WATER
 
 
-class Delete(_Strategy):
-    """Once the window with its tool and memory exceeds `max_tokens`, the oldest `count` messages
-    leave it, in whole turns. This repeats until it takes at most `low_water_ratio` of the budget,
-    so that the window moves rarely.
+class Delete(_Dropping):
+    """On an overflow, the oldest `count` messages leave the window, in whole turns. This repeats
+    until the low-water mark is reached.
     """
 
     strategy: Literal["delete"]
     count: int = Field(10, ge=1, le=100_000)
-    low_water_ratio: float = LOW_WATER
 
 
 class Flush(_Strategy):

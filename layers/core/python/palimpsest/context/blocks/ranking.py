@@ -56,7 +56,7 @@ class RecordRanking:
                 record,
                 _score(record, shared[place], now),
                 name if self._quoted[place] else None,
-                is_asked_for=shared[place] > 0,
+                is_asked_for=message is None or shared[place] > 0,
             )
             for place, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now

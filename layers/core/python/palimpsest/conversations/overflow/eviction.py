@@ -141,17 +141,12 @@ def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
     """
     around = head.tokens - head.window_tokens
     return held[
-        : len(held) - _staying(held, min(config.max_memory_tokens, _low_water(config) - around))
+        : len(held) - _staying(held, min(config.max_memory_tokens, config.low_water - around))
     ]
 
 
 def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
-    return _dropped(head, held, at_least=config.count, budget=_low_water(config))
-
-
-def _low_water(config: Trim | Delete) -> int:
-    """The most tokens of a context after an overflow, unless its current chain takes more."""
-    return int(config.max_tokens * config.low_water_ratio)
+    return _dropped(head, held, at_least=config.count, budget=config.low_water)
 
 
 def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) -> Sequence[Turn]:
