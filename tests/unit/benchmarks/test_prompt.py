@@ -44,5 +44,5 @@ def test_the_conversation_changes_a_memory_every_tenth_turn_and_asks_every_fourt
 def test_the_common_beginning_ends_inside_the_first_message_that_differs() -> None:
     other = {"role": "assistant", "content": "Your guide."}
     assert common_tokens([HELLO, THERE], [HELLO, THERE, HELLO]) == weight(HELLO) + weight(THERE)
-    assert common_tokens([HELLO, THERE], [HELLO, other]) == weight(HELLO) + 1
+    assert common_tokens([HELLO, THERE], [HELLO, other]) == weight(HELLO) + 2
     assert common_tokens([HELLO], [THERE]) == 0

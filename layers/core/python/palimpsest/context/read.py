@@ -91,6 +91,24 @@ class SessionContext:
         return [None if seq is None else (seq, self.ids[seq]) for seq in places]
 
     @property
+    def loses_turns(self) -> bool:
+        """Whether the context lacks turns of the window that a summary can stand for, although the
+        budget is the session's own and no summary is being made.
+        """
+        is_folded = isinstance(self.config, Summarize) and self.compaction == "none"
+        is_own_budget = self.budget >= self.config.max_tokens
+        return is_folded and is_own_budget and not self._shows_window
+
+    @property
+    def _pinned(self) -> int:
+        """How many messages from before the window it shows."""
+        return sum(seq < self.head.window_start for seq in self.fitted.seqs)
+
+    @property
+    def _shows_window(self) -> bool:
+        return len(self.fitted.seqs) - self._pinned >= self.head.window_messages
+
+    @property
     def omitted(self) -> tuple[int, int] | None:
         """The first and the last stored message that neither this context nor its summary covers;
         None if it covers all.
@@ -98,8 +116,7 @@ class SessionContext:
         shown, head = self.fitted.seqs, self.head
         has_summary = self.summary is not None and self.fitted.summary_tokens > 0
         first = (self.summary.last if self.summary and has_summary else head.base) + 1
-        pinned = sum(seq < head.window_start for seq in shown)
-        is_whole = len(shown) - pinned >= head.window_messages
+        pinned, is_whole = self._pinned, self._shows_window
         if first >= head.window_start and is_whole:
             return None
         around = (first - 1, *(shown or (head.seq + 1,)))

@@ -269,11 +269,11 @@ def context_of(
         "model": options.model,
         "at": options.at,
     }
-    shown = _shown(
-        read(scope, given=given, newest=newest, **asked),
-        explain=options.explain,
-        form=options.format,
-    )
+    found = read(scope, given=given, newest=newest, **asked)
+    if is_asked and options.at is None and found.loses_turns:
+        why_not = service.prune.fold(scope, budget=found.budget, wait=call.patience(LONGEST_WAIT))
+        found = read(scope, given=given, newest=newest, **asked)
+    shown = _shown(found, explain=options.explain, form=options.format)
     return {**shown, "why_not": why_not} if is_asked else shown
 
 
