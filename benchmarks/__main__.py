@@ -62,7 +62,7 @@ class Run:
             "cost": lambda: cost.tables(at, quick=quick),
             "idle": lambda: [idle.table()],
             "truth": truth.tables,
-            "prompt": lambda: prompt.tables(60 if quick else prompt.TURNS),
+            "prompt": lambda: prompt.tables(60) if quick else prompt.tables(),
         }
 
     @cached_property

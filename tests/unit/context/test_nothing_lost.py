@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +17,7 @@ from tests.unit.context.service import ContextService
 TURN = 240 * 4  # letters of a turn
 
 
-def full_of_facts(**memory: object) -> ContextService:
+def full_of_facts(**memory: Any) -> ContextService:
     """A user of whom 120 things are known."""
     service = ContextService(**{"max_tokens": 4_096, **memory})
     for first in range(0, 120, 30):

@@ -16,6 +16,7 @@ from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
+from palimpsest.context.cache import points_of
 from palimpsest.context.formats import ContextFormat, FormattedMessages, written
 from palimpsest.context.prompt import MemoryPrompt, fit_with_memory
 from palimpsest.context.split import Kept, fit_split
@@ -65,6 +66,13 @@ class SessionContext:
     tools: tuple[Mapping[str, Any], ...] = ()
     tools_tokens: int = 0
     ids: Mapping[int, str] = field(default_factory=dict)
+    has_points: bool = True
+
+    @property
+    def total_tokens(self) -> int:
+        """The tokens of messages, tools, and a memory that stands beside the messages."""
+        beside = self.memory.tokens if self.config.memory_as == "none" else 0
+        return self.fitted.tokens + self.tools_tokens + beside
 
     @property
     def messages(self) -> Sequence[Chat]:
@@ -72,8 +80,8 @@ class SessionContext:
         return self.fitted.messages
 
     def written(self, form: ContextFormat) -> FormattedMessages:
-        """The messages as an API takes them."""
-        return written(self.messages, form)
+        """The messages as an API takes them, with cache points where they are worth it."""
+        return written(self.messages, form, points=points_of(self) if self.has_points else ())
 
     def tools_for(self, form: ContextFormat) -> Sequence[Mapping[str, Any]]:
         """The tools as an API takes them."""
