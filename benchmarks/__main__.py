@@ -1,7 +1,7 @@
 """Measures and prints, all of it or the parts that were asked for; with --write also into benchmarks/results.md.
 
 python -m benchmarks [append context peers race tenant cold sizes retrieval friends memory crowd tables index service
-                     cost idle]
+                     cost idle truth prompt]
                      [--write] [--quick] [--set PATH]
 """
 
@@ -22,6 +22,7 @@ from benchmarks.cost import operations as cost
 from benchmarks.load import cold, growth, indexing, large_tenant, local_stack, race, sizes
 from benchmarks.load import figures as costs
 from benchmarks.load.race import Course
+from benchmarks.prompt import run as prompt
 from benchmarks.report import Table
 from benchmarks.retrieval import growth as retrieval_growth
 from benchmarks.retrieval import quality as retrieval
@@ -61,6 +62,7 @@ class Run:
             "cost": lambda: cost.tables(at, quick=quick),
             "idle": lambda: [idle.table()],
             "truth": truth.tables,
+            "prompt": lambda: prompt.tables(60) if quick else prompt.tables(),
         }
 
     @cached_property

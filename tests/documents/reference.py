@@ -38,13 +38,16 @@ MEANINGS = {
     "fold_at_least": "nothing is folded before so many messages can be, unless the window is full",
     "insert_into_system_prompt": "another name for `memory_as: system`",
     "keep_recent_turns": "how many of the newest turns stay in the window",
+    "low_water_ratio": "the part of the budget that stays at most once messages leave; a low one lets a prompt "
+    "cache serve the window for longer",
     "max_buffer_turns": "after how many turns `extract: auto` extracts",
     "max_memory_tokens": "the newest turns that fit into so many tokens stay",
     "max_records": "limits what the search tool returns, and each block of memories",
     "max_stm_token_ratio": "at which part of the budget the window is flushed",
     "max_summary_tokens": "how long a summary may be",
     "max_tokens": "the budget of a context",
-    "memory_as": "where memory is in a context; with `none` only in `memory_prompt`",
+    "memory_as": "where memory is in a context: with `split` before the conversation and before the newest "
+    "user message, with `none` only in `memory_prompt`",
     "model": "derives `max_tokens` from this model's window",
     "reserve_tokens": "with `model`: tokens of its window that contexts leave free",
     "retention": "how long each kind of data of the session is kept",

@@ -12,6 +12,7 @@ import httpx2
 import openai
 import pytest
 from palimpsest_client import AsyncPalimpsest, Palimpsest, wrap_anthropic, wrap_openai
+from palimpsest_client.anthropic_messages import pointed
 from palimpsest_client.calls import TRIES
 from palimpsest_client.errors import ConnectionLost
 
@@ -412,3 +413,42 @@ def test_a_long_transcript_of_before_is_stored_whole(memory: Palimpsest, model: 
     told = [user(f"message {number}") for number in range(120)]
     client.chat.completions.create(model="m", messages=told)
     assert len(stored(memory, "s")) == 121
+
+
+def test_an_openai_loop_sends_the_key_of_its_sessions_cache_to_whoever_takes_it(
+    memory: Palimpsest, model: Model
+) -> None:
+    def keys(base_url: str | None, **asked: Any) -> Any:
+        plain = openai_client(model).with_options(base_url=base_url)
+        client = wrap_openai(plain, user="sarah", session="s", memory=memory)
+        client.chat.completions.create(model="m", messages=[user("Hello")], **asked)
+        return model.asked[-1].get("prompt_cache_key")
+
+    own = keys(None)
+    assert len(own) == 32
+    assert keys("http://127.0.0.1:11434/v1") == own
+    assert keys("https://api.mistral.ai/v1") is None
+    assert keys(None, extra_body={"prompt_cache_key": "mine"}) == "mine"
+
+
+def test_an_anthropic_loop_sends_the_cache_points_of_the_context(
+    memory: Palimpsest, claude: Model
+) -> None:
+    memory.user("sarah").remember("Sarah lives in Hamburg.")
+    client = wrap_anthropic(anthropic_client(claude), user="sarah", session="s", memory=memory)
+    client.messages.create(model="m", max_tokens=10, messages=[user("Hello")])
+    sent = claude.asked[-1]["messages"]
+    blocks = [block for each in sent for block in each["content"]]
+    first, last = [block for block in blocks if "cache_control" in block]
+    assert "Hamburg" in first["text"]
+    assert last["text"] == "Hello"
+
+
+def test_a_message_that_the_loop_gave_keeps_its_own_blocks_and_gets_the_point() -> None:
+    own = {"role": "user", "content": [IMAGE, {"type": "text", "text": "Hello"}]}
+    point = {"cache_control": {"type": "ephemeral"}}
+    shown = {"role": "user", "content": [{"type": "text", "text": "Hello", **point}]}
+    assert pointed(own, shown)["content"] == [IMAGE, {"type": "text", "text": "Hello", **point}]
+    assert pointed(own, {"role": "user", "content": "Hello"}) is own
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}]}
+    assert pointed(thought, shown) is thought

@@ -208,3 +208,39 @@ def test_a_context_comes_in_the_form_that_was_asked_for_and_says_which_messages_
     assert more["refs"] == [ref]
     refused = call("GET", path, query={"format": "cohere"})
     assert (refused.status, refused.json["errors"][0]["field"]) == (422, "format")
+
+
+@pytest.mark.parametrize("memory_as", ["split", "user", "system", "tool_call", "none"])
+def test_the_parts_of_a_context_add_up(call: Client, memory_as: str) -> None:
+    call("PUT", "/v1/static-facts/remote", {"content": "Work from home two days a week."})
+    memory = {"memory_as": memory_as, "auto_recall": True}
+    call("POST", "/v1/sessions", {"user_id": "sarah", "session_id": "p", "memory": memory})
+    call.append("p", "Hello!")
+    tokens = call("GET", "/v1/sessions/p/context").json["tokens"]
+    beside = tokens["memory"] if memory_as == "none" else 0
+    assert tokens["parts"]["memory"] == tokens["memory"] > 0
+    assert tokens["total"] == sum(tokens["parts"].values())
+    assert tokens["total"] == tokens["context"] + tokens["tools"] + beside <= tokens["budget"]
+
+
+def test_a_context_says_what_it_has_in_common_with_the_one_before(call: Client) -> None:
+    call("POST", "/v1/sessions", {"user_id": "sarah", "session_id": "c", "system": "Be brief."})
+    path = "/v1/sessions/c/context"
+    call.append("c", "Hello!")
+    first = call("GET", path).json
+    assert first["cache"] == {
+        "mark": first["cache"]["mark"],
+        "common_tokens": None,
+        "broke_at": None,
+        "why": None,
+    }
+    assert len(first["prompt_cache_key"]) == 32
+    call.append("c", "And more.")
+    second = call("GET", path, query={"after": first["cache"]["mark"]}).json
+    assert second["cache"]["common_tokens"] == first["tokens"]["context"] - 3
+    assert (second["cache"]["broke_at"], second["cache"]["why"]) == (None, None)
+    call("PATCH", "/v1/sessions/c", {"system": "Be long."})
+    third = call("POST", path, {"after": second["cache"]["mark"]}).json
+    assert (third["cache"]["broke_at"], third["cache"]["why"]) == (0, "system")
+    assert call("GET", path, query={"after": "?"}).json["code"] == "invalid_after"
+    assert "prompt_cache_key" not in call("GET", path, query={"format": "anthropic"}).json

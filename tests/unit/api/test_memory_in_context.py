@@ -101,11 +101,13 @@ def test_an_append_that_asks_for_the_context_gets_it_as_get_gives_it_with_what_r
         "My dentist is called Molar."
     ]
     assert "- Sarah, 2026-01-01: My dentist is called Molar." in prompt
-    assert appended["context"]["messages"][0] == {"role": "user", "content": prompt}
+    first, *older, recalled, asked = appended["context"]["messages"]
+    assert "Molar" not in first["content"]
+    assert "- Sarah, 2026-01-01: My dentist is called Molar." in recalled["content"]
     got = sarah("GET", CONTEXT).json
     same = ("extracted_facts", "static_facts", "compaction", "degraded")
     assert [appended["context"][name] for name in same] == [got[name] for name in same]
-    assert appended["context"]["messages"][1:] == got["messages"][1:]
+    assert [first, *older, asked] == got["messages"]
 
 
 def test_what_a_model_says_is_appended_without_a_search(sarah: Client, service: Service) -> None:

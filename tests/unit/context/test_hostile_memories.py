@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.context.split import LABEL
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.recall.tool import SEARCH
 from palimpsest.scope import UserScope
@@ -65,9 +66,13 @@ def test_hostile_text_is_kept_as_it_was_said_and_told_as_data(text: str, tmp_pat
     assert {len(context.memory.of(block)) for block in ("static", "extractive")} == {1}
     assert re.fullmatch(rf"<memory>({BLOCK})+</memory>", context.memory.text)
     assert not hidden(context.memory.text)
-    assert [chat["role"] for chat in context.fitted.messages] == ["user"] * 3
-    assert context.fitted.messages[0]["content"] == context.memory.text
-    assert "tea" not in str(context.fitted.messages[1])
+    first, hello, *recalled, asked = context.fitted.messages
+    assert {chat["role"] for chat in context.fitted.messages} == {"user"}
+    assert re.fullmatch(rf"<memory>({BLOCK})+</memory>", str(first["content"]))
+    assert (hello["content"], asked["content"]) == ("Hello", "What of tea?")
+    for each in recalled:
+        assert re.fullmatch(rf"<memory>\n{LABEL}\n({BLOCK})+</memory>", str(each["content"]))
+        assert not hidden(str(each["content"]))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -224,6 +224,13 @@ def test_no_window_fills_the_room_of_the_tool(strategy: str) -> None:
     assert parsed({"max_tokens": 1_200}).trigger == 960
 
 
+@pytest.mark.parametrize("strategy", ["trim", "delete"])
+def test_a_window_that_drops_turns_leaves_room_for_memory(strategy: str) -> None:
+    config = parsed({"strategy": strategy, "max_tokens": 6_000})
+    assert config.trigger == 6_000 - TOOL_TOKENS - 750 + 1
+    assert parsed({"strategy": strategy, "max_tokens": 6_000, "blocks": []}).trigger == 6_001
+
+
 def test_without_a_word_there_are_all_blocks_and_they_are_not_stored_as_given() -> None:
     assert parsed({}).blocks == ALL_BLOCKS
     assert (parsed({}).names_blocks, parsed({"blocks": []}).blocks) == (False, ())
@@ -247,7 +254,7 @@ def test_the_place_of_memory_has_two_names_that_always_say_the_same() -> None:
         assert (config.memory_as, config.insert_into_system_prompt) == ("system", True)
         assert parsed(config.model_dump()) == parsed(stored(config)) == config
         assert merged(stored(config), {"memory_as": "tool_call"}).memory_as == "tool_call"
-        assert merged(stored(config), {"insert_into_system_prompt": False}).memory_as == "user"
+        assert merged(stored(config), {"insert_into_system_prompt": False}).memory_as == "split"
     for contradiction in (("user", True), ("none", True), ("system", False)):
         with pytest.raises(ValidationError, match="contradict"):
             parsed(

@@ -9,6 +9,8 @@ from typing import Any
 from palimpsest_client.said import Message
 
 Block = Mapping[str, Any]
+POINTED = frozenset({"text", "image", "document", "tool_use", "tool_result"})
+"""The types of blocks that may have a cache point."""
 
 
 def chats_of(messages: Iterable[Any], *, system: Any = None) -> list[Message]:
@@ -75,6 +77,17 @@ def marks_of(message: Mapping[str, Any]) -> str:
     blocks = _blocks(message["content"])
     ids = [block.get("id") or block.get("tool_use_id") for block in blocks]
     return json.dumps([message["role"], _text(blocks), [each for each in ids if each]])
+
+
+def pointed(own: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The caller's own message, with the cache point that the context has at the end of the same
+    message.
+    """
+    there, blocks = _blocks(shown["content"]), _blocks(own["content"])
+    point = there[-1].get("cache_control") if there else None
+    if point is None or not blocks or blocks[-1]["type"] not in POINTED:
+        return own
+    return {**own, "content": [*blocks[:-1], {**blocks[-1], "cache_control": point}]}
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:

@@ -101,10 +101,13 @@ class SessionCalls:
         explain: bool | None = None,
         at: int | None = None,
         format: str | None = None,  # noqa: A002 - as the API calls it
+        after: str | None = None,
+        cache_points: bool | None = None,
     ) -> Steps[Context]:
         """What the model shall see next, within its budget. `message` is the user's, about to be
         sent: it is weighed and not stored. `format` is the API that it is written for: `openai`,
-        `anthropic`, `converse` or `responses`. Raises `SessionNotFound`, `BudgetTooSmall`.
+        `anthropic`, `converse` or `responses`. With `after`, the `cache.mark` of an earlier
+        context, `cache` says what both begin with. Raises `SessionNotFound`, `BudgetTooSmall`.
         """
         asked = {
             "max_tokens": max_tokens,
@@ -113,6 +116,8 @@ class SessionCalls:
             "explain": explain,
             "at": at,
             "format": format,
+            "after": after,
+            "cache_points": cache_points,
         }
         query = {"user_id": self.user}
         if message is None:

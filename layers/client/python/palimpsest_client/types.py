@@ -50,6 +50,13 @@ class AppendedMessage(TypedDict):
     tokens: int
 
 
+class CacheInfo(TypedDict):
+    mark: str
+    common_tokens: int | None
+    broke_at: int | None
+    why: Literal["system", "memory", "summary", "window", "recalled", "message"] | None
+
+
 Compaction = TypedDict(
     "Compaction",
     {
@@ -83,6 +90,8 @@ class Context(TypedDict):
     vector_matches: list[ShownMessage]
     memory_prompt: str
     tools: NotRequired[list[dict[str, Any]]]
+    cache: CacheInfo
+    prompt_cache_key: NotRequired[str]
     trace: NotRequired[dict[str, Any]]
 
 
@@ -93,6 +102,8 @@ class ContextTokens(TypedDict):
     summary: int
     memory: int
     tools: int
+    total: int
+    parts: TokenParts
 
 
 class Deleted(TypedDict):
@@ -573,6 +584,15 @@ class TenantSettings(TypedDict):
     models: list[str] | None
     limits: ShownLimits
     retention_job: RetentionJob | None
+
+
+class TokenParts(TypedDict):
+    system: int
+    memory: int
+    summary: int
+    messages: int
+    framing: int
+    tools: int
 
 
 class ToolResult(TypedDict):

@@ -19,8 +19,15 @@ from collections.abc import (
     Sequence,
 )
 from typing import Any, Self, TypeVar, cast
+from urllib.parse import urlsplit
 
-from palimpsest_client.anthropic_messages import chats_of, marks_of, reply_of, reply_of_events
+from palimpsest_client.anthropic_messages import (
+    chats_of,
+    marks_of,
+    pointed,
+    reply_of,
+    reply_of_events,
+)
 from palimpsest_client.awaited import AsyncPalimpsest, AsyncSession
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.calls import Steps
@@ -32,6 +39,8 @@ Client = TypeVar("Client")
 Mark = str
 """What tells one message from another: role, text and calls."""
 LOOKED_BACK, MOST_AT_ONCE = 50, 50
+KEYED_HOSTS, LOOPBACK = (".openai.com", ".azure.com"), ("127.0.0.1", "localhost", "::1")
+"""The hosts that take the key of a prompt cache, or ignore it."""
 
 
 def wrap_openai(
@@ -85,7 +94,21 @@ class _OpenAI:
         it.
         """
         own = {mark_of(message_of(message)): message for message in asked["messages"]}
-        return {**asked, "messages": [own.get(mark_of(each), each) for each in turn.messages]}
+        messages = [own.get(mark_of(each), each) for each in turn.messages]
+        return {**asked, "messages": messages}
+
+    @staticmethod
+    def keyed(turn: Turn, asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:
+        """The same, with the key of the session's prompt cache. It goes only to hosts that are
+        known to take it, or to ignore it: some compatible servers refuse fields that they do not
+        know.
+        """
+        key = turn.context.get("prompt_cache_key")
+        body = asked.get("extra_body") or {}
+        is_given = "prompt_cache_key" in asked or "prompt_cache_key" in body
+        if not key or is_given or not _takes_keys(host):
+            return dict(asked)
+        return {**asked, "extra_body": {**body, "prompt_cache_key": key}}
 
     @staticmethod
     def stored(reply: Any) -> Message:
@@ -113,8 +136,16 @@ class _Anthropic:
         own = {marks_of(message): message for message in asked["messages"]}
         system = turn.context.get("system")
         without = {name: value for name, value in asked.items() if name != "system"}
-        messages = [own.get(marks_of(each), each) for each in turn.messages]
+        messages = [
+            pointed(own[marks_of(each)], each) if marks_of(each) in own else each
+            for each in turn.messages
+        ]
         return {**without, "messages": messages, **({"system": system} if system else {})}
+
+    @staticmethod
+    def keyed(turn: Turn, asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
+        """Anthropic's API has cache points in place of a key."""
+        return dict(asked)
 
     @staticmethod
     def stored(reply: Any) -> Message:
@@ -125,6 +156,10 @@ class _Anthropic:
         return reply_of_events(part.model_dump(exclude_none=True) for part in parts)
 
     form = "anthropic"
+
+
+def _takes_keys(host: str) -> bool:
+    return host in LOOPBACK or host.endswith(KEYED_HOSTS)
 
 
 Api = type[_OpenAI] | type[_Anthropic]
@@ -243,10 +278,11 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
     """Have the resource's method remember."""
     original: Callable[..., Any] = getattr(resource, name)
     connection = wrapped.palimpsest._connection  # noqa: SLF001 - our own
+    host = urlsplit(str(getattr(wrapped, "base_url", ""))).hostname or ""
 
     def ask(**asked: Any) -> Any:
         turn = connection.run(heard.turn(api.given(asked), api.form))
-        reply = original(**api.asked(turn, asked))
+        reply = original(**api.keyed(turn, api.asked(turn, asked), host=host))
         if asked.get("stream"):
             return Streamed(reply, lambda parts: connection.run(heard.store(api.streamed(parts))))
         connection.run(heard.store(api.stored(reply)))
@@ -254,7 +290,7 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
 
     async def ask_async(**asked: Any) -> Any:
         turn = await connection.run(heard.turn(api.given(asked), api.form))
-        reply = await original(**api.asked(turn, asked))
+        reply = await original(**api.keyed(turn, api.asked(turn, asked), host=host))
         if asked.get("stream"):
             return AsyncStreamed(
                 reply, lambda parts: connection.run(heard.store(api.streamed(parts)))

@@ -47,8 +47,11 @@ def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_what_was_
     assert head.window_start > 3
     assert {each.method for each in service.compactions()} == {"flush"}
     context = service.context("So, am I eligible?")
-    said = [str(chat["content"]) for chat in context.fitted.messages[:-1]][1:]
-    assert context.fitted.messages[0]["content"] == context.memory.text
+    first, *between, recalled, _ = [str(chat["content"]) for chat in context.fitted.messages]
+    said = between
+    assert first == context.memory.stable
+    assert recalled == context.memory.recalled
+    assert "To be eligible you need at least 6 months" in recalled
     assert said == [str(chat["content"]) for chat in FORMAL[head.window_start - 1 :]]
     memory = context.memory.text
     assert memory.startswith(

@@ -137,12 +137,16 @@ def test_trim_keeps_the_newest_turns_within_its_tokens() -> None:
     assert eviction.last == 6
 
 
-def test_trim_keeps_no_more_than_the_budget_whatever_it_may_keep() -> None:
+def test_trim_keeps_no_more_than_half_of_the_budget_whatever_it_may_keep() -> None:
     window = conversation(*[user(LONG), assistant(LONG)] * 5)
     config = Trim(strategy="trim", max_tokens=700, max_memory_tokens=5_000)
     eviction = plan(config, head=head_of(window, system_tokens=200), window=window)
     assert eviction is not None
-    assert eviction.last == 6
+    assert eviction.last == 8  # 350 tokens less the system message
+    high = config.model_copy(update={"low_water_ratio": 1})
+    most = plan(high, head=head_of(window, system_tokens=200), window=window)
+    assert most is not None
+    assert most.last == 6
 
 
 def test_delete_takes_the_oldest_in_whole_turns() -> None:
@@ -152,13 +156,16 @@ def test_delete_takes_the_oldest_in_whole_turns() -> None:
     assert (eviction.last, eviction.messages) == (6, 6)
 
 
-def test_delete_takes_more_until_the_window_fits() -> None:
+def test_delete_takes_more_until_the_window_fits_half_of_the_budget() -> None:
     window = conversation(*[user(LONG), assistant(LONG)] * 8)
-    eviction = plan(
-        Delete(strategy="delete", count=4, max_tokens=1_000), head=head_of(window), window=window
-    )
+    config = Delete(strategy="delete", count=4, max_tokens=1_000)
+    eviction = plan(config, head=head_of(window), window=window)
     assert eviction is not None
-    assert eviction.last == 8
+    assert eviction.last == 12
+    high = config.model_copy(update={"low_water_ratio": 1})
+    most = plan(high, head=head_of(window), window=window)
+    assert most is not None
+    assert most.last == 8
 
 
 def test_without_short_term_memory_nothing_is_evicted() -> None:

@@ -24,6 +24,10 @@ require a user message there.
 """
 EMPTY = "[empty]"
 """The text of a message or result that has none, because these APIs refuse an empty one."""
+CACHE_CONTROL: Block = {"cache_control": {"type": "ephemeral"}}
+"""What Anthropic's API takes on the last block that its cache shall hold."""
+CACHE_POINT: Block = {"cachePoint": {"type": "default"}}
+"""The block that Converse takes after the last one that its cache shall hold."""
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
 IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
@@ -46,9 +50,12 @@ class FormattedMessages:
     system: str | Sequence[Block] | None = None
 
 
-def written(chats: Sequence[Chat], form: ContextFormat) -> FormattedMessages:
+def written(
+    chats: Sequence[Chat], form: ContextFormat, *, points: Sequence[int] = ()
+) -> FormattedMessages:
     """Write chat messages for an API. Parts that the API can't hold are named in brackets; no text
-    is changed.
+    is changed. A cache point stands after each message whose number is in `points`, if the API has
+    cache points.
     """
     if form == "openai":
         return FormattedMessages(chats, range(len(chats)))
@@ -59,7 +66,7 @@ def written(chats: Sequence[Chat], form: ContextFormat) -> FormattedMessages:
     texts = [
         text for chat in chats if chat["role"] in SYSTEM_ROLES and (text := text_of(chat)).strip()
     ]
-    turns = _alternating(chats, blocks)
+    turns = _alternating(chats, blocks, points=points)
     return FormattedMessages(
         messages=[{"role": role, "content": content} for role, content, _ in turns],
         origins=[origin for *_, origin in turns],
@@ -77,6 +84,7 @@ class _Blocks:
     part: Callable[[Mapping[str, Any]], Block | None]
     call: Callable[[str, str, Mapping[str, Any]], Block]
     result: Callable[[str, Sequence[Block]], Block]
+    pointed: Callable[[list[Block]], list[Block]]
 
     def content(self, content: Any) -> list[Block]:
         """The blocks of a content, text or parts; blank texts, which both APIs refuse, are left
@@ -105,16 +113,18 @@ class _Blocks:
 
 
 def _alternating(
-    chats: Sequence[Chat], blocks: _Blocks
+    chats: Sequence[Chat], blocks: _Blocks, *, points: Sequence[int]
 ) -> list[tuple[str, list[Block], int | None]]:
     """Role, blocks and origin of each message. The user begins, and user and assistant alternate;
-    results of tools are the user's.
+    results of tools are the user's. A cache point stands after each message of `points`.
     """
     turns: list[tuple[str, list[Block], int | None]] = []
     for number, chat in enumerate(chats):
         if chat["role"] in SYSTEM_ROLES or not (content := blocks.message(chat)):
             continue
         role = "assistant" if chat["role"] == "assistant" else "user"
+        if number in points:
+            content = blocks.pointed(content)
         if turns and turns[-1][0] == role:
             turns[-1][1].extend(content)
         else:
@@ -182,6 +192,7 @@ _ANTHROPIC = _Blocks(
         "input": given,
     },
     result=lambda call_id, said: {"type": "tool_result", "tool_use_id": call_id, "content": said},
+    pointed=lambda content: [*content[:-1], {**content[-1], **CACHE_CONTROL}],
 )
 _CONVERSE = _Blocks(
     text=lambda text: {"text": text},
@@ -190,6 +201,7 @@ _CONVERSE = _Blocks(
         "toolUse": {"toolUseId": call_id, "name": name, "input": given}
     },
     result=lambda call_id, said: {"toolResult": {"toolUseId": call_id, "content": said}},
+    pointed=lambda content: [*content, CACHE_POINT],
 )
 
 

@@ -4,7 +4,7 @@ the budget.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -56,13 +56,18 @@ class LeftOut:
 @dataclass(frozen=True, slots=True)
 class MemoryPrompt:
     """The memory of a context: its text ("" if there is none), its tokens, and the items in it by
-    block.
+    block. With `split`, messages carry the memory in two parts: `stable` before the conversation,
+    of `stable_tokens`, and `recalled` before the newest user message. `text` then has the items of
+    both that hold now, and `tokens` are those of the two parts.
     """
 
     text: str = ""
     tokens: int = 0
     shown: Mapping[BlockType, tuple[Item, ...]] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
+    stable: str = ""
+    stable_tokens: int = 0
+    recalled: str = ""
 
     def of(self, block: BlockType) -> tuple[Item, ...]:
         return self.shown.get(block, ())
@@ -76,18 +81,19 @@ def shared_out(
     cost: Callable[[str], int],
     is_held: Callable[[Item], bool],
     tags: Tags = NO_TAGS,
+    before: Sequence[Item] = (),
 ) -> MemoryPrompt:
     """Give the room (in tokens) to the blocks by priority, and within a block to the best items
     that fit and that the window does not show (`is_held`). `cost` gives the tokens that the whole
-    text takes of the room, `count` those of a part.
+    text takes of the room, `count` those of a part. The context shows the items `before` elsewhere.
     """
     taken: dict[BlockType, list[Item]] = {}
     left_out: list[LeftOut] = []
-    shown_before: list[Item] = []
-    left = room - count(_within(OUTER_TAG, "\n"))
+    shown_before = list(before)
+    left = room - count(within_tag(OUTER_TAG, "\n"))
     for found in sorted(contents, key=lambda content: PRIORITY.index(content.block)):
         most = left if found.max_tokens is None else min(left, found.max_tokens)
-        share = _Share(found, most - count(_within(_tag(found.block, tags), "\n")), count)
+        share = _Share(found, most - count(within_tag(_tag(found.block, tags), "\n")), count)
         for item in found.items:
             reason = share.refused(
                 item, is_held=is_held(item), is_shown=_is_shown(item, shown_before)
@@ -98,10 +104,10 @@ def shared_out(
             taken[found.block] = share.taken
             left -= most - share.left
             shown_before += share.taken
-    text = _text(taken, tags)
+    text = memory_text(taken, tags)
     while taken and (tokens := cost(text)) > room:
         left_out.append(_shed(taken))
-        text = _text(taken, tags)
+        text = memory_text(taken, tags)
     if not taken:
         return MemoryPrompt(left_out=tuple(left_out))
     return MemoryPrompt(
@@ -168,22 +174,31 @@ def _shed(taken: dict[BlockType, list[Item]]) -> LeftOut:
     return LeftOut(block, item.id, "no_room")
 
 
-def _text(taken: Mapping[BlockType, Sequence[Item]], tags: Tags) -> str:
+def memory_text(taken: Mapping[BlockType, Sequence[Item]], tags: Tags) -> str:
+    """The items by block, as one element; "" without items."""
     parts = [
-        _within(_tag(block, tags), "\n" + "\n".join(_lines(items)) + "\n")
+        within_tag(_tag(block, tags), "\n" + "\n".join(_lines(items)) + "\n")
         for block, items in taken.items()
     ]
-    return _within(OUTER_TAG, "".join(parts)) if parts else ""
+    return within_tag(OUTER_TAG, "".join(parts)) if parts else ""
 
 
 def _lines(items: Sequence[Item]) -> Iterator[str]:
-    """The items, one a line. Statements of one speaker and day are grouped under one heading, in
-    the place of the first of them.
+    """The items, one a line. Statements of one speaker and day are grouped under one heading. The
+    days of each speaker come in their order, in the places of that speaker's items, so that the
+    later of two statements comes last.
     """
     together: dict[str, list[Item]] = {}
     for item in items:
         together.setdefault(_heading(item) or item.id, []).append(item)
-    for heading, group in together.items():
+    days: dict[str | None, list[str]] = defaultdict(list)
+    for heading, (first, *_) in together.items():
+        if _heading(first):
+            days[first.who].append(heading)
+    in_order = {who: iter(sorted(headings)) for who, headings in days.items()}
+    for name, (first, *_) in together.items():
+        heading = next(in_order[first.who]) if _heading(first) else name
+        group = sorted(together[heading], key=lambda item: item.said_at or 0)
         if len(group) == 1:
             yield line(group[0])
         else:
@@ -191,11 +206,17 @@ def _lines(items: Sequence[Item]) -> Iterator[str]:
             yield from (f"  - {_said(item)}" for item in group)
 
 
+def plain_line(item: Item) -> str:
+    """The item as one line without a bullet."""
+    return line(item).removeprefix("- ")
+
+
 def _tag(block: BlockType, tags: Tags) -> str:
     return tags.get(block, f"{block}_memory")
 
 
-def _within(tag: str, text: str) -> str:
+def within_tag(tag: str, text: str) -> str:
+    """The text in an element of this name."""
     return f"<{tag}>{text}</{tag}>"
 
 
@@ -261,26 +282,46 @@ def fit_with_memory(
     word in its summary. Raises `BudgetTooSmall`.
     """
     material = material.counted()
-    tight = fit(material, reserve=material.budget // MEMORY_SHARE)
-    said = "\n".join(
-        text_of(chat) for chat, seq in zip(tight.messages, tight.places, strict=True) if seq is None
-    )
+    room = room_for(material)
     cost = partial(_cost, material, memory_as)
     share = partial(shared_out, contents, count=material.count, cost=cost, tags=tags)
-    memory = share(room=tight.reserved, is_held=_held(session, tight, said))
+    memory = share(room=room.tokens, is_held=held_by(session, room.fitted, material))
     fitted = _placed(material, memory, memory_as)
-    is_held = _held(session, fitted, said)
+    is_held = held_by(session, fitted, material)
     if any(is_held(item) for items in memory.shown.values() for item in items):
         memory = share(room=memory.tokens, is_held=is_held)
         fitted = _placed(material.only(fitted.seqs), memory, memory_as)
     return fitted, memory
 
 
-def _held(session: str, fitted: Fitted, said: str) -> Callable[[Item], bool]:
-    """A test whether the context shows the messages that an item came from, or whether its text is
-    in `said`, which includes the summary.
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The tokens that memory may take, and the context that leaves them free."""
+
+    tokens: int
+    fitted: Fitted
+
+
+def room_for(material: Material) -> Room:
+    """The room for memory: at most half of the budget, and no more than the whole window leaves
+    free. A window that does not fit anyway, as one that waits for its compaction, shares the
+    budget with the memory.
+    """
+    most = material.budget // MEMORY_SHARE
+    whole = fit(material)
+    if whole.cuts or len(whole.seqs) < material.shown_messages:
+        tight = fit(material, reserve=most)
+        return Room(tight.reserved, tight)
+    return Room(min(most, max(0, material.budget - material.taken - whole.tokens)), whole)
+
+
+def held_by(session: str, fitted: Fitted, material: Material) -> Callable[[Item], bool]:
+    """A test whether the context shows the messages that an item came from, or whether the text of
+    the item is in what the context shows beside them, such as the summary.
     """
     seqs = frozenset(fitted.seqs)
+    made = [*([material.summary] if fitted.summary_tokens else []), text_of(material.system or {})]
+    said = "\n".join(filter(None, (*made, text_of(material.given or {}))))
     return lambda item: (
         item.is_held(session, seqs) or (item.source.session == session and item.text in said)
     )

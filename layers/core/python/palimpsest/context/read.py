@@ -16,8 +16,10 @@ from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
+from palimpsest.context.cache import points_of
 from palimpsest.context.formats import ContextFormat, FormattedMessages, written
 from palimpsest.context.prompt import MemoryPrompt, fit_with_memory
+from palimpsest.context.split import Kept, fit_split
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.contents import Contents, loaded
 from palimpsest.conversations.history import live
@@ -64,6 +66,13 @@ class SessionContext:
     tools: tuple[Mapping[str, Any], ...] = ()
     tools_tokens: int = 0
     ids: Mapping[int, str] = field(default_factory=dict)
+    has_points: bool = True
+
+    @property
+    def total_tokens(self) -> int:
+        """The tokens of messages, tools, and a memory that stands beside the messages."""
+        beside = self.memory.tokens if self.config.memory_as == "none" else 0
+        return self.fitted.tokens + self.tools_tokens + beside
 
     @property
     def messages(self) -> Sequence[Chat]:
@@ -71,8 +80,8 @@ class SessionContext:
         return self.fitted.messages
 
     def written(self, form: ContextFormat) -> FormattedMessages:
-        """The messages as an API takes them."""
-        return written(self.messages, form)
+        """The messages as an API takes them, with cache points where they are worth it."""
+        return written(self.messages, form, points=points_of(self) if self.has_points else ())
 
     def tools_for(self, form: ContextFormat) -> Sequence[Mapping[str, Any]]:
         """The tools as an API takes them."""
@@ -90,6 +99,24 @@ class SessionContext:
         return [None if seq is None else (seq, self.ids[seq]) for seq in places]
 
     @property
+    def loses_turns(self) -> bool:
+        """Whether the context lacks turns of the window that a summary can stand for, although the
+        budget is the session's own and no summary is being made.
+        """
+        is_folded = isinstance(self.config, Summarize) and self.compaction == "none"
+        is_own_budget = self.budget >= self.config.max_tokens
+        return is_folded and is_own_budget and not self._shows_window
+
+    @property
+    def _pinned(self) -> int:
+        """How many messages from before the window it shows."""
+        return sum(seq < self.head.window_start for seq in self.fitted.seqs)
+
+    @property
+    def _shows_window(self) -> bool:
+        return len(self.fitted.seqs) - self._pinned >= self.head.window_messages
+
+    @property
     def omitted(self) -> tuple[int, int] | None:
         """The first and the last stored message that neither this context nor its summary covers;
         None if it covers all.
@@ -97,8 +124,7 @@ class SessionContext:
         shown, head = self.fitted.seqs, self.head
         has_summary = self.summary is not None and self.fitted.summary_tokens > 0
         first = (self.summary.last if self.summary and has_summary else head.base) + 1
-        pinned = sum(seq < head.window_start for seq in shown)
-        is_whole = len(shown) - pinned >= head.window_messages
+        pinned, is_whole = self._pinned, self._shows_window
         if first >= head.window_start and is_whole:
             return None
         around = (first - 1, *(shown or (head.seq + 1,)))
@@ -132,7 +158,23 @@ class _Plan:
 
     @property
     def conversation(self) -> Conversation:
-        return Conversation(self.scope, self.head.user, self.config, self.head.agent)
+        return Conversation(
+            self.scope, self.head.user, self.config, self.head.agent, frozen_at=self.frozen_at
+        )
+
+    @property
+    def frozen_at(self) -> int | None:
+        """The moment whose knowledge the context begins with; None: now."""
+        is_frozen = self.head.is_cacheable and self.config.keeps_window
+        return (self.head.frozen_at or None) if is_frozen else None
+
+    @property
+    def kept(self) -> Kept:
+        """The messages that the session's contexts show until the next compaction."""
+        head = self.head
+        pins = {seq for seq, _ in head.pins}
+        first = head.window_start if self.config.keeps_window else head.last_user_seq
+        return Kept(self.scope.session, lambda seq: seq >= first or seq in pins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +377,16 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     )
     found = reading.results(next(questions, None))
     config = plan.config
-    fitted, memory = fit_with_memory(
-        material, found, session=plan.scope.session, memory_as=config.memory_as, tags=config.tags
-    )
+    if config.memory_as == "split":
+        fitted, memory = fit_split(material, found, kept=plan.kept, tags=config.tags)
+    else:
+        fitted, memory = fit_with_memory(
+            material,
+            found,
+            session=plan.scope.session,
+            memory_as=config.memory_as,
+            tags=config.tags,
+        )
     return _Fitted(
         fitted,
         memory,

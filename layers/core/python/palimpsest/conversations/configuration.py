@@ -22,13 +22,15 @@ from palimpsest.conversations.blocks import (
 from palimpsest.conversations.kept import Retention
 from palimpsest.models.catalogue import window_of
 
-MemoryAs = Literal["user", "system", "tool_call", "none"]
+MemoryAs = Literal["split", "user", "system", "tool_call", "none"]
 
 TOOL_TOKENS = 120  # the definition of the tool that searches the user's memory, in any encoding
 TOOL_SHARE = 10
 """A tool that the configuration does not ask for may take at most the budget divided by
 this number.
 """
+MEMORY_ROOM_SHARE, MOST_MEMORY_ROOM = 8, 4_000
+"""A window leaves this part of the budget to memory, and at most so many tokens."""
 MIN_SYSTEM_ROOM = 100
 DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
@@ -41,9 +43,11 @@ KEEP_TURNS, KEEP_MESSAGES = "keep_recent_turns", "summary_message_count"
 class _Strategy(BaseModel):
     """Fields of every strategy. `max_tokens` is the budget of a context; `model` derives it from
     that model's window. `blocks` are the parts of long-term memory that a context shows, at most
-    one of each type. `memory_as` says where a context shows them: after the system message, as a
-    message of the user or as a tool's answer; in the system message (`insert_into_system_prompt` is
-    another name for that); or only in `memory_prompt` (none). With `extract` auto, memories are
+    one of each type. `memory_as` says where a context shows them: in two parts (split), what stays
+    the same after the system message and what a question needs before the newest user message; all
+    of it after the system message, as a message of the user or as a tool's answer; in the system
+    message (`insert_into_system_prompt` is another name for that); or only in `memory_prompt`
+    (none). With `extract` auto, memories are
     extracted after each `max_buffer_turns` turns and when the session ends; with manual, only on
     request. `retention` says, by kind, how long this session and its memories are kept. It
     overrides the tenant's settings.
@@ -60,7 +64,7 @@ class _Strategy(BaseModel):
     model: str | None = Field(None, min_length=1, max_length=128)
     reserve_tokens: int = Field(DEFAULT_RESERVE, ge=0)
     blocks: tuple[Block, ...] = Field(ALL_BLOCKS, strict=False)  # JSON has lists
-    memory_as: MemoryAs = "user"
+    memory_as: MemoryAs = "split"
     insert_into_system_prompt: bool = False
     auto_recall: bool = True
     max_records: int | None = Field(None, ge=1, le=50)
@@ -160,6 +164,15 @@ class _Strategy(BaseModel):
         return self.max_tokens - (TOOL_TOKENS if self.offers_search(self.max_tokens) else 0)
 
     @property
+    def memory_room(self) -> int:
+        """The tokens that the window leaves for memory. A small budget leaves none: there, memory
+        takes what the window does not need.
+        """
+        if not self.blocks or self.max_tokens < TOOL_SHARE * TOOL_TOKENS:
+            return 0
+        return min(self.max_tokens // MEMORY_ROOM_SHARE, MOST_MEMORY_ROOM)
+
+    @property
     def extract_turns(self) -> int:
         """After how many turns the next extraction is due by itself; 0 = never."""
         return self.max_buffer_turns if self.extract == "auto" else 0
@@ -202,18 +215,36 @@ class Summarize(_Strategy):
         return min(wanted, self.max_tokens // 4)
 
 
-class Trim(_Strategy):
-    """Once the window exceeds `max_tokens`, only the newest turns that fit `max_memory_tokens`
-    stay.
+class _Dropping(_Strategy):
+    """A strategy that drops the oldest turns once the window with its tool and memory exceeds
+    `max_tokens`. At most `low_water_ratio` of the budget then stays. A low mark means that the
+    window moves rarely, so that a prompt cache can serve it in between.
+    """
+
+    low_water_ratio: float = Field(0.5, gt=0, le=1)
+
+    @property
+    def trigger(self) -> int:
+        return max(1, super().trigger - self.memory_room)
+
+    @property
+    def low_water(self) -> int:
+        """The most tokens of a context after an overflow, unless its current chain takes more."""
+        return int(self.max_tokens * self.low_water_ratio)
+
+
+class Trim(_Dropping):
+    """On an overflow, only the newest turns that fit `max_memory_tokens` stay, and no more than
+    the low-water mark.
     """
 
     strategy: Literal["trim"]
     max_memory_tokens: int = Field(500, ge=1)
 
 
-class Delete(_Strategy):
-    """Once the window exceeds `max_tokens`, the oldest `count` messages leave it, in whole turns.
-    This repeats until it fits.
+class Delete(_Dropping):
+    """On an overflow, the oldest `count` messages leave the window, in whole turns. This repeats
+    until the low-water mark is reached.
     """
 
     strategy: Literal["delete"]

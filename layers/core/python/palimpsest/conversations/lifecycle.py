@@ -22,6 +22,7 @@ from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.scope import SessionScope
 
 DAY = 24 * 3600
+LONGEST_FROZEN = DAY * 1000  # milliseconds for which the beginning of contexts stays as it is
 MAX_WITHDRAWALS_UNDER_WAY = 8
 ANOTHERS = (
     "The session belongs to another user or agent. Ids of sessions are the tenant's: no two users "
@@ -184,6 +185,7 @@ def with_messages(
         system_tokens = head.system_tokens
     return replace(
         with_usage(head, messages),
+        frozen_at=_frozen_at(head),
         status="active",
         seq=newest.seq,
         last_id=newest.id,
@@ -196,6 +198,15 @@ def with_messages(
         total_messages=head.total_messages + len(messages),
         total_tokens=head.total_tokens + sum(message.tokens for message in messages),
     )
+
+
+def _frozen_at(head: Head) -> int:
+    """The moment whose knowledge contexts begin with: the first append after a compaction, after a
+    day, or after a time at which no cache would have served the contexts. `head` is the head before
+    the messages, touched at the time of the append.
+    """
+    is_stale = head.updated_at - head.frozen_at > LONGEST_FROZEN
+    return head.updated_at if is_stale or not head.is_cacheable else head.frozen_at
 
 
 def with_usage(head: Head, messages: Sequence[Message]) -> Head:
@@ -217,11 +228,12 @@ def with_usage(head: Head, messages: Sequence[Message]) -> Head:
 def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
     """The head after its oldest messages left the window: through sequence number `through`, so
     many `messages` of so many `tokens`. A pending overflow is dropped, and so are older turns that
-    a pruning kept before the window.
+    a pruning kept before the window. Contexts then begin with what is known now.
     """
     return replace(
         without_overflow(head),
         pins=(),
+        frozen_at=0,
         window_start=through + 1,
         window_tokens=head.window_tokens - tokens,
         window_messages=head.window_messages - messages,

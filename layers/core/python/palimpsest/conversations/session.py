@@ -15,6 +15,9 @@ from palimpsest.jobs.job import Job
 from palimpsest.scope import SessionScope
 from palimpsest.usage import Tally
 
+LEAST_CACHED = 1_024
+"""Tokens. Providers cache no shorter beginning of a prompt (OpenAI; Anthropic for most models)."""
+
 Status = Literal["active", "ended", "deleted"]
 CompactionState = Literal["none", "pending", "failed"]
 
@@ -84,6 +87,9 @@ class Head:
     day_tokens: int = 0
     day_bytes: int = 0
     extract_turns: int = 0  # a job is created after so many complete turns; 0 = only on request
+    frozen_at: int = (
+        0  # epoch milliseconds: contexts begin with what was known then; 0 = with what is known now
+    )
 
     @property
     def tokens(self) -> int:
@@ -99,6 +105,13 @@ class Head:
     @property
     def pin_tokens(self) -> int:
         return sum(tokens for _, tokens in self.pins)
+
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether a prompt cache may serve the beginning of the session's contexts: the window is
+        long enough, or was.
+        """
+        return self.tokens >= LEAST_CACHED or self.window_start > self.base + 1
 
     @property
     def is_full(self) -> bool:

@@ -53,6 +53,7 @@ _OWN: Mapping[type, frozenset[str]] = {
             "expires_at",
             "extract_job",
             "withdrawn",
+            "frozen_at",
             "day",
             "day_messages",
             "day_tokens",

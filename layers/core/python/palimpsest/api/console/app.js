@@ -654,9 +654,9 @@
       </form>
       <${Loaded} of=${context}>
         ${(found) => html`
-          <${Meter} label="Context against its budget, in tokens" value=${found.tokens.context} most=${found.tokens.budget} of />
-          ${["window", "summary", "memory", "tools"].map(
-            (part) => html`<${Meter} label=${part} value=${found.tokens[part]} most=${found.tokens.budget} />`,
+          <${Meter} label="Context against its budget, in tokens" value=${found.tokens.total} most=${found.tokens.budget} of />
+          ${Object.entries(found.tokens.parts).map(
+            ([part, tokens]) => html`<${Meter} label=${part} value=${tokens} most=${found.tokens.budget} />`,
           )}
           ${found.degraded.length > 0 && html`<p class="error">Degraded: ${found.degraded.join(", ")}</p>`}
           ${found.omitted && html`<p class="error">Left out without a summary: messages ${found.omitted.from} to ${found.omitted.to}</p>`}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from aws_lambda_powertools.event_handler import Response
@@ -17,12 +19,15 @@ from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
 from palimpsest.context.blocks.ports import Item
+from palimpsest.context.cache import LONGEST_MARK, cache_key, mark_of, use_of
+from palimpsest.context.cache import Part as CachePart
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import SessionContext
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
+from palimpsest.conversations.weight import REPLY_PRIMING, weigh
 from palimpsest.memory.filters import MemoryType
 from palimpsest.observability import logger
 from palimpsest.scope import SessionScope
@@ -44,6 +49,11 @@ WHOSE = (
 )
 
 
+AFTER = "The `cache.mark` of an earlier context: say what this one has in common with it"
+POINTS = "Whether Anthropic's and Converse's messages have cache points"
+After = Annotated[str, Field(max_length=LONGEST_MARK)]
+
+
 class ContextOptions(Closed):
     max_tokens: MaxTokens | None = None
     model: Model | None = None
@@ -58,6 +68,8 @@ class ContextOptions(Closed):
         int | None, Field(ge=1, description="The window as it stood after this message, alone")
     ] = None
     format: Annotated[ContextFormat, Field(description=WHOSE)] = "openai"
+    after: Annotated[After | None, Field(description=AFTER)] = None
+    cache_points: Annotated[bool, Field(description=POINTS)] = True
 
 
 class ContextRequest(ContextOptions):
@@ -80,7 +92,8 @@ class ContextTokens(TypedDict):
     summary in it.
 
     `memory` counts what the memory prompt takes: a part of `context`, or on top of it with
-    `memory_as` none. `tools` counts the definitions of tools. All together keep within the budget.
+    `memory_as` none. `tools` counts the definitions of tools. `total` is everything together, and
+    keeps within the budget.
     """
 
     context: int
@@ -89,6 +102,34 @@ class ContextTokens(TypedDict):
     summary: int
     memory: int
     tools: int
+    total: int
+    parts: TokenParts
+
+
+class TokenParts(TypedDict):
+    """The tokens of each part; together they are `total`. `framing` opens the model's reply."""
+
+    system: int
+    memory: int
+    summary: int
+    messages: int
+    framing: int
+    tools: int
+
+
+class CacheInfo(TypedDict):
+    """What a prompt cache can serve. Give `mark` back as `after` with the next call. The others
+    compare with the context of that mark; without one they are null.
+
+    `common_tokens` counts the messages that both begin with, `broke_at` is the number of the first
+    that differs among `messages` as OpenAI's chat has them (null: none does), `why` the part that
+    it belonged to.
+    """
+
+    mark: str
+    common_tokens: int | None
+    broke_at: int | None
+    why: CachePart | None
 
 
 class MessageRef(TypedDict):
@@ -164,6 +205,10 @@ class Context(TypedDict):
             Field(description="With `auto_recall`: what the model may be given"),
         ]
     ]
+    cache: Annotated[CacheInfo, Field(description="What a prompt cache can serve of it")]
+    prompt_cache_key: NotRequired[
+        Annotated[str, Field(description="With openai and responses: the parameter of this name")]
+    ]
     trace: NotRequired[Annotated[Json, Field(description="With `explain`: why each part is there")]]
 
 
@@ -194,6 +239,8 @@ def get_context(
         int | None, Query(ge=1, description="The window as it stood after this message")
     ] = None,
     form: Annotated[ContextFormat, Query(alias="format", description=WHOSE)] = "openai",
+    after: Annotated[str | None, Query(max_length=LONGEST_MARK, description=AFTER)] = None,
+    cache_points: Annotated[bool, Query(description=POINTS)] = True,
 ) -> Context:
     """Get the context.
 
@@ -201,7 +248,14 @@ def get_context(
     Only `compact=sync` waits for a model.
     """
     options = ContextOptions(
-        max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at, format=form
+        max_tokens=max_tokens,
+        model=model,
+        compact=compact,
+        explain=explain,
+        at=at,
+        format=form,
+        after=after,
+        cache_points=cache_points,
     )
     return context_of(service, call, call.session(session_id), options)
 
@@ -269,11 +323,15 @@ def context_of(
         "model": options.model,
         "at": options.at,
     }
-    shown = _shown(
-        read(scope, given=given, newest=newest, **asked),
-        explain=options.explain,
-        form=options.format,
-    )
+    found = read(scope, given=given, newest=newest, **asked)
+    if is_asked and options.at is None and found.loses_turns:
+        why_not = service.prune.fold(scope, budget=found.budget, wait=call.patience(LONGEST_WAIT))
+        found = read(scope, given=given, newest=newest, **asked)
+    found = replace(found, has_points=options.cache_points)
+    shown = _shown(found, explain=options.explain, form=options.format)
+    shown["cache"] = _cached(found, options.after, count=service.tokens.count)
+    if options.format in ("openai", "responses"):
+        shown["prompt_cache_key"] = cache_key(scope)
     return {**shown, "why_not": why_not} if is_asked else shown
 
 
@@ -285,8 +343,35 @@ def _range(omitted: tuple[int, int] | None) -> SequenceRange | None:
     return None if omitted is None else {"from": omitted[0], "to": omitted[1]}
 
 
+def _cached(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheInfo:
+    use = None
+    if after is not None:
+        counted = partial(count, encoding=read.head.encoding)
+        use = use_of(read, [weigh(chat, counted) for chat in read.messages], after=after)
+    return {
+        "mark": mark_of(read),
+        "common_tokens": None if use is None else use.common_tokens,
+        "broke_at": None if use is None else use.broke_at,
+        "why": None if use is None else use.why,
+    }
+
+
+def _parts(read: SessionContext) -> TokenParts:
+    """The parts of the context, each token in one of them."""
+    memory, system = read.memory.tokens, read.fitted.system_tokens
+    return {
+        "system": system - memory if read.config.memory_as == "system" else system,
+        "memory": memory,
+        "summary": read.fitted.summary_tokens,
+        "messages": read.fitted.window_tokens,
+        "framing": REPLY_PRIMING,
+        "tools": read.tools_tokens,
+    }
+
+
 def _shown(read: SessionContext, *, explain: bool, form: ContextFormat) -> Context:
     written = read.written(form)
+    parts = _parts(read)
     answer: Context = {
         "messages": written.messages,
         "refs": [_ref(ref) for ref in read.refs(written)],
@@ -297,7 +382,10 @@ def _shown(read: SessionContext, *, explain: bool, form: ContextFormat) -> Conte
             "summary": read.fitted.summary_tokens,
             "memory": read.memory.tokens,
             "tools": read.tools_tokens,
+            "total": read.total_tokens,
+            "parts": parts,
         },
+        "cache": {"mark": "", "common_tokens": None, "broke_at": None, "why": None},
         "omitted": _range(read.omitted),
         "compaction": read.compaction,
         "degraded": read.degraded,

@@ -23,6 +23,7 @@ from palimpsest.context.blocks.ports import (
     Conversation,
     Delete,
     Item,
+    StableItems,
     Update,
     read_only,
 )
@@ -138,6 +139,16 @@ class ExtractiveMemory:
             return shown(items, degraded=(DEGRADED,))
         return shown(selected)
 
+    def stable(self, session: Conversation, records: RecordRanking) -> StableItems:
+        """Return the facts that every context of the session shows in the same place. A block with
+        a `retrieval_prompt` has none, because a model chooses its facts.
+        """
+        block = session.config.block(ExtractiveBlock) or DEFAULT
+        if block.retrieval_prompt is not None:
+            return StableItems()
+        now = milliseconds(self._clock.now())
+        return records.stable(since=session.frozen_at, user=session.user, now=now)
+
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
 
@@ -181,22 +192,25 @@ class CurrentRecords:
         is_same = cached is not None and cached.user == user
         if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
             return cached.ranking
-        ranking = RecordRanking(self._read(scope) if user.version else ())
+        ranking = self._read(scope) if user.version else RecordRanking(())
         with self._lock:
             self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same)
         return ranking
 
-    def _read(self, scope: UserScope) -> tuple[Record, ...]:
+    def _read(self, scope: UserScope) -> RecordRanking:
         newest = self._memories.listed(scope, limit=NEWEST)
         found = {record.id: record for record in newest.records}
         if newest.after is not None:
             oldest = self._memories.listed(scope, limit=OLDEST, newest_first=False)
             found |= {record.id: record for record in oldest.records}
         others = [record for record in found.values() if record.type != "preference"]
-        return (
+        current = (
             *newest_preferences(self._memories, scope, limit=PREFERENCES),
             *self._current(scope, others),
         )
+        holding = {record.id for record in current}
+        earlier = (record for name, record in found.items() if name not in holding)
+        return RecordRanking(current, tuple(earlier))
 
     def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
         """Leave out the records that another record of their topic has superseded."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
@@ -21,7 +21,8 @@ Content_co = TypeVar("Content_co", covariant=True)
 class Item:
     """One fact, record or past message of a block. `said_at` is in epoch milliseconds; `speaker` is
     the role of a past message. `who` names the speaker if the text quotes one, else None. Each
-    block has its own `score`; a higher score fits better.
+    block has its own `score`; a higher score fits better. `is_asked_for` is false for a record that
+    shares no word with the user's newest message.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Item:
     agent: str | None = None
     speaker: str | None = None
     who: str | None = None
+    is_asked_for: bool = True
 
     def is_from(self, source: Source) -> bool:
         """Whether the item comes from messages of this source, all in one session, or from some of
@@ -52,9 +54,22 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class StableItems:
+    """The items of a block in an order that no question changes, as they were known when the
+    stable part of the session's contexts was frozen. `replaced` has, by the id of each item that
+    holds no longer, the item that holds now. `added` are items that came since.
+    """
+
+    items: tuple[Item, ...] = ()
+    replaced: Mapping[str, Item] = field(default_factory=dict)
+    added: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BlockContent:
     """The items of a block, the best first. A context shows at most `max_items` of them, with
-    `max_tokens` tokens (None: as many as fit). `degraded` names the parts that failed.
+    `max_tokens` tokens (None: as many as fit). `stable` are those that every context shows in the
+    same place. `degraded` names the parts that failed.
     """
 
     block: BlockType
@@ -62,16 +77,20 @@ class BlockContent:
     max_tokens: int | None = None
     max_items: int | None = None
     degraded: tuple[str, ...] = ()
+    stable: StableItems = field(default_factory=StableItems)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session as a block sees it: its user, its agent, and the configuration of its memory."""
+    """A session as a block sees it: its user, its agent, and the configuration of its memory. The
+    stable part of its contexts is as it was known at `frozen_at` (epoch milliseconds; None: now).
+    """
 
     scope: SessionScope
     user: str
     config: Strategy
     agent: str | None = None
+    frozen_at: int | None = None
 
     @property
     def owner(self) -> UserScope:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from palimpsest.context.blocks.ports import Item
+from palimpsest.context.blocks.ports import Item, StableItems
+from palimpsest.context.stable import stable_records
 from palimpsest.conversations.spoken import name_of
-from palimpsest.memory.record import Record, is_quoted
+from palimpsest.memory.record import Record, is_quoted, quoted_in
 from palimpsest.recall.found import words_of
 from palimpsest.recall.freshness import faded
 from palimpsest.text.analyser import content_terms, terms
@@ -29,6 +30,8 @@ class RecordRanking:
     """
 
     records: tuple[Record, ...]
+    earlier: tuple[Record, ...] = ()
+    """Records that were superseded."""
 
     @cached_property
     def _having(self) -> dict[str, list[int]]:
@@ -49,12 +52,29 @@ class RecordRanking:
         """
         shared, name = self._shared(message), name_of("user", user=user)
         items = [
-            _item(record, _score(record, shared[place], now), name if self._quoted[place] else None)
+            _item(
+                record,
+                _score(record, shared[place], now),
+                name if self._quoted[place] else None,
+                is_asked_for=message is None or shared[place] > 0,
+            )
             for place, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now
         ]
         items.sort(key=lambda item: (_is_others_task(item, session), -(item.score or 0), item.id))
         return tuple(items)
+
+    def stable(self, *, since: int | None, user: str, now: int) -> StableItems:
+        """The records as they were known at `since` (None: now), in an order that no question
+        changes. Times are epoch milliseconds.
+        """
+        found = stable_records(self.records, self.earlier, since=since, now=now)
+        item = partial(_quoting, user=user)
+        return StableItems(
+            items=tuple(map(item, found.shown)),
+            replaced={name: item(record) for name, record in found.replaced.items()},
+            added=tuple(map(item, found.added)),
+        )
 
     def _shared(self, message: str | None) -> list[float]:
         """The share (0 to 1) of the message's words that each record has. A word weighs more if
@@ -72,12 +92,19 @@ class RecordRanking:
         return shared
 
 
+def _quoting(record: Record, *, user: str) -> Item:
+    """The record as an item without a score."""
+    return _item(record, None, quoted_in(record, user=user))
+
+
 def _score(record: Record, shared: float, now: int) -> float:
     recency = faded(max(0, now - record.valid_from), half_life=HALF_LIFE)
     return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
 
 
-def _item(record: Record, score: float, who: str | None) -> Item:
+def _item(
+    record: Record, score: float | None, who: str | None, *, is_asked_for: bool = True
+) -> Item:
     return Item(
         id=record.id,
         kind=record.type,
@@ -87,6 +114,7 @@ def _item(record: Record, score: float, who: str | None) -> Item:
         source=record.source,
         agent=record.agent,
         who=who,
+        is_asked_for=is_asked_for,
     )
 
 

@@ -5,7 +5,7 @@ does without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from palimpsest import parallel
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.ports import BlockContent, Conversation
+from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vectors import VectorMemory
 from palimpsest.conversations.blocks import BlockType
@@ -91,13 +92,15 @@ class BlockReads:
     ) -> BlockContent:
         extractive = self.blocks.extractive
         if block == "extractive" and extractive is not None:
-            return self._safely(
-                block,
-                lambda: extractive.chosen(
-                    self.session, task.result(), self.newest or message, asks=self.asks
-                ),
-            )
+            return self._safely(block, lambda: self._facts(extractive, task.result(), message))
         return self._safely(block, task.result)
+
+    def _facts(
+        self, extractive: ExtractiveMemory, records: RecordRanking, message: str | None
+    ) -> BlockContent:
+        asked = self.newest or message
+        content = extractive.chosen(self.session, records, asked, asks=self.asks)
+        return replace(content, stable=extractive.stable(self.session, records))
 
     def _safely(self, block: BlockType, read: Callable[[], BlockContent]) -> BlockContent:
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from datetime import datetime
 
 from cachetools import LRUCache
 
-from palimpsest.context.blocks.ports import BlockContent, Conversation, Item, read_only
+from palimpsest.clock import milliseconds
+from palimpsest.context.blocks.ports import BlockContent, Conversation, Item, StableItems, read_only
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact, StaticFacts
 
@@ -29,8 +31,14 @@ class StaticMemory:
 
     def get(self, session: Conversation, message: str | None = None) -> BlockContent:  # noqa: ARG002 - for any
         facts = self._all(session.scope.owner)
+        stated = [fact for fact in facts if fact.agent in (None, session.agent)]
+        frozen_at = session.frozen_at
+        since = [fact for fact in stated if frozen_at is not None and _changed_at(fact) > frozen_at]
+        stable = [fact for fact in stated if fact not in since]
         return BlockContent(
-            "static", tuple(_item(fact) for fact in facts if fact.agent in (None, session.agent))
+            "static",
+            tuple(map(_item, stated)),
+            stable=StableItems(tuple(map(_item, stable)), added=tuple(map(_item, since))),
         )
 
     def update(self, session: Conversation, message: str) -> None:
@@ -49,6 +57,11 @@ class StaticMemory:
         with self._lock:
             self._cache[scope.tenant] = (version, facts)
         return facts
+
+
+def _changed_at(fact: StaticFact) -> int:
+    """When the fact was stated as it is now, in epoch milliseconds."""
+    return milliseconds(datetime.fromisoformat(fact.updated_at))
 
 
 def _item(fact: StaticFact) -> Item:

@@ -224,6 +224,17 @@ class Prune:
         that makes it. If nothing was done, return the reason.
         """
         requested = Arm(self.sessions, self.clock)(scope, again=True)
+        return self._waited(scope, requested, wait=wait)
+
+    def fold(self, scope: SessionScope, *, budget: int, wait: float) -> WhyNot | None:
+        """Fold all but the recent turns that leave room in a context of this budget, even if the
+        window is below its trigger, and wait at most `wait` seconds for the job. If nothing was
+        done, return the reason.
+        """
+        requested = self(scope, strategy="summarize", max_tokens=budget)
+        return self._waited(scope, requested, wait=wait)
+
+    def _waited(self, scope: SessionScope, requested: ArmResult, *, wait: float) -> WhyNot | None:
         if requested.job is not None:
             ReadJob(self.jobs, self.clock)(scope.owner, requested.job, wait=wait)
         return requested.why_not

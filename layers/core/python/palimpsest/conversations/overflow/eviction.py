@@ -136,15 +136,17 @@ def _recent(config: Summarize | Flush, held: Sequence[Turn]) -> Sequence[Turn]:
 
 
 def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
-    """The turns that go: all but the newest that fit both `max_memory_tokens` and the budget."""
+    """The turns that go: all but the newest that fit both `max_memory_tokens` and the low-water
+    mark.
+    """
     around = head.tokens - head.window_tokens
     return held[
-        : len(held) - _staying(held, min(config.max_memory_tokens, config.max_tokens - around))
+        : len(held) - _staying(held, min(config.max_memory_tokens, config.low_water - around))
     ]
 
 
 def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
-    return _dropped(head, held, at_least=config.count, budget=config.max_tokens)
+    return _dropped(head, held, at_least=config.count, budget=config.low_water)
 
 
 def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) -> Sequence[Turn]:

@@ -140,6 +140,11 @@ class Material:
             )
         return self
 
+    @property
+    def shown_messages(self) -> int:
+        """How many of the messages a context shows if all of them fit."""
+        return sum(message.role not in UNSHOWN_ROLES for message in self.messages)
+
     def only(self, seqs: Sequence[int]) -> Material:
         return replace(self, messages=[message for message in self.messages if message.seq in seqs])
 

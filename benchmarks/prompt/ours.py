@@ -1,0 +1,71 @@
+"""The contexts of Palimpsest, in this process, for each strategy and each place of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from palimpsest.clock import FakeClock
+from palimpsest.conversations.drafts import Draft
+from palimpsest.memory.statements import Statement
+from palimpsest.scope import Scope
+from palimpsest.wiring.in_process import in_process
+
+from benchmarks.prompt import conversation
+from benchmarks.prompt.conversation import Turn
+from benchmarks.prompt.measure import Chats, Measured
+from tests.doubles.meanings import Meanings
+
+TENANT, USER, SESSION = Scope("prompt"), "sarah", "turns"
+SECONDS = 40  # between two messages
+
+
+class Palimpsest:
+    """One conversation with this configuration of its memory."""
+
+    def __init__(self, memory: Mapping[str, Any]) -> None:
+        self._clock = FakeClock(datetime(2026, 3, 2, 9, tzinfo=UTC))
+        self._owner, self._session = TENANT.user(USER), TENANT.session(SESSION)
+        made = in_process(
+            TENANT, memory=memory, clock=self._clock, embedder=Meanings(), user=self._owner
+        )
+        self._service, self._work = made.service, made.work
+        self._learn(conversation.at_first())
+        self._append({"role": "system", "content": conversation.SYSTEM})
+
+    def _learn(self, values: Iterable[tuple[str, str]]) -> None:
+        for topic, value in values:
+            said = Statement(
+                "fact", conversation.statement(topic, value), topic=topic, importance=0.7
+            )
+            self._service.remember(self._owner, [said])
+        self._work()
+        self._clock.advance(SECONDS)
+
+    def _append(self, chat: Mapping[str, Any]) -> None:
+        self._service.append(
+            self._session, [Draft(dict(chat))], user=USER, extract="never", allow_repeat=True
+        )
+        self._work()
+        self._clock.advance(SECONDS)
+
+    def talk(self, turn: Turn) -> tuple[Chats, int]:
+        """The context that the turn's question is asked with, and the tokens of its tools."""
+        if turn.changed is not None:
+            self._learn([turn.changed])
+        question = {"role": "user", "content": turn.question}
+        self._append(question)
+        context = self._service.context(self._session, newest=question)
+        self._append({"role": "assistant", "content": turn.answer})
+        return context.messages, context.tools_tokens
+
+
+def measured(memory: Mapping[str, Any], *, budget: int, turns: int) -> Measured:
+    """The conversation with this configuration, measured."""
+    memory = {"max_tokens": budget, **memory}
+    ours, sums = Palimpsest(memory), Measured()
+    for turn in conversation.conversation(turns):
+        chats, tools = ours.talk(turn)
+        sums.add(turn, chats, budget=budget - tools)
+    return sums

@@ -1,0 +1,139 @@
+"""What a prompt cache can serve of a context: where its parts end, and what it has in common with
+the context before.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Literal, get_args
+
+from palimpsest.conversations.message import SYSTEM_ROLES, Chat
+from palimpsest.errors import BadRequest
+from palimpsest.scope import SessionScope
+
+if TYPE_CHECKING:
+    from palimpsest.context.read import SessionContext
+
+Part = Literal["system", "memory", "summary", "window", "recalled", "message"]
+"""The parts of a context, in their order. `memory` is the part of the memory that stands before the
+conversation, `recalled` the part before the newest user message, and `message` the message about to
+be sent.
+"""
+PARTS: tuple[Part, ...] = get_args(Part)
+
+DIGEST = 3  # bytes of a message in a mark, beside one for its part
+MOST_MARKED = 600  # messages; what follows them counts as new
+LONGEST_MARK = 4 * (DIGEST + 1) * MOST_MARKED // 3 + 4  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class CacheUse:
+    """What a context has in common with an earlier one: `common_tokens` of messages, up to the
+    message of number `broke_at` (None: the whole earlier context is its beginning), which belongs
+    to the part `why`.
+    """
+
+    common_tokens: int
+    broke_at: int | None = None
+    why: Part | None = None
+
+
+def parts_of(context: SessionContext) -> list[Part]:
+    """The part that each message belongs to."""
+    memory = context.memory
+    last = len(context.messages) - 1
+    found: list[Part] = []
+    for number, (chat, place) in enumerate(
+        zip(context.messages, context.fitted.places, strict=True)
+    ):
+        if place is not None:
+            found.append("window")
+        elif context.has_given and number == last:
+            found.append("message")
+        elif memory.recalled and chat.get("content") == memory.recalled:
+            found.append("recalled")
+        else:
+            found.append(_made(chat, is_memory=_carries(chat, memory.stable or memory.text)))
+    return found
+
+
+def _carries(chat: Chat, text: str) -> bool:
+    """Whether the message carries the memory, or calls the tool whose answer does."""
+    calls = [call.get("id") for call in chat.get("tool_calls") or ()]
+    return bool(text) and (chat.get("content") == text or "call_memory_recall" in calls)
+
+
+def _made(chat: Chat, *, is_memory: bool) -> Part:
+    """The part of a message that was made for the context."""
+    if is_memory:
+        return "memory"
+    is_summary = not str(chat.get("content") or "").startswith("CONVERSATION SUMMARY")
+    return "system" if chat["role"] in SYSTEM_ROLES and is_summary else "summary"
+
+
+def points_of(context: SessionContext) -> tuple[int, ...]:
+    """The numbers of the messages after which a cache point is worth its price: the last one before
+    the conversation, and the last one that the next context will have in the same place. None for a
+    short context without memory, because no provider caches it.
+    """
+    if not (context.memory.stable or context.head.is_cacheable):
+        return ()
+    parts = parts_of(context)
+    before = [number for number, part in enumerate(parts) if part == "memory"]
+    again = list(takewhile(lambda number: parts[number] != "recalled", range(len(parts))))
+    return tuple(sorted({*before[-1:], *again[-1:]}))
+
+
+def mark_of(context: SessionContext) -> str:
+    """A short text that stands for the messages of the context. The caller gives it back with the
+    next call.
+    """
+    marked = zip(context.messages, parts_of(context), strict=True)
+    data = b"".join(
+        bytes([PARTS.index(part)]) + _digest(chat) for chat, part in list(marked)[:MOST_MARKED]
+    )
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def use_of(context: SessionContext, weights: Sequence[int], *, after: str) -> CacheUse:
+    """What the context has in common with the one that was marked `after`. `weights` are the tokens
+    of its messages. Raises `BadRequest` (`invalid_after`).
+    """
+    before = _read(after)
+    digests = [_digest(chat) for chat in context.messages]
+    same = list(takewhile(lambda pair: pair[0] == pair[1][1], zip(digests, before, strict=False)))
+    number = len(same)
+    tokens = sum(weights[:number])
+    if number == len(before):
+        return CacheUse(tokens)
+    return CacheUse(tokens, number, before[number][0])
+
+
+def _read(mark: str) -> list[tuple[Part, bytes]]:
+    wrong = BadRequest("`after` is no mark that a context gave.", code="invalid_after")
+    try:
+        data = base64.b64decode(mark + "=" * (-len(mark) % 4), altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error) as error:
+        raise wrong from error
+    size = DIGEST + 1
+    if len(data) % size or any(part >= len(PARTS) for part in data[::size]):
+        raise wrong
+    return [
+        (PARTS[data[start]], data[start + 1 : start + size]) for start in range(0, len(data), size)
+    ]
+
+
+def _digest(chat: Chat) -> bytes:
+    text = json.dumps(chat, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:DIGEST]
+
+
+def cache_key(scope: SessionScope) -> str:
+    """A key by which providers route prompts to the same cache. It names nobody."""
+    return hashlib.sha256(f"{scope.tenant}\x1f{scope.session}".encode()).hexdigest()[:32]

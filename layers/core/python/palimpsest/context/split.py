@@ -1,0 +1,347 @@
+"""Memory in two parts of a context: what stays the same stands before the conversation, so that a
+prompt cache can serve both; what one question needs stands right before that question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from palimpsest.context.blocks.ports import BlockContent, Item, StableItems
+from palimpsest.context.prompt import (
+    MEMORY_SHARE,
+    NO_TAGS,
+    LeftOut,
+    MemoryPrompt,
+    Tags,
+    held_by,
+    memory_text,
+    plain_line,
+    room_for,
+    shared_out,
+    within_tag,
+)
+from palimpsest.conversations.blocks import OUTER_TAG, PRIORITY, BlockType
+from palimpsest.conversations.message import Chat
+from palimpsest.conversations.weight import weigh
+from palimpsest.conversations.window.fit import Fitted, Material, fit
+from palimpsest.text.cutting import Count
+
+STABLE_SHARE, FACTS_SHARE = 4, 10
+"""The stable part takes at most these parts of the budget, as a whole and its facts."""
+LEAST_STABLE, LEAST_FACTS = 600, 300
+"""The tokens that they may take of a small budget, but never more than half of it."""
+NEEDED_SHARE, LEAST_NEEDED = 20, 300
+"""What a question needs takes at most this part of the budget, because no cache serves it; or so
+many tokens, if that is more. Its facts take at most half of that.
+"""
+STEPS = 3  # how often the stable part is halved before it goes
+
+LABEL = (
+    "Recalled from memory for the message that follows. This is no part of that message: nobody "
+    "says it now."
+)
+UPDATE_TAG = "memory_update"
+UPDATE_LABEL = "What has changed since the memory above was written. Only this holds now:"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The session's own messages that its contexts show until the next compaction: those of this
+    `session` for which `holds` is true.
+    """
+
+    session: str
+    holds: Callable[[int], bool]
+
+    def shows(self, item: Item) -> bool:
+        """Whether all messages that the item came from are among them."""
+        source = item.source
+        return (
+            source.session == self.session
+            and bool(source.seqs)
+            and all(map(self.holds, source.seqs))
+        )
+
+
+def fit_split(
+    material: Material, contents: Sequence[BlockContent], *, kept: Kept, tags: Tags = NO_TAGS
+) -> tuple[Fitted, MemoryPrompt]:
+    """Return a context with the memory in two parts, and that memory.
+
+    The stable part depends on the budget and on what was known when it was frozen, never on the
+    question. Memory gives way to turns that no summary stands for: first what the question needs,
+    then the stable part, which is halved so that it rarely changes. If there is no room to say what
+    has changed, the stable part is written anew. Raises `BudgetTooSmall`.
+    """
+    material = material.counted()
+    room = room_for(material)
+    whole = room.fitted
+    most = _most(material.budget, share=NEEDED_SHARE, least=LEAST_NEEDED)
+    stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
+    left = min(room.tokens - stable.tokens, most)
+    if _cost(material.count, _needed(_update_of(contents, stable), "")) > left:
+        contents = [_thawed(content) for content in contents]
+        stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
+        left = min(room.tokens - stable.tokens, most)
+    needed = partial(_needed_part, material, contents, stable=stable, tags=tags)
+    held = held_by(kept.session, whole, material)
+    recalled = needed(room=left, is_held=held)
+    fitted = fit(material, reserve=stable.tokens + recalled.tokens)
+    held = held_by(kept.session, fitted, material)
+    if any(held(item) for items in recalled.shown.values() for item in items):
+        recalled = needed(room=recalled.tokens, is_held=held)
+        fitted = fit(material.only(fitted.seqs), reserve=stable.tokens + recalled.tokens)
+    return _placed(fitted, material, stable, recalled), _together(
+        contents, stable, recalled, tags=tags
+    )
+
+
+def _stable_part(
+    material: Material, contents: Sequence[BlockContent], *, kept: Kept, room: int, tags: Tags
+) -> MemoryPrompt:
+    """The stable part as large as it may be, or half, a quarter or an eighth of that, if there is
+    no more room. Its sizes differ by so much that a little more or less room changes nothing.
+    """
+    said = material.summary or ""
+    whole = _most(material.budget, share=STABLE_SHARE, least=LEAST_STABLE)
+    facts = _most(material.budget, share=FACTS_SHARE, least=LEAST_FACTS)
+    for step in range(STEPS + 1):
+        most = whole >> step
+        found = [_first(content, facts=facts >> step) for content in contents]
+        made = shared_out(
+            found,
+            room=most,
+            count=material.count,
+            cost=partial(_cost, material.count),
+            is_held=lambda item: (
+                kept.shows(item) or (item.source.session == kept.session and item.text in said)
+            ),
+            tags=tags,
+        )
+        if made.tokens <= room:
+            return made
+    return MemoryPrompt()
+
+
+def _thawed(content: BlockContent) -> BlockContent:
+    """The content with a stable part as it is known now."""
+    now = content.stable
+    items = tuple(now.replaced.get(item.id, item) for item in now.items)
+    return replace(content, stable=StableItems(items, added=now.added))
+
+
+def _first(content: BlockContent, *, facts: int) -> BlockContent:
+    """The stable items of a block within their limits: facts leave room for what a question
+    needs.
+    """
+    items, most, max_items = content.stable.items, content.max_tokens, content.max_items
+    if content.block == "extractive":
+        most = min(facts, (most or facts) * 3 // 5)
+        max_items = None if max_items is None else max(1, max_items // 2)
+    return replace(content, items=items, max_tokens=most, max_items=max_items)
+
+
+def _needed_part(
+    material: Material,
+    contents: Sequence[BlockContent],
+    *,
+    stable: MemoryPrompt,
+    room: int,
+    is_held: Callable[[Item], bool],
+    tags: Tags,
+) -> MemoryPrompt:
+    """What has changed since the stable part was frozen, then what the question needs of the
+    rest.
+    """
+    count = material.count
+    changes = list(_changes(contents, stable))
+    update = _update_of(contents, stable)
+    found = [_rest(content, stable, changes, material.budget) for content in contents]
+    made = shared_out(
+        found,
+        room=room - count(_needed(update, "")),
+        count=count,
+        cost=partial(_cost, count),
+        is_held=is_held,
+        tags=tags,
+        before=[item for items in stable.shown.values() for item in items],
+    )
+    if not made.text and not update:
+        return made
+    inner = made.text.removeprefix("<memory>").removesuffix("</memory>")
+    text = _needed(update, inner)
+    tokens = _cost(count, text)
+    if tokens > room and made.text:
+        return _needed_part(
+            material,
+            contents,
+            stable=stable,
+            room=room - (tokens - room),
+            is_held=is_held,
+            tags=tags,
+        )
+    shown = dict(made.shown)
+    for block, item in ((block, item) for (block, item), _ in changes):
+        shown[block] = (item, *shown.get(block, ()))
+    return replace(made, text=text, tokens=tokens, shown=shown)
+
+
+def _changes(
+    contents: Sequence[BlockContent], stable: MemoryPrompt
+) -> Iterator[tuple[tuple[BlockType, Item], str]]:
+    """What holds now in place of items of the stable part, with its block and its line: the older
+    value comes first.
+    """
+    for content in contents:
+        for item in stable.of(content.block):
+            now = content.stable.replaced.get(item.id)
+            if now is not None:
+                yield (
+                    (content.block, now),
+                    f'- Instead of "{plain_line(item)}": {plain_line(now)}',
+                )
+
+
+def _needed(update: str, recalled: str) -> str:
+    """The text before the newest user message; "" if there is nothing to say."""
+    if not update and not recalled:
+        return ""
+    return within_tag(OUTER_TAG, f"\n{LABEL}\n{update}{recalled}")
+
+
+def _update_of(contents: Sequence[BlockContent], stable: MemoryPrompt) -> str:
+    """The text that says what has changed; "" if nothing has."""
+    lines = [text for _, text in _changes(contents, stable)]
+    if not lines:
+        return ""
+    return within_tag(UPDATE_TAG, "\n".join(("", UPDATE_LABEL, *lines, "")))
+
+
+def _rest(
+    content: BlockContent,
+    stable: MemoryPrompt,
+    changes: Sequence[tuple[tuple[BlockType, Item], str]],
+    budget: int,
+) -> BlockContent:
+    """The items of a block that neither the stable part nor the update has: what was stated since
+    the stable part was frozen, then what the question speaks of. If a model chose the facts, all of
+    them.
+    """
+    there = {item.id for item in stable.of(content.block)}
+    there |= {item.id for (_, item), _ in changes}
+    ranked = {item.id: item for item in content.items}
+    is_new = {item.id for item in content.stable.added}
+    chosen_by_model = content.block == "extractive" and not content.stable.items
+    items = [
+        *(item for name, item in ranked.items() if name in is_new),
+        *(
+            item
+            for name, item in ranked.items()
+            if name not in is_new and (item.is_asked_for or chosen_by_model)
+        ),
+    ]
+    most, max_items = content.max_tokens, content.max_items
+    if content.block == "extractive":
+        most = min(most or budget, _most(budget, share=NEEDED_SHARE, least=LEAST_NEEDED) // 2)
+        shown_items = len(stable.of(content.block)) + len(changes)
+        max_items = None if max_items is None else max(0, max_items - shown_items)
+    return replace(
+        content,
+        items=tuple(item for item in items if item.id not in there),
+        max_tokens=most,
+        max_items=max_items,
+    )
+
+
+def _most(budget: int, *, share: int, least: int) -> int:
+    """The most tokens of a part of the memory: its share of the budget, or what a small budget
+    allows.
+    """
+    return max(budget // share, min(least, budget // MEMORY_SHARE))
+
+
+def _cost(count: Count, text: str) -> int:
+    return weigh(_message(text), count) if text else 0
+
+
+def _message(text: str) -> Chat:
+    return {"role": "user", "content": text}
+
+
+def _placed(
+    fitted: Fitted, material: Material, stable: MemoryPrompt, recalled: MemoryPrompt
+) -> Fitted:
+    """The context with the stable part after the system message, and the other part before the
+    newest user message.
+    """
+    messages, places = list(fitted.messages), list(fitted.places)
+    first = 0 if material.system is None else 1
+    if recalled.text:
+        at = _before_the_question(messages, first=len(messages) - _spoken(fitted, material))
+        messages.insert(at, _message(recalled.text))
+        places.insert(at, None)
+    if stable.text:
+        messages.insert(first, _message(stable.text))
+        places.insert(first, None)
+    return replace(
+        fitted,
+        messages=tuple(messages),
+        places=tuple(places),
+        tokens=fitted.tokens + stable.tokens + recalled.tokens,
+    )
+
+
+def _spoken(fitted: Fitted, material: Material) -> int:
+    """How many of the messages come after system message and summary."""
+    shown = [place is not None for place in fitted.places]
+    made = shown.index(True) if any(shown) else len(shown) - (material.given is not None)
+    return len(fitted.messages) - made
+
+
+def _before_the_question(messages: Sequence[Chat], *, first: int) -> int:
+    """The place of the newest user message from `first` on; without one, the place of the last
+    message and of the call that it answers.
+    """
+    for place in range(len(messages) - 1, first - 1, -1):
+        if messages[place]["role"] == "user":
+            return place
+    place = len(messages) - 1
+    while place > first and messages[place]["role"] == "tool":
+        place -= 1
+    return max(first, place)
+
+
+def _together(
+    contents: Sequence[BlockContent], stable: MemoryPrompt, recalled: MemoryPrompt, *, tags: Tags
+) -> MemoryPrompt:
+    """Both parts as one memory: its items are those that hold now, the best first."""
+    shown: dict[BlockType, tuple[Item, ...]] = {}
+    for content in contents:
+        gone = content.stable.replaced
+        ranks = {item.id: (rank, item) for rank, item in enumerate(content.items)}
+        items: Mapping[str, Item] = {
+            item.id: ranks[item.id][1] if item.id in ranks else item
+            for item in (*stable.of(content.block), *recalled.of(content.block))
+            if item.id not in gone
+        }
+        if items:
+            last = len(ranks)
+            order = sorted(items, key=lambda name: ranks.get(name, (last, None))[0])
+            shown[content.block] = tuple(items[name] for name in order)
+    there = {item.id for items in shown.values() for item in items}
+    left_out = {(each.block, each.id): each for each in (*stable.left_out, *recalled.left_out)}
+    return MemoryPrompt(
+        text=memory_text({block: shown[block] for block in PRIORITY if block in shown}, tags),
+        tokens=stable.tokens + recalled.tokens,
+        shown=shown,
+        left_out=tuple(_not_shown(left_out.values(), there)),
+        stable=stable.text,
+        stable_tokens=stable.tokens,
+        recalled=recalled.text,
+    )
+
+
+def _not_shown(left_out: Iterable[LeftOut], there: set[str]) -> Iterator[LeftOut]:
+    return (each for each in left_out if each.id not in there)

@@ -1,0 +1,89 @@
+"""The part of a memory that stays the same from one context to the next, so that a prompt cache can
+serve it: what was known at a moment, in an order that no question changes.
+
+A record that was deleted is never in it. A value that was superseded after the moment stays, and
+the context says below the window what replaces it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from palimpsest.memory.record import Record, RecordType
+from palimpsest.text.folding import normalized
+
+STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", "task")
+"""The types of records in it, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class StableRecords:
+    """The records in their order. `replaced` has, by the id of each record whose value holds no
+    longer, the record that holds now. `added` are the records that came after the moment and
+    replace none of them.
+    """
+
+    shown: tuple[Record, ...] = ()
+    replaced: Mapping[str, Record] = field(default_factory=dict)
+    added: tuple[Record, ...] = ()
+
+
+def stable_records(
+    current: Sequence[Record], earlier: Sequence[Record], *, since: int | None, now: int
+) -> StableRecords:
+    """The records as they were known at `since` (None: now). `current` are the current records, and
+    `earlier` are superseded ones. Both times are epoch milliseconds.
+
+    A topic without a current record is left out at once: its value was deleted or has ended.
+    """
+    holding = [record for record in current if _is_stable(record, now)]
+    if since is None:
+        return StableRecords(shown=_in_order(holding))
+    before = _by_topic(
+        record for record in earlier if record.type in STABLE and record.created_at <= since
+    )
+    shown: list[Record] = []
+    added: list[Record] = []
+    replaced: dict[str, Record] = {}
+    for record in holding:
+        known = before.get(record.topic_key or "")
+        if record.created_at <= since:
+            shown.append(record)
+        elif known is None:
+            added.append(record)
+        else:
+            shown.append(known)
+            if normalized(known.content) != normalized(record.content):
+                replaced[known.id] = record
+    return StableRecords(_in_order(shown), replaced, _in_order(added))
+
+
+def _is_stable(record: Record, now: int) -> bool:
+    is_over = record.expires_at is not None and record.expires_at * 1000 <= now
+    return record.type in STABLE and not is_over
+
+
+def _by_topic(records: Iterable[Record]) -> dict[str, Record]:
+    """The newest of the records of each topic."""
+    topics: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.topic_key is not None:
+            topics[record.topic_key].append(record)
+    return {topic: max(said, key=lambda each: each.order) for topic, said in topics.items()}
+
+
+def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
+    """By type, then the most important first, then the oldest."""
+    return tuple(
+        sorted(
+            records,
+            key=lambda record: (
+                STABLE.index(record.type),
+                -record.importance,
+                record.valid_from,
+                record.id,
+            ),
+        )
+    )
