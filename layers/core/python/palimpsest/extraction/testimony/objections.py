@@ -9,7 +9,7 @@ from typing import Protocol
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.reading import Withheld
-from palimpsest.extraction.testimony.secrets import holds_secret
+from palimpsest.privacy.secrets import holds_secret
 
 _WORD = re.compile(r"[^\W_]+")
 LEAST_NAME = 3
