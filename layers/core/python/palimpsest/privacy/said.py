@@ -42,7 +42,7 @@ _SLASH = re.compile(r"[ \t]*(\S{2,64}?)[ \t]*(?:/|:|,|\||and|und|et|y)[ \t]*(\S{
 _UNITS_AFTER = 2
 
 _ASSIGNED = re.compile(
-    r"(?<![A-Za-z0-9])(?P<name>[\"']?[A-Za-z0-9_.-]{0,60}?(?:"
+    r"(?P<name>(?:"
     r"(?P<word>passw(?:or)?d|passphrase|passwort|pwd|_PASS(?![a-z]))"
     r"|secret(?:[_.-]?(?:access)?[_.-]?key)?|token|credentials?|api[_.-]?secret|dsn"
     r"|(?:api|access|private|secret|auth|account|signing|encryption|client|master|shared[_-]?access|license)[_.-]?key"
