@@ -30,9 +30,7 @@ def masked_value(value: Any) -> Any:
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, Mapping):
-        return {
-            name: each if name in _KEPT else masked_value(each) for name, each in value.items()
-        }
+        return {name: each if name in _KEPT else masked_value(each) for name, each in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [masked_value(each) for each in value]
     return value

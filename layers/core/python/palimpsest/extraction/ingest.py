@@ -107,7 +107,7 @@ class Ingest:
         every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
-        drafts = with_joined_calls(drafts)
+        drafts = self.append.admitted(scope.owner, with_joined_calls(drafts))
         check_length(drafts)
         open_calls_after(drafts, b"")
         message_sizes(drafts, has_contents=self.append.contents is not None)

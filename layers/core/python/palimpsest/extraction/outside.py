@@ -104,6 +104,7 @@ class IngestOutside:
         Nothing is written unless every message is valid. Raises `Conflict` (`owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
+        drafts = self.append.admitted(scope.owner, drafts)
         check_length(drafts)
         _check_ids(drafts)
         message_sizes(drafts, has_contents=True)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.models.ports import Completion, Embedder, LanguageModel, Reranker, Schema, Space, Vector
+from palimpsest.models.ports import (
+    Completion,
+    Embedder,
+    LanguageModel,
+    Reranker,
+    Schema,
+    Space,
+    Vector,
+)
 from palimpsest.privacy.secrets import masked
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: RUF001 - marks of many scripts
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,5 +55,3 @@ def wish_of(text: str) -> Wish:
         takes_back=takes_back or (is_bare and not covers_next and not ends_open),
         covers_next=covers_next or ends_open,
     )
-
-

@@ -171,4 +171,8 @@ def _indexable(
 
 
 def _is_redacted(found: Mapping[int, Message], seq: int) -> bool:
-    return seq in found and found[seq].redacted_at is not None
+    """Whether the message, or a part of it, was indexed before and is not to be found any more."""
+    if seq not in found:
+        return False
+    message = found[seq]
+    return bool(message.redacted_at or message.hidden or message.is_off_record)

@@ -160,7 +160,9 @@ def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> Language
     from palimpsest.models.masked import MaskedModel
     from palimpsest.models.metered import MeteredModel
 
-    return MeteredModel(MaskedModel(model), meter, lambda scope: tenants.settings(scope).limits.model_cost)
+    return MeteredModel(
+        MaskedModel(model), meter, lambda scope: tenants.settings(scope).limits.model_cost
+    )
 
 
 def _meter(table: str) -> Meter:
@@ -179,9 +181,8 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
         made = BuiltinEmbedder(_folder_of("builtin_models"))
         made.load_soon()
         return MaskedEmbedder(made)
-    from palimpsest.models.openai.embeddings import OpenAIEmbedder
-
     from palimpsest.models.masked import MaskedEmbedder
+    from palimpsest.models.openai.embeddings import OpenAIEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
     key = model_key(environment.openai_key_parameter)

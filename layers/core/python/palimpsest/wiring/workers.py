@@ -43,6 +43,7 @@ from palimpsest.memory.removal.memories import ForgetPages
 from palimpsest.memory.removal.messages import (
     ForgetMemoriesOfSession,
     RemoveFromSession,
+    TakeBack,
     TakeBackRedacted,
 )
 from palimpsest.memory.removal.retention import SETTLING, RetainPages
@@ -130,6 +131,7 @@ def wire_sweep(
             "delete": removal,
             "withdraw": removal,
             "redact": Handling(redacted, give_up),
+            "take_back": Handling(TakeBack(pages, named, exports), give_up),
             "forget": Handling(
                 ForgetPages(memories, expiries, pages, clock, remember, exports), give_up
             ),

@@ -102,7 +102,9 @@ class SummarizeOverflow:
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
         with counting(self.jobs, job), paid_by(scope.owner.user(head.user)):
             summary = self.summarizer.summarize(
-                tuple(map(without_secrets, read)), wanted, previous=masked(previous.summary or "") or None if previous else None
+                tuple(map(without_secrets, read)),
+                wanted,
+                previous=masked(previous.summary or "") or None if previous else None,
             )
         return _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
 

@@ -38,7 +38,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope
 from palimpsest.tenants.keys import ApiKey
 from palimpsest.tenants.ports import StaticFact
-from palimpsest.tenants.settings import TenantLimits, TenantSettings
+from palimpsest.tenants.settings import SecretsRule, TenantLimits, TenantSettings
 
 M = TypeVar("M", bound=TableModel)
 
@@ -127,6 +127,7 @@ class DynamoDbTenants(_Models):
             by_type=item.days_by_type or {},
             models=None if item.models is None else tuple(item.models),
             change=item.change,
+            secrets=cast("SecretsRule", item.secrets or TenantSettings().secrets),
             limits=TenantLimits(**(item.limits or {})),
         )
 
@@ -180,6 +181,7 @@ def _changes(settings: TenantSettings) -> list[Change]:
         SettingsItem.change.remove()
         if settings.change is None
         else SettingsItem.change.set(settings.change),
+        SettingsItem.secrets.set(settings.secrets),
         SettingsItem.limits.set(limits) if limits else SettingsItem.limits.remove(),
     ]
 

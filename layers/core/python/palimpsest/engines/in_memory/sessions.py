@@ -198,7 +198,7 @@ def _holds(found: Partition, commit: Commit) -> bool:
     return (
         _guard_holds(found.head, commit)
         and not any(message.seq in found.messages for message in commit.messages)
-        and (commit.redacted is None or commit.redacted.seq in found.messages)
+        and all(message.seq in found.messages for message in _rewritten(commit))
         and (commit.key is None or _is_free(found.keys.get(commit.key.key), commit.after))
     )
 
@@ -213,7 +213,11 @@ def _guard_holds(head: Head | None, commit: Commit) -> bool:
 
 
 def _written(commit: Commit) -> tuple[Message, ...]:
-    return commit.messages if commit.redacted is None else (*commit.messages, commit.redacted)
+    return (*commit.messages, *_rewritten(commit))
+
+
+def _rewritten(commit: Commit) -> tuple[Message, ...]:
+    return commit.marked if commit.redacted is None else (*commit.marked, commit.redacted)
 
 
 def _is_free(key: IdempotencyKey | None, after: Head) -> bool:

@@ -36,6 +36,9 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 PAGE = 100
 
+IN_PLACE = frozenset({"redact", "take_back"})
+"""Kinds of jobs after which the messages still exist."""
+
 
 @dataclass(frozen=True, slots=True)
 class ForgetMemoriesOfSession:
@@ -67,7 +70,7 @@ class ForgetMemoriesOfSession:
             return
         progress = self.memories.progress(scope, job.session)
         moved = replace(
-            progress, through=max(progress.through, 0 if job.kind == "redact" else job.last)
+            progress, through=max(progress.through, 0 if job.kind in IN_PLACE else job.last)
         )
         self.memories.commit(scope, MemoryCommit(epoch=job.epoch, progress=moved))
 
@@ -87,7 +90,7 @@ class ForgetMemoriesOfSession:
             page = self.memories.listed(scope, types=types, limit=PAGE, after=after)
             for record in page.records:
                 if _is_said_in(job, record) or (
-                    job.kind != "redact" and job.session in record.also
+                    job.kind not in IN_PLACE and job.session in record.also
                 ):
                     yield record.id
             after = page.after
@@ -164,8 +167,8 @@ def _is_said_in(job: Job, said: Record) -> bool:
     """
     if said.source.session != job.session:
         return False
-    if job.kind == "redact":
-        return job.first in said.source.seqs
+    if job.kind in IN_PLACE:
+        return any(job.first <= seq <= job.last for seq in said.source.seqs)
     if said.source.seqs:
         return max(said.source.seqs) <= job.last
     at = job.payload_as(RemovalPayload).at
@@ -317,3 +320,29 @@ class TakeBackRedacted:
             found = self.sessions.compaction(scope, number)
             number = found.previous if found else 0
         return numbers, number
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """Takes back what was made of messages whose marks have changed: they are off the record, or
+    words of them are hidden.
+    """
+
+    steps: UserSteps
+    forget: ForgetMemoriesOfSession
+    exports: RemovesExports = no_exports
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do the job; the worker that updates the search index ends it. Safe to repeat. Raises
+        `Unavailable`.
+        """
+        job = self.steps.taken_up(notice)
+        if job is None:
+            return
+        if job.payload_as(RemovalPayload).forgets:
+            self.forget(job)
+        owner = Scope(job.tenant).user(job.user or "")
+        exports = 0 if job.user is None else self.exports(owner)
+        jobs = self.forget.jobs
+        done = (jobs.get(Scope(job.tenant), job.id) if jobs else None) or job
+        self.steps.end_with_index(done, {"memories": len(done.stored), "exports": exports})
