@@ -27,9 +27,7 @@ from tests.service import SARAH, TENANT
 
 _MESSAGE = re.compile(r'<message number="(\d+)" speaker="user"[^>]*>(.*?)</message>', re.DOTALL)
 MEMORY = {"strategy": "summarize", "max_tokens": 100_000}
-BLOCKS = {
-    "blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector", "k": 10}]
-}
+BLOCKS = {"blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector", "k": 10}]}
 
 
 class Parrot:
@@ -108,7 +106,12 @@ class Hunt:
 
     def __init__(self, *, model: bool = False, settings: Mapping[str, Any] | None = None) -> None:
         self.clock = FakeClock(datetime(2026, 1, 5, 9, tzinfo=UTC))
-        self.chat, self.embedder, self.reranker, self.logs = Parrot(), Meanings(), Overheard(), Logs()
+        self.chat, self.embedder, self.reranker, self.logs = (
+            Parrot(),
+            Meanings(),
+            Overheard(),
+            Logs(),
+        )
         self.has_model = model
         logging.getLogger().addHandler(self.logs)
         self.own: InProcess = in_process(
@@ -125,27 +128,33 @@ class Hunt:
             self.service.stores.tenants.replace_settings(TENANT, changed)
 
     def say(
-        self, session: str, *texts: str, role: str = "user", timestamp: str | None = None, **more: Any
+        self,
+        session: str,
+        *texts: str,
+        role: str = "user",
+        timestamp: str | None = None,
+        **more: Any,
     ) -> None:
         """Append a message each, and do all work that follows. Roles alternate after the first if
         there are several.
         """
         messages = [
-            {"role": role, "content": text, **({"timestamp": timestamp} if timestamp else {}), **more}
+            {
+                "role": role,
+                "content": text,
+                **({"timestamp": timestamp} if timestamp else {}),
+                **more,
+            }
             for text in texts
         ]
         self.send(session, messages)
 
     def send(self, session: str, messages: Sequence[Mapping[str, Any]]) -> None:
         body = AppendRequest.model_validate({"user_id": SARAH.user, "messages": messages})
-        self.service.append(
-            TENANT.session(session), body.messages, user=SARAH.user, extract="now"
-        )
+        self.service.append(TENANT.session(session), body.messages, user=SARAH.user, extract="now")
         self.work()
 
-    def ingest(
-        self, messages: Sequence[Mapping[str, Any]], *, session: str | None = None
-    ) -> None:
+    def ingest(self, messages: Sequence[Mapping[str, Any]], *, session: str | None = None) -> None:
         body = AppendRequest.model_validate({"user_id": SARAH.user, "messages": messages})
         self.service.ingest(SARAH, body.messages, session_id=session)
         self.work()
@@ -192,15 +201,22 @@ class Hunt:
         for types in (frozenset[Any](), GRAPH):
             page = memories.listed(SARAH, types=types, limit=1_000)
             yield "records", json.dumps([asdict(one) for one in page.records], default=str)
-        for name in self.service.stores.sessions.listed(TENANT, user=SARAH.user, limit=100).sessions:
+        for name in self.service.stores.sessions.listed(
+            TENANT, user=SARAH.user, limit=100
+        ).sessions:
             found = self.service.stores.sessions.compactions(
                 TENANT.session(name), first=1, last=10_000
             )
             yield "summaries", json.dumps([asdict(one) for one in found], default=str)
         yield "index", index_text(self.service)
-        yield "jobs", json.dumps(
-            [asdict(job) for job in self.service.stores.jobs.state.jobs.values()], default=str
-        ) if hasattr(self.service.stores.jobs, "state") else ""
+        yield (
+            "jobs",
+            json.dumps(
+                [asdict(job) for job in self.service.stores.jobs.state.jobs.values()], default=str
+            )
+            if hasattr(self.service.stores.jobs, "state")
+            else "",
+        )
 
     def _found(self, question: str, *, session: str | None) -> Iterator[tuple[str, str]]:
         for answer in (False, True):
@@ -229,7 +245,7 @@ def _around(text: str, word: str) -> str:
 
 def index_text(service: Any) -> str:
     """All that the search index holds of documents that are there."""
-    path = service.index._database._path  # noqa: SLF001 - a test looks into the file itself
+    path = service.index._database._path
     with sqlite3.connect(path) as connection:
         terms = connection.execute(
             "SELECT DISTINCT terms.term FROM terms JOIN postings ON postings.term = terms.id"

@@ -44,9 +44,14 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
-from palimpsest.scope import Scope, SessionScope
+from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.tenants.settings import TenantSettings
+
+HidesOld = Callable[[UserScope, Sequence[Draft], bool], Sequence[Draft]]
+"""Marks what old messages say of memories that were deleted since. A message is old by its
+timestamp, or as a part of a transcript without timestamps that repeats the deleted words.
+"""
 
 Extract = Literal["auto", "now", "never"]
 Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
@@ -111,6 +116,7 @@ class Append:
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
     contents: Contents | None = None  # None: a message that is too large for an item is refused
     setup: Setup | None = None  # None: every session begins with the tenant's defaults
+    hides_old: HidesOld | None = None  # None: nothing is known of deleted memories
     turns: Turns = field(default_factory=Turns)
 
     def __call__(
@@ -126,6 +132,7 @@ class Append:
         if_last: int | None = None,
         extract: Extract = "auto",
         memory: Mapping[str, Any] | None = None,
+        is_transcript: bool = False,
     ) -> AppendResult:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
@@ -133,6 +140,7 @@ class Append:
         message) returns the result of the earlier one. With `after`, the messages are stored only
         if the newest message has this id ("": the session has none). With `if_last`, they are
         stored only if the newest message has this sequence number (0: the session has none).
+        With `is_transcript`, messages without timestamps may be old.
         `extract` decides whether a job extracts memories from the messages that no job covers yet:
         by the session's own rule ("auto"), always ("now"), or not ("never"). An unknown session is
         created for `user`, with the fields of `memory` over the tenant's defaults; a session that
@@ -143,7 +151,9 @@ class Append:
         `history_moved_on`), `LimitReached` (`session_limit`), `TooLarge`, `Unprocessable`
         (`secret_refused` by the tenant's rule), `Unavailable`.
         """
-        drafts = self.admitted(scope.owner, drafts)
+        drafts = self._without_deleted(
+            scope, self.admitted(scope.owner, drafts), user, is_transcript
+        )
         request = _Request(
             scope=scope,
             batch=batch_of(
@@ -167,6 +177,22 @@ class Append:
         found = holding_secrets(drafts)
         rule = self.tenants.settings(scope).secrets if found else "keep_in_message"
         return admitted(drafts, found, rule=rule)
+
+    def _without_deleted(
+        self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, is_transcript: bool
+    ) -> Sequence[Draft]:
+        """The messages with marks on what they say of deleted memories, if they may be old."""
+        is_old = is_transcript or any(draft.timestamp is not None for draft in drafts)
+        if self.hides_old is None or not is_old:
+            return drafts
+        if user is None:
+            head = self.sessions.open(scope).head
+            user = None if head is None else head.user
+        return (
+            drafts
+            if user is None
+            else self.hides_old(scope.owner.user(user), drafts, is_transcript)
+        )
 
     def _attempt(self, request: _Request) -> AppendResult:
         now = self.clock.now()

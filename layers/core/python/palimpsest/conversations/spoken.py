@@ -133,11 +133,11 @@ def said_at(message: Message) -> datetime:
     server's time.
     """
     stored = datetime.fromisoformat(message.created_at)
-    sent = _moment(message.timestamp)
+    sent = sent_at(message.timestamp)
     return sent if sent is not None and sent <= stored else stored
 
 
-def _moment(timestamp: str | None) -> datetime | None:
+def sent_at(timestamp: str | None) -> datetime | None:
     """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is
     neither.
     """

@@ -201,6 +201,7 @@ class Ingest:
                 key=f"ingest:{stored.seq}:{transcript.ids[end - 1]}",
                 after=transcript.ids[start - 1] if start else transcript.before,
                 extract="now" if end == len(transcript.drafts) else "never",
+                is_transcript=True,
             )
         except Conflict as conflict:
             if conflict.code != MOVED_ON:

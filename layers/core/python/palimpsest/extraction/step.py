@@ -8,8 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from palimpsest.clock import seconds
+from palimpsest.clock import milliseconds, seconds
 from palimpsest.conversations.configuration import own_retention
+from palimpsest.conversations.spoken import said_at
 from palimpsest.errors import Conflict
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
 from palimpsest.extraction.chunk import Chunk
@@ -32,6 +33,7 @@ from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import counting
+from palimpsest.memory.burials import Buried
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.record import GRAPH, Source
 from palimpsest.memory.remember import Prepared, Remember
@@ -150,6 +152,7 @@ class ExtractChunk:
         one transaction.
         Before that, it does without some relations.
         """
+        found = self._without_buried(job, found)
         statements, of_graph = self._with_graph(
             job, found, _statements(job, at, found), most=relations
         )
@@ -169,6 +172,33 @@ class ExtractChunk:
             return self._prepared(job, at, less)
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
         return prepared, replace(found, dropped=dropped)
+
+    def _without_buried(self, job: Job, found: _StepFindings) -> _StepFindings:
+        """The findings without what a memory said that the user deleted later than it was said."""
+        if not found.findings:
+            return found
+        scope = user_of(job)
+        buried = Buried(scope, self.remember.memories.burials(scope))
+        if not buried:
+            return found
+        times = {m.seq: milliseconds(said_at(m)) for m in found.chunk.messages}
+        left = tuple(
+            finding
+            for finding in found.findings
+            if not buried.holds(
+                finding.content,
+                topic=finding.topic,
+                subject=finding.subject,
+                quote=finding.quote,
+                at=max(times[seq] for seq in finding.seqs),
+            )
+        )
+        gone = len(found.findings) - len(left)
+        return (
+            replace(found, findings=left, dropped={**found.dropped, "deleted": gone})
+            if gone
+            else found
+        )
 
     def _with_graph(
         self, job: Job, found: _StepFindings, statements: Sequence[Statement], *, most: int

@@ -36,6 +36,7 @@ from palimpsest.jobs.steps import (
     Worker,
 )
 from palimpsest.memory.decisions import is_near
+from palimpsest.memory.old_words import HideOldWords
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.expire import Expire, Remind
@@ -48,9 +49,10 @@ from palimpsest.memory.removal.messages import (
 )
 from palimpsest.memory.removal.retention import SETTLING, RetainPages
 from palimpsest.memory.removal.sessions import ForgetSessionPages
+from palimpsest.memory.removal.sources import HideSources
 from palimpsest.memory.removal.users import ErasePages
 from palimpsest.models.ports import TokenCounter
-from palimpsest.offline.extractor import PatternExtractor
+from palimpsest.offline.extractor import PatternExtractor, states
 from palimpsest.tenants.ports import Tenants
 from palimpsest.transfer.export import ExportPages
 from palimpsest.transfer.files import RemoveExports, forget_sent
@@ -108,6 +110,7 @@ def wire_sweep(
             SessionLimit(sessions, clock),
             tokens,
             clock,
+            HideOldWords(memories, clock, states),
         ).kind,
         RecordsKind(memories, expiries, tenants, clock).kind,
         VectorsKind(vectors, memories).kind,
@@ -125,6 +128,7 @@ def wire_sweep(
     )
     redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents, exports)
     sent = partial(forget_sent, blobs)
+    hides = HideSources(sessions, memories, clock, states)
     remember = Remember(memories, tenants, clock)
     work = Router(
         {
@@ -133,7 +137,7 @@ def wire_sweep(
             "redact": Handling(redacted, give_up),
             "take_back": Handling(TakeBack(pages, named, exports), give_up),
             "forget": Handling(
-                ForgetPages(memories, expiries, pages, clock, remember, exports), give_up
+                ForgetPages(memories, expiries, pages, clock, remember, exports, hides), give_up
             ),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(

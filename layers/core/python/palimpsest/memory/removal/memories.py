@@ -12,14 +12,18 @@ from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.burials import burials_of
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import Filter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.remember import Remember
+from palimpsest.memory.removal.drawn import ForgetDrawn
+from palimpsest.memory.removal.sources import HidesSources, hides_nothing
 from palimpsest.memory.removal.transactions import (
     Removal,
     RemovesExports,
+    bury,
     counted,
     no_exports,
     transactions,
@@ -69,6 +73,7 @@ class ForgetPages:
     clock: Clock
     remember: Remember
     exports: RemovesExports = no_exports
+    hides: HidesSources = hides_nothing
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. The last step removes the exports that may hold the forgotten
@@ -119,12 +124,17 @@ class ForgetPages:
         removals = [
             Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current
         ]
+        said = [each for removal in removals for each in removal.said]
+        buried = burials_of(scope, said, at=milliseconds(self.clock.now()))
         commits = list(transactions(removals, epoch=job.epoch, room=self.memories.room))
         if len(commits) > 1 and len(ids) > 1:
             return None
         now = milliseconds(self.clock.now())
         drawn = [_without(record, topics) for record in current]
         ends = self.remember.ending(scope, [Superseded(record, now) for record in drawn])
+        bury(self.memories, scope, buried, epoch=job.epoch)
+        self.hides(scope, said, buried)
+        ForgetDrawn(self.memories)(scope, said, epoch=job.epoch)
         for commit in together(iter(commits), ends, self.memories.room):
             self.memories.commit(scope, commit)
         return len(current)

@@ -4,7 +4,7 @@ memories and summaries made from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,12 +20,14 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.burials import burials_of
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.record import GRAPH, Record, RecordType, Source
 from palimpsest.memory.removal.transactions import (
     MOST_PLACES,
     Removal,
     RemovesExports,
+    bury,
     counted,
     no_exports,
     transactions,
@@ -111,6 +113,12 @@ class ForgetMemoriesOfSession:
             else self._forget_version(scope, job, record)
         )
 
+    def _bury(self, scope: UserScope, job: Job, said: Sequence[Record]) -> None:
+        """What was taken off the record, or redacted, does not come back with an old transcript."""
+        if job.kind in IN_PLACE:
+            buried = burials_of(scope, said, at=job.created_at * 1000)
+            bury(self.memories, scope, buried, epoch=job.epoch)
+
     def _name(self, job: Job, record: Record) -> None:
         if self.jobs is not None:
             self.jobs.mark(job, record.id)
@@ -125,6 +133,7 @@ class ForgetMemoriesOfSession:
             )
         else:
             self._name(job, record)
+            self._bury(scope, job, [record])
             self.memories.commit(scope, MemoryCommit(epoch=job.epoch, removed=(record,)))
             return True
         if changed != record:
@@ -144,6 +153,7 @@ class ForgetMemoriesOfSession:
             return False
         if not others:
             self._name(job, record)
+            self._bury(scope, job, gone)
             for commit in transactions(
                 [Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room
             ):

@@ -17,12 +17,14 @@ from palimpsest.engines.dynamodb.sessions.items import (
     values_of,
 )
 from palimpsest.engines.places import record_listed_as
+from palimpsest.memory.burials import Burial
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
 from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
 from palimpsest.scope import UserScope
 
 USER = "user"
+_OF_BURIAL = ("at", "topic", "subject", "said", "words", "values")
 LAST_SEQ = 10**12 - 1
 _APART = frozenset({"id", "version", "index_state"})
 """Fields of a record that have a place of their own: the key, the guard, and what the stream
@@ -47,6 +49,10 @@ def uses_sort(record_id: str) -> str:
 
 def mark_sort(record_id: str) -> str:
     return f"x#{record_id}"
+
+
+def burial_sort(record_id: str) -> str:
+    return f"b#{record_id}"
 
 
 def progress_sort(session: str) -> str:
@@ -250,6 +256,18 @@ def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
         "body": body(sources=sources),
         "version": number(removed[0].version + 1),
     }
+
+
+def burial_attributes(epoch: int, burial: Burial) -> Attributes:
+    """Digests alone: no words of what was deleted."""
+    values = {name: getattr(burial, name) for name in _OF_BURIAL}
+    return common("burial", epoch) | {"body": body(**values)}
+
+
+def burial_of(item: Item) -> Burial:
+    found = values_of(item["body"])
+    lists = {name: tuple(found.get(name, ())) for name in ("said", "words", "values")}
+    return Burial(name_of(item), found["at"], found.get("topic"), found.get("subject", ""), **lists)
 
 
 def mark_of(item: Item) -> Tombstone:
