@@ -33,7 +33,7 @@ from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import counting
-from palimpsest.memory.burials import Buried
+from palimpsest.memory.burials import Buried, States, states_nothing
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.record import GRAPH, Source
 from palimpsest.memory.remember import Prepared, Remember
@@ -75,6 +75,7 @@ class ExtractChunk:
     retry: RetryExtraction
     graph: ReadGraph
     limit: GraphLimit
+    states: States = states_nothing
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the step of the job that the notice names. It is safe to repeat: a job that has ended,
@@ -178,7 +179,7 @@ class ExtractChunk:
         if not found.findings:
             return found
         scope = user_of(job)
-        buried = Buried(scope, self.remember.memories.burials(scope))
+        buried = Buried(scope, self.remember.memories.burials(scope), self.states)
         if not buried:
             return found
         times = {m.seq: milliseconds(said_at(m)) for m in found.chunk.messages}

@@ -19,6 +19,9 @@ MOST_SAID = 40
 ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
 """The share of common words from which two statements say the same."""
 
+BEGINNING = 4
+"""Letters by which words are compared: "allergic" and "allergy" begin alike."""
+
 WHOLE = 10**9
 """An end behind every text."""
 
@@ -53,7 +56,7 @@ class Burial:
 
     id: str
     at: int
-    topic: str | None = None
+    topics: tuple[str, ...] = ()
     subject: str = ""
     said: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -96,11 +99,23 @@ class Buried:
         if any(said & {*each.said} for each in later):
             return True
         later = [each for each in later if each.words]
-        about = _digest(self.scope, _subject(subject, self.scope))
-        topic = topic_key(topic) if topic else None
-        key = None if topic is None else _digest(self.scope, topic)
-        words, values = self._words(content), self._values(content)
-        return any(each.subject == about and _is_same(each, key, words, values) for each in later)
+        about = _subject(subject, self.scope)
+        topics = self._topics(content, topic, about)
+        said_now = _Words(
+            self._words(content),
+            {_digest(self.scope, term) for term in content_terms(content)},
+            {_digest(self.scope, term[:BEGINNING]) for term in _named(content)},
+        )
+        mine = _digest(self.scope, about)
+        return any(each.subject == mine and _is_same(each, topics, said_now) for each in later)
+
+    def _topics(self, content: str, topic: str | None, about: str) -> set[str]:
+        """The topics that a statement has, or that its words have."""
+        stated = (
+            each for each in self.states(content) if _subject(each.subject, self.scope) == about
+        )
+        keys = {topic_key(each) for each in (topic, *(one.topic for one in stated)) if each}
+        return {_digest(self.scope, key) for key in keys if key}
 
     def ranges(self, text: str, *, quotes: Iterable[str] = (), at: int | None = None) -> Ranges:
         """The sentences of a text that say what a deleted memory said, or that hold a quote."""
@@ -115,12 +130,14 @@ class Buried:
         )
 
     def echoes(self, text: str) -> Ranges:
-        """The sentences of an answer that repeat the names or numbers of a deleted memory."""
-        named = [{*each.values} for each in self.burials if each.values]
+        """The sentences of an answer that repeat names or numbers of deleted memories; of one
+        without any, other words of it.
+        """
+        said = {word for each in self.burials for word in each.values or each.words}
         return tuple(
             (start, end)
             for start, end, sentence in located(text)
-            if any(values <= self._words(sentence) for values in named)
+            if said & (self._words(sentence) | self._values(sentence))
         )
 
     def _says(self, sentence: str, *, at: int | None) -> bool:
@@ -135,29 +152,34 @@ class Buried:
         return _digest(self.scope, normalized(text.strip(_EDGES)))
 
     def _words(self, text: str) -> set[str]:
-        return {_digest(self.scope, term) for term in content_terms(text)}
+        return {_digest(self.scope, term[:BEGINNING]) for term in content_terms(text)}
 
     def _values(self, text: str) -> set[str]:
         return {_digest(self.scope, term) for term in _named(text)}
 
 
-def burial_of(scope: UserScope, said: Sequence[Record], *, at: int) -> Burial:
+def burial_of(
+    scope: UserScope, said: Sequence[Record], *, at: int, states: States = states_nothing
+) -> Burial:
     """The burial of one record, with all places where it was said."""
-    record, mine = said[0], Buried(scope, ())
+    record, mine = said[0], Buried(scope, (), states)
     texts = [record.content, *(each.source.quote or "" for each in said)]
+    about = _subject(record.subject, scope)
     digests = dict.fromkeys(mine._text(text) for text in texts if text.strip())  # noqa: SLF001
     return Burial(
         id=record.id,
         at=at,
-        topic=None if record.topic_key is None else _digest(scope, record.topic_key),
-        subject=_digest(scope, _subject(record.subject, scope)),
+        topics=tuple(sorted(mine._topics(record.content, record.topic_key, about))),  # noqa: SLF001
+        subject=_digest(scope, about),
         said=tuple(digests)[:MOST_SAID],
         words=tuple(sorted(mine._words(record.content))),  # noqa: SLF001
         values=tuple(sorted(mine._values(record.content))),  # noqa: SLF001
     )
 
 
-def burials_of(scope: UserScope, removed: Iterable[Record], *, at: int) -> tuple[Burial, ...]:
+def burials_of(
+    scope: UserScope, removed: Iterable[Record], *, at: int, states: States = states_nothing
+) -> tuple[Burial, ...]:
     """The burials of removed records, each listed once for every time that it was said. What has an
     exact key, such as a preference, was no statement.
     """
@@ -165,7 +187,7 @@ def burials_of(scope: UserScope, removed: Iterable[Record], *, at: int) -> tuple
     for record in removed:
         if record.type not in KEYED:
             by_id.setdefault(record.id, []).append(record)
-    return tuple(burial_of(scope, said, at=at) for said in by_id.values())
+    return tuple(burial_of(scope, said, at=at, states=states) for said in by_id.values())
 
 
 def located(text: str) -> Iterator[tuple[int, int, str]]:
@@ -179,14 +201,25 @@ def located(text: str) -> Iterator[tuple[int, int, str]]:
             place = match.end()
 
 
-def _is_same(burial: Burial, topic: str | None, words: set[str], values: set[str]) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The digests of a statement's words by their beginnings, of the whole words, and of its names
+    and numbers by their beginnings.
+    """
+
+    begun: set[str]
+    whole: set[str]
+    named: set[str]
+
+
+def _is_same(burial: Burial, topics: set[str], said: _Words) -> bool:
     own, named = {*burial.words}, {*burial.values}
-    if burial.topic is not None and topic == burial.topic and named and named <= words:
+    if topics & {*burial.topics} and named and named <= said.whole:
         return True
-    shared = len(own & words) / max(1, len(own | words))
-    if not named and not values:
+    shared = len(own & said.begun) / max(1, len(own | said.begun))
+    if not named and not said.named:
         return shared >= ALIKE_WITHOUT_NAMES
-    return shared >= ALIKE and named <= words and values <= own
+    return shared >= ALIKE and named <= said.whole and said.named <= own
 
 
 def _overlap(quote: str, sentence: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.memory.burials import burials_of
+from palimpsest.memory.burials import States, burials_of, states_nothing
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
@@ -89,6 +89,7 @@ class ManageMemories:
     clock: Clock
     exports: RemovesExports = no_exports
     hides: HidesSources = hides_nothing
+    states: States = states_nothing
 
     def read(self, scope: UserScope, record_id: str) -> Version:
         """The record with its place in the chain of its topic. Raises `NotFound`
@@ -332,7 +333,7 @@ class ManageMemories:
         commits = transactions(
             [Removal(places, found.pointer)], epoch=epoch, room=self.memories.room
         )
-        buried = burials_of(scope, places, at=milliseconds(self.clock.now()))
+        buried = burials_of(scope, places, at=milliseconds(self.clock.now()), states=self.states)
         bury(self.memories, scope, buried, epoch=epoch)
         hidden = self.hides(scope, places, buried)
         if buried:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from palimpsest.clock import Clock, milliseconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.spoken import said_at, sent_at
-from palimpsest.memory.burials import Buried, States, merged
+from palimpsest.memory.burials import Buried, Ranges, States, merged
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 
@@ -39,20 +39,22 @@ class HideOldWords:
         buried = self._buried(scope)
         if not buried:
             return drafts
-        both = zip(drafts, times, strict=True)
-        return [self._of(draft, at, buried, is_transcript=is_transcript) for draft, at in both]
+        exact = buried.words_alone
 
-    def _of(self, draft: Draft, at: int | None, buried: Buried, *, is_transcript: bool) -> Draft:
-        if at is not None:
-            return _marked(draft, buried, at=at)
-        return _marked(draft, buried.words_alone, at=None) if is_transcript else draft
+        def hidden(text: str, at: int | None) -> Ranges:
+            if at is not None:
+                return buried.ranges(text, at=at)
+            return exact.ranges(text) if is_transcript else ()
+
+        return _marked(drafts, times, hidden, buried)
 
     def restored(self, scope: UserScope, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages of an import, with marks on what was deleted after they were said."""
         buried = self._buried(scope)
         if not buried:
             return messages
-        return [_marked(each, buried, at=milliseconds(said_at(each))) for each in messages]
+        times = [milliseconds(said_at(each)) for each in messages]
+        return _marked(messages, times, lambda text, at: buried.ranges(text, at=at), buried)
 
     def _buried(self, scope: UserScope) -> Buried:
         return Buried(scope, self.memories.burials(scope), self.states)
@@ -66,7 +68,21 @@ def _time(draft: Draft) -> int | None:
 Said = TypeVar("Said", Draft, Message)
 
 
-def _marked(said: Said, buried: Buried, *, at: int | None) -> Said:
-    text = text_of(said.chat)
-    ranges = buried.ranges(text, at=at)
-    return replace(said, hidden=merged(said.hidden, ranges)) if ranges else said
+def _marked(
+    said: Sequence[Said],
+    times: Sequence[int | None],
+    hidden: Callable[[str, int | None], Ranges],
+    buried: Buried,
+) -> list[Said]:
+    """The messages with marks on what is hidden of them, and on what answers repeat of that."""
+    done: list[Said] = []
+    repeats = False
+    for each, at in zip(said, times, strict=True):
+        text = text_of(each.chat)
+        ranges = hidden(text, at)
+        if each.chat["role"] == "user":
+            repeats = bool(ranges)
+        elif repeats:
+            ranges = merged(ranges, buried.echoes(text))
+        done.append(replace(each, hidden=merged(each.hidden, ranges)) if ranges else each)
+    return done

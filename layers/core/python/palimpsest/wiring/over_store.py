@@ -52,6 +52,7 @@ class ServiceOverStore(Service):
             of_ledger.clock,
             of_ledger.exports,
             of_ledger.hides,
+            of_ledger.states,
             stored=self.stored,
         )
 

@@ -276,9 +276,15 @@ class Service:
     @cached_property
     def manage_memories(self) -> ManageMemories:
         from palimpsest.memory.manage import ManageMemories
+        from palimpsest.offline.extractor import states
 
         return ManageMemories(
-            self.stores.memories, self.stores.tenants, self.clock, self._exports, self._hides
+            self.stores.memories,
+            self.stores.tenants,
+            self.clock,
+            self._exports,
+            self._hides,
+            states,
         )
 
     @cached_property

@@ -120,7 +120,7 @@ def wire_sweep(
     pages = UserSteps(jobs, restart, clock, told)
     forget, named = (
         ForgetMemoriesOfSession(memories, clock),
-        ForgetMemoriesOfSession(memories, clock, jobs),
+        ForgetMemoriesOfSession(memories, clock, jobs, states),
     )
     exports = RemoveExports(blobs, clock)
     removal = Handling(
@@ -137,7 +137,8 @@ def wire_sweep(
             "redact": Handling(redacted, give_up),
             "take_back": Handling(TakeBack(pages, named, exports), give_up),
             "forget": Handling(
-                ForgetPages(memories, expiries, pages, clock, remember, exports, hides), give_up
+                ForgetPages(memories, expiries, pages, clock, remember, exports, hides, states),
+                give_up,
             ),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(
@@ -214,7 +215,9 @@ def wire_extraction(
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
     remember = Remember(memories, tenants, clock, near=is_near)
     graphs = ReadGraph(memories, clock)
-    step = ExtractChunk(steps, remember, extractor, request, retry, graphs, GraphLimit(memories))
+    step = ExtractChunk(
+        steps, remember, extractor, request, retry, graphs, GraphLimit(memories), states
+    )
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
     queue = Router(
         {

@@ -12,7 +12,7 @@ from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
-from palimpsest.memory.burials import burials_of
+from palimpsest.memory.burials import States, burials_of, states_nothing
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import Filter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
@@ -74,6 +74,7 @@ class ForgetPages:
     remember: Remember
     exports: RemovesExports = no_exports
     hides: HidesSources = hides_nothing
+    states: States = states_nothing
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. The last step removes the exports that may hold the forgotten
@@ -125,7 +126,7 @@ class ForgetPages:
             Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current
         ]
         said = [each for removal in removals for each in removal.said]
-        buried = burials_of(scope, said, at=milliseconds(self.clock.now()))
+        buried = burials_of(scope, said, at=milliseconds(self.clock.now()), states=self.states)
         commits = list(transactions(removals, epoch=job.epoch, room=self.memories.room))
         if len(commits) > 1 and len(ids) > 1:
             return None

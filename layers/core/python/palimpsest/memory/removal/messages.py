@@ -20,7 +20,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
-from palimpsest.memory.burials import burials_of
+from palimpsest.memory.burials import States, burials_of, states_nothing
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.record import GRAPH, Record, RecordType, Source
 from palimpsest.memory.removal.transactions import (
@@ -49,6 +49,7 @@ class ForgetMemoriesOfSession:
     memories: Memories
     clock: Clock
     jobs: Jobs | None = None
+    states: States = states_nothing
 
     def __call__(self, job: Job) -> int:
         """Remove the memories whose only source is the deleted session, or the redacted message, of
@@ -116,7 +117,7 @@ class ForgetMemoriesOfSession:
     def _bury(self, scope: UserScope, job: Job, said: Sequence[Record]) -> None:
         """What was taken off the record, or redacted, does not come back with an old transcript."""
         if job.kind in IN_PLACE:
-            buried = burials_of(scope, said, at=job.created_at * 1000)
+            buried = burials_of(scope, said, at=job.created_at * 1000, states=self.states)
             bury(self.memories, scope, buried, epoch=job.epoch)
 
     def _name(self, job: Job, record: Record) -> None:

@@ -24,7 +24,7 @@ from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
 from palimpsest.scope import UserScope
 
 USER = "user"
-_OF_BURIAL = ("at", "topic", "subject", "said", "words", "values")
+_OF_BURIAL = ("at", "topics", "subject", "said", "words", "values")
 LAST_SEQ = 10**12 - 1
 _APART = frozenset({"id", "version", "index_state"})
 """Fields of a record that have a place of their own: the key, the guard, and what the stream
@@ -266,8 +266,8 @@ def burial_attributes(epoch: int, burial: Burial) -> Attributes:
 
 def burial_of(item: Item) -> Burial:
     found = values_of(item["body"])
-    lists = {name: tuple(found.get(name, ())) for name in ("said", "words", "values")}
-    return Burial(name_of(item), found["at"], found.get("topic"), found.get("subject", ""), **lists)
+    lists = {name: tuple(found.get(name, ())) for name in ("topics", "said", "words", "values")}
+    return Burial(name_of(item), found["at"], subject=found.get("subject", ""), **lists)
 
 
 def mark_of(item: Item) -> Tombstone:
