@@ -90,11 +90,11 @@ def _bare(chat: Chat) -> Chat:
     return {name: value for name, value in chat.items() if name != "tool_calls"}
 
 
-def visible_text(message: Message) -> str:
-    """The text of a message without the words on which a deleted memory rested."""
+def visible_text(message: Message, *, gap: str = GAP) -> str:
+    """The text of a message with a `gap` in the place of words on which a deleted memory rested."""
     text = text_of(message.chat)
     for start, end in sorted(message.hidden, reverse=True):
-        text = f"{text[:start]}{GAP}{text[end:]}"
+        text = f"{text[:start]}{gap}{text[end:]}"
     return text
 
 

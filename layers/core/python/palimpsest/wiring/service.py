@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from palimpsest.memory.removal.memories import Forget
     from palimpsest.memory.removal.retention import ManageSettings
     from palimpsest.memory.removal.sessions import ForgetSessions
-    from palimpsest.memory.removal.sources import HideSources
+    from palimpsest.memory.removal.sources import HideSources, RedactSources
     from palimpsest.memory.removal.users import Erase
     from palimpsest.recall.recall import Recall
     from palimpsest.recall.search import FindSessions, SearchMemories
@@ -286,6 +286,12 @@ class Service:
             self._hides,
             states,
         )
+
+    @cached_property
+    def redact_sources(self) -> RedactSources:
+        from palimpsest.memory.removal.sources import RedactSources
+
+        return RedactSources(self.stores.sessions, self.redact)
 
     @cached_property
     def _hides(self) -> HideSources:

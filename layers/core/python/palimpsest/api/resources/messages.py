@@ -173,6 +173,18 @@ class HistoryMessage(TypedDict):
         ]
     ]
     redacted_at: NotRequired[Annotated[Moment, Field(description="When its content was replaced")]]
+    off_record: NotRequired[
+        Annotated[bool, Field(description="Only this session sees it; nothing is remembered of it")]
+    ]
+    hidden: NotRequired[
+        Annotated[
+            Literal[True],
+            Field(
+                description="Only this session sees some of its words, because a memory that "
+                "rested on them was deleted"
+            ),
+        ]
+    ]
 
 
 class MessagePage(TypedDict):
@@ -358,6 +370,7 @@ def shown_message(stored: Message) -> HistoryMessage:
         "metadata": stored.metadata,
     }
     row |= {} if stored.client_id is None else {"client_id": stored.client_id}
+    row |= {"hidden": True} if stored.hidden else {}
     return cast(
         HistoryMessage,
         row if stored.redacted_at is None else {**row, "redacted_at": stored.redacted_at},

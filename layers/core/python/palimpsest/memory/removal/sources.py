@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,13 +14,19 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.lifecycle import job_on
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.session import Commit, Head
+from palimpsest.conversations.spoken import visible_text
+from palimpsest.errors import NotFound
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.memory.burials import WHOLE, Burial, Buried, Ranges, States, merged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Record, Source
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
+
+DELETED = "[deleted]"
+"""What stands in the place of redacted words."""
 
 AT_ONCE = 40  # messages of one commit
 ANSWERS = 6  # messages after a source that may repeat it
@@ -28,12 +35,16 @@ MOST_SAID_AGAIN = 200  # messages of chunks in which a memory was said again
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """The ids of the messages of which words were hidden."""
+    """The messages of which words were hidden: session, sequence number and id of each."""
 
-    message_ids: tuple[str, ...] = ()
+    messages: tuple[tuple[str, int, str], ...] = ()
+
+    @property
+    def message_ids(self) -> tuple[str, ...]:
+        return tuple(name for _, _, name in self.messages)
 
     def __add__(self, other: Hidden) -> Hidden:
-        return Hidden(tuple(dict.fromkeys((*self.message_ids, *other.message_ids))))
+        return Hidden(tuple(dict.fromkeys((*self.messages, *other.messages))))
 
 
 HidesSources = Callable[[UserScope, Sequence[Record], Sequence[Burial]], Hidden]
@@ -116,7 +127,7 @@ class HideSources:
                 where, Commit(before=head, after=after, marked=tuple(part), jobs=(job,))
             )
             head = after
-        return Hidden(tuple(message.id for message, _ in found))
+        return Hidden(tuple((where.session, message.seq, message.id) for message, _ in found))
 
     def _marked(
         self, where: SessionScope, head: Head, quotes: Mapping[int, tuple[str, ...]], buried: Buried
@@ -146,6 +157,28 @@ class HideSources:
             if ranges
         ]
         return [(message, message != there[message.seq]) for message in marked]
+
+
+@dataclass(frozen=True, slots=True)
+class RedactSources:
+    """Redacts the hidden words themselves."""
+
+    sessions: Sessions
+    redact: Redact
+
+    def __call__(self, scope: UserScope, hidden: Hidden) -> Sequence[str]:
+        """Replace the words in their messages; return the ids of the jobs that take back what else
+        was made of these messages. Raises `Unavailable`.
+        """
+        jobs: list[str] = []
+        for session, seq, _ in hidden.messages:
+            where = scope.owner.session(session)
+            for message in self.sessions.messages_at(where, [seq]):
+                text = visible_text(message, gap=DELETED).strip()
+                with suppress(NotFound):
+                    _, job = self.redact(where, seq, content=text or DELETED)
+                    jobs.append(job)
+        return jobs
 
 
 def _add(found: dict[str, dict[int, tuple[str, ...]]], source: Source) -> None:
