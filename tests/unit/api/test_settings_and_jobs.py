@@ -58,7 +58,7 @@ def test_a_put_without_a_body_is_refused_and_changes_nothing(call: Client) -> No
         "retention_days": None,
         "memory_days": None,
         "models": None,
-    "secrets": "keep_in_message",
+        "secrets": "keep_in_message",
     }
     call("PUT", SETTINGS, for_ever)
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "Be brief."})

@@ -16,9 +16,11 @@ from palimpsest.api.resources.messages import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.record import GRAPH
+from palimpsest.memory.removal.sources import Hidden
 from palimpsest.models.ports import Completion, Schema
 from palimpsest.models.usage import Usage
 from palimpsest.recall.question import RecallRequest
+from palimpsest.stores import OwnStores
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.wiring.in_process import InProcess, in_process
 
@@ -104,7 +106,16 @@ class Logs(logging.Handler):
 class Hunt:
     """The service of one tenant with Sarah as its user; with a `model`, all is sent to a parrot."""
 
-    def __init__(self, *, model: bool = False, settings: Mapping[str, Any] | None = None) -> None:
+    receipt = Hidden()
+    """Of the last deletion."""
+
+    def __init__(
+        self,
+        *,
+        model: bool = False,
+        settings: Mapping[str, Any] | None = None,
+        own: OwnStores | None = None,
+    ) -> None:
         self.clock = FakeClock(datetime(2026, 1, 5, 9, tzinfo=UTC))
         self.chat, self.embedder, self.reranker, self.logs = (
             Parrot(),
@@ -121,6 +132,7 @@ class Hunt:
             embedder=self.embedder,
             reranker=self.reranker,
             clock=self.clock,
+            own=own,
         )
         self.service = self.own.service
         if settings:

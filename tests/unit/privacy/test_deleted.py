@@ -42,7 +42,7 @@ def deleted(text: str, word: str, *, model: bool = False) -> Hunt:
     hunt.send("s", told(text))
     hunt.later()
     assert any(word in content for content in hunt.known()), hunt.known()
-    hunt.receipt = hunt.service.manage_memories.delete(SARAH, hunt.id_of(word))  # type: ignore[attr-defined]
+    hunt.receipt = hunt.service.manage_memories.delete(SARAH, hunt.id_of(word))
     hunt.work()
     forget_heard(hunt)
     return hunt
@@ -60,7 +60,7 @@ def test_a_deleted_memory_is_in_no_place(
     assert "Rex" in str(list(hunt.places("What is my dog called?")))
     assert word in str(hunt.service.context(TENANT.session("s")).messages)
     assert [stored.hidden != () for stored in messages(hunt, "s")] == [False, False, True, True]
-    assert len(hunt.receipt.message_ids) == 2  # type: ignore[attr-defined]
+    assert len(hunt.receipt.message_ids) == 2
 
 
 def messages(hunt: Hunt, session: str) -> Any:
@@ -84,6 +84,7 @@ def test_old_transcripts_do_not_bring_it_back(
     hunt.ingest(told(text, timestamp=said))  # under none
     hunt.ingest(told(text), session="u")  # nobody knows when it was said
     hunt.send("v", told(other, timestamp=said, answer="I see."))  # in other words
+    assert hunt.service.extract is not None
     hunt.service.extract(TENANT.session("s"))
     hunt.work()
     assert [content for content in hunt.known() if word.casefold() in content.casefold()] == []

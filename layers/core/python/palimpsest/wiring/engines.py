@@ -186,13 +186,13 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
     key = model_key(environment.openai_key_parameter)
-    made = OpenAIEmbedder(
+    server = OpenAIEmbedder(
         key=key,
         space=space,
         base_url=environment.openai_base_url,
         count=_meter(environment.sessions_table),
     )
-    return MaskedEmbedder(made)
+    return MaskedEmbedder(server)
 
 
 @cache
