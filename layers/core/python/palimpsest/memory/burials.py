@@ -218,7 +218,7 @@ def _is_same(burial: Burial, topics: set[str], said: _Words) -> bool:
         return True
     shared = len(own & said.begun) / max(1, len(own | said.begun))
     if not named and not said.named:
-        return shared >= ALIKE_WITHOUT_NAMES
+        return shared >= (ALIKE if own <= said.begun else ALIKE_WITHOUT_NAMES)
     return shared >= ALIKE and named <= said.whole and said.named <= own
 
 
