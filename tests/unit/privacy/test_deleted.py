@@ -154,3 +154,15 @@ def test_the_trace_of_a_deletion_has_no_words() -> None:
     (burial,) = hunt.service.stores.memories.burials(SARAH)
     assert "kiel" not in str(burial).casefold()
     assert "live" not in str(burial).casefold()
+
+
+def test_an_import_from_another_product_leaves_out_what_was_deleted_since() -> None:
+    hunt = deleted("I live in Kiel.", "Kiel")
+    rows = [
+        {"memory": "Lives in Kiel", "created_at": "2026-01-04T09:00:00Z"},
+        {"memory": "I live in Kiel.", "created_at": "2026-01-04T09:00:00Z"},
+        {"memory": "Plays the oboe", "created_at": "2026-01-04T09:00:00Z"},
+    ]
+    assert hunt.service.import_foreign.mem0(SARAH, rows)["deleted"] == 2
+    assert any("oboe" in content for content in hunt.known())
+    assert not any("Kiel" in content for content in hunt.known())

@@ -141,3 +141,15 @@ def test_a_wish_that_only_sounds_alike_takes_nothing_back() -> None:
     hunt.say("s", "I bought an off the record player at the fair.")
     assert any("Bonn" in content for content in hunt.known())
     assert any("Rex" in content for content in hunt.known())
+
+
+def test_what_a_statement_displaced_is_known_again_when_it_is_taken_back() -> None:
+    hunt = Hunt()
+    hunt.say("s", "I live in Bonn.")
+    hunt.later()
+    hunt.say("s", "I live in Trondheim.")
+    assert hunt.known() == ["I live in Trondheim."]
+    hunt.say("s", "Forget what I just said.")
+    assert hunt.known() == ["I live in Bonn."]
+    assert hunt.leaks("Trondheim", question="Where do I live?", besides=("embedded texts",)) == []
+    assert "Bonn" in dict(hunt.places("Where do I live?"))["recall"]

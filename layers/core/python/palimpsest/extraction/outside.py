@@ -105,6 +105,8 @@ class IngestOutside:
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
         drafts = self.append.admitted(scope.owner, drafts)
+        if self.append.hides_old is not None:
+            drafts = self.append.hides_old(scope, drafts, True)
         check_length(drafts)
         _check_ids(drafts)
         message_sizes(drafts, has_contents=True)

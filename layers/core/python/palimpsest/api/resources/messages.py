@@ -41,8 +41,8 @@ from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.conversations.append import AppendResult as AppendedMessages
-from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND
-from palimpsest.conversations.message import Message
+from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND, Draft
+from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.shortened import left
 from palimpsest.errors import FieldError, TooLarge
 
@@ -321,7 +321,10 @@ def redact_message(
     once the search index holds nothing of it either.
     """
     scope = call.session(session_id)
-    head, job_id = service.redact(scope, seq, content=body.content, metadata=body.metadata)
+    draft = Draft({"role": "user", "content": body.content})
+    (kept,) = service.append.admitted(scope.owner, [draft])
+    content = text_of(kept.chat)
+    head, job_id = service.redact(scope, seq, content=content, metadata=body.metadata)
     return awaited(
         service,
         call,

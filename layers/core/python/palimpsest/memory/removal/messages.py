@@ -114,6 +114,21 @@ class ForgetMemoriesOfSession:
             else self._forget_version(scope, job, record)
         )
 
+    def _restore(self, scope: UserScope, job: Job, topic: str) -> None:
+        """What a statement displaced that was taken back is current again. Raises `CommitLost`."""
+        pointer = self.memories.pointers(scope, [topic]).get(topic)
+        left = self.memories.versions(scope, topic)
+        if pointer is None or pointer.record is not None or not left:
+            return
+        before = left[-1]
+        (stored,) = self.memories.records(scope, [before.id])
+        commit = MemoryCommit(
+            epoch=job.epoch,
+            changed=(replace(stored, index_state="pending"),),
+            pointers=(replace(pointer, record=before.id, order=before.order),),
+        )
+        self.memories.commit(scope, commit)
+
     def _bury(self, scope: UserScope, job: Job, said: Sequence[Record]) -> None:
         """What was taken off the record, or redacted, does not come back with an old transcript."""
         if job.kind in IN_PLACE:
@@ -159,6 +174,8 @@ class ForgetMemoriesOfSession:
                 [Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room
             ):
                 self.memories.commit(scope, commit)
+            if job.kind == "take_back" and pointer is not None and pointer.record == record.id:
+                self._restore(scope, job, topic)
             return True
         is_source = _is_said_in(job, record)
         changed = (
