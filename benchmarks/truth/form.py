@@ -23,19 +23,27 @@ class _Closed(BaseModel):
 
 
 class Said(_Closed):
-    """One message. With `off_record` its speaker asks that nothing be made of it."""
+    """One message. With `off_record` its speaker asks that nothing be made of it. A `timestamp` says
+    when it was said, if that is long ago.
+    """
 
     role: Literal["user", "assistant", "tool"]
     name: str | None = None
     content: str | None
     off_record: bool | None = None
+    timestamp: str | None = None
     tool_calls: Sequence[dict[str, Any]] | None = None
     tool_call_id: str | None = None
 
 
 class Session(_Closed):
+    """A conversation of one day. After it, the user deletes each memory that contains one of the
+    words of `deletes`.
+    """
+
     day: date
     messages: Sequence[Said] = Field(min_length=1)
+    deletes: Sequence[str] = ()
 
 
 class Check(_Closed):

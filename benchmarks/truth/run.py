@@ -24,6 +24,7 @@ from benchmarks.truth.form import ANYBODY, OURS, VOICES, Case, Check, Session, l
 
 TENANT = Scope("truth")
 PAGE = 100
+MINUTE = 60
 HALVES = (False, True)
 ABOUT_THE_USER = frozenset({"", "user"})
 
@@ -106,10 +107,20 @@ def believed_in_process(case: Case) -> list[Memory]:
             extract="now",
         )
         service.work()
+        for words in session.deletes:
+            clock.advance(MINUTE)
+            _delete(service.service, user, words)
+            service.work()
     return [
         *_listed(service.service, user, is_current=True),
         *_listed(service.service, user, is_current=False),
     ]
+
+
+def _delete(service: Service, user: UserScope, words: str) -> None:
+    for record in list(service.manage_memories.every(user, MemoryFilter())):
+        if words.casefold() in record.content.casefold():
+            service.manage_memories.delete(user, record.id)
 
 
 def _morning(session: Session) -> datetime:

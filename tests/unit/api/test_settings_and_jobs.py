@@ -22,6 +22,7 @@ BUILT_IN = {
     "memory_days": 365,
     "retention": KEPT,
     "models": None,
+    "secrets": "keep_in_message",
     "retention_job": None,
     "limits": dict.fromkeys(("requests_per_second", "sessions", "memories", "model_cost_usd")),
 }
@@ -57,6 +58,7 @@ def test_a_put_without_a_body_is_refused_and_changes_nothing(call: Client) -> No
         "retention_days": None,
         "memory_days": None,
         "models": None,
+        "secrets": "keep_in_message",
     }
     call("PUT", SETTINGS, for_ever)
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "Be brief."})

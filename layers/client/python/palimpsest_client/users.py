@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from palimpsest_client.calls import Listing, Steps, call
 from palimpsest_client.exchange import parts_of
@@ -170,9 +170,13 @@ class UserCalls(GraphCalls):
         """Make this version's content current again, as a new version. Raises `IsCurrent`."""
         return call("POST", "users", self.id, "memories", memory_id, "revert", key=key)
 
-    def delete(self, memory_id: str) -> Steps[Deleted]:
-        """Remove a memory; deleting the current version retracts its topic."""
-        return call("DELETE", "users", self.id, "memories", memory_id)
+    def delete(
+        self, memory_id: str, *, sources: Literal["hide", "redact"] | None = None
+    ) -> Steps[Deleted]:
+        """Remove a memory; deleting the current version retracts its topic. The words that it
+        rested on are hidden, or redacted.
+        """
+        return call("DELETE", "users", self.id, "memories", memory_id, query={"sources": sources})
 
     def forget(
         self,

@@ -58,6 +58,7 @@ class SettingsItem(TableModel):
     days_by_type = JSONAttribute(null=True)
     models = JSONAttribute(null=True)
     change = UnicodeAttribute(null=True)
+    secrets = UnicodeAttribute(null=True)
     limits = JSONAttribute(null=True)
 
     @classmethod

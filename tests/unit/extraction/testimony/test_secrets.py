@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from palimpsest.extraction.testimony.secrets import holds_secret, is_card, is_iban
 from palimpsest.extraction.testimony.spans import own_text, secret_spans, spans
+from palimpsest.privacy.secrets import holds_secret, is_card, is_iban
 
 SECRETS = [
     ("My password is hunter2sesame.", "hunter2sesame"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from inspect import Signature
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from aws_lambda_powertools.event_handler import Response, content_types
 from pydantic import Field
@@ -45,9 +45,22 @@ def provenance(source: Source) -> Provenance:
     }
 
 
+class HiddenSources(TypedDict):
+    """Messages with words on which a deleted memory rested: only their own sessions see these."""
+
+    messages: int
+    message_ids: list[str]
+
+
 class Deleted(TypedDict):
     id: str
     deleted: Literal[True]
+    hidden: NotRequired[
+        Annotated[HiddenSources, Field(description="Of a memory: what it rested on")]
+    ]
+    redactions: NotRequired[
+        Annotated[list[str], Field(description="The jobs of redacted messages, if asked for")]
+    ]
 
 
 class WouldForget(TypedDict):

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations.admitted import admitted, holding_secrets
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import Batch, Draft, batch_of, numbered, open_calls_after
@@ -20,11 +21,19 @@ from palimpsest.conversations.lifecycle import (
     begun,
     check_owner,
     completes_buffer,
+    job_on,
     touched,
     with_messages,
 )
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
+from palimpsest.conversations.off_record import (
+    MOST_TAKEN_BACK,
+    Marked,
+    last_turn,
+    marked,
+    off_record,
+)
 from palimpsest.conversations.overflow.eviction import Armed, OverflowResult, decide
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -32,11 +41,17 @@ from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Setti
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import Job
+from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
-from palimpsest.scope import SessionScope
+from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.tenants.settings import TenantSettings
+
+HidesOld = Callable[[UserScope, Sequence[Draft], bool], Sequence[Draft]]
+"""Marks what old messages say of memories that were deleted since. A message is old by its
+timestamp, or as a part of a transcript without timestamps that repeats the deleted words.
+"""
 
 Extract = Literal["auto", "now", "never"]
 Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
@@ -44,6 +59,7 @@ Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
 theirs.
 """
 RESEND_SECONDS = 60
+LOOK_BACK = 12  # messages before a user's last one, which may have said nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +116,7 @@ class Append:
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
     contents: Contents | None = None  # None: a message that is too large for an item is refused
     setup: Setup | None = None  # None: every session begins with the tenant's defaults
+    hides_old: HidesOld | None = None  # None: nothing is known of deleted memories
     turns: Turns = field(default_factory=Turns)
 
     def __call__(
@@ -115,6 +132,7 @@ class Append:
         if_last: int | None = None,
         extract: Extract = "auto",
         memory: Mapping[str, Any] | None = None,
+        is_transcript: bool = False,
     ) -> AppendResult:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
@@ -122,6 +140,7 @@ class Append:
         message) returns the result of the earlier one. With `after`, the messages are stored only
         if the newest message has this id ("": the session has none). With `if_last`, they are
         stored only if the newest message has this sequence number (0: the session has none).
+        With `is_transcript`, messages without timestamps may be old.
         `extract` decides whether a job extracts memories from the messages that no job covers yet:
         by the session's own rule ("auto"), always ("now"), or not ("never"). An unknown session is
         created for `user`, with the fields of `memory` over the tenant's defaults; a session that
@@ -129,9 +148,12 @@ class Append:
 
         Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session
         when no user is named, `Conflict` (`owner_mismatch`, `idempotency_key_reused`,
-        `history_moved_on`), `LimitReached` (`session_limit`), `TooLarge`, `Unprocessable`,
-        `Unavailable`.
+        `history_moved_on`), `LimitReached` (`session_limit`), `TooLarge`, `Unprocessable`
+        (`secret_refused` by the tenant's rule), `Unavailable`.
         """
+        drafts = self._without_deleted(
+            scope, self.admitted(scope.owner, drafts), user, is_transcript
+        )
         request = _Request(
             scope=scope,
             batch=batch_of(
@@ -147,6 +169,30 @@ class Append:
         )
         with self.turns.at(scope):
             return until_committed(lambda: self._attempt(request), clock=self.clock)
+
+    def admitted(self, scope: Scope, drafts: Sequence[Draft]) -> Sequence[Draft]:
+        """The messages as the tenant's rule for secrets has them stored. The rule is read only if
+        one holds a secret. Safe to repeat. Raises `Unprocessable` (`secret_refused`).
+        """
+        found = holding_secrets(drafts)
+        rule = self.tenants.settings(scope).secrets if found else "keep_in_message"
+        return admitted(drafts, found, rule=rule)
+
+    def _without_deleted(
+        self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, is_transcript: bool
+    ) -> Sequence[Draft]:
+        """The messages with marks on what they say of deleted memories, if they may be old."""
+        is_old = is_transcript or any(draft.timestamp is not None for draft in drafts)
+        if self.hides_old is None or not is_old:
+            return drafts
+        if user is None:
+            head = self.sessions.open(scope).head
+            user = None if head is None else head.user
+        return (
+            drafts
+            if user is None
+            else self.hides_old(scope.owner.user(user), drafts, is_transcript)
+        )
 
     def _attempt(self, request: _Request) -> AppendResult:
         now = self.clock.now()
@@ -270,7 +316,7 @@ class Append:
 
     def _commit(self, request: _Request, found: _Found, now: datetime) -> AppendResult:
         begins_with = found.head
-        messages, found = self._grown(request, found, now)
+        messages, found, back = self._grown(request, found, now)
         armed = self._room(request.scope, found, messages, now)
         head, extraction = self._extraction(request, armed.head, now, before=begins_with)
         first, last = messages[0].seq, messages[-1].seq
@@ -288,7 +334,8 @@ class Append:
             finished=uploaded,
             key=idempotency_key,
             settings=found.settings if has_new_settings else None,
-            jobs=found.jobs + armed.jobs + extraction,
+            jobs=found.jobs + armed.jobs + extraction + self._taking_back(request, head, back, now),
+            marked=back,
             compaction=armed.compaction,
         )
         self.sessions.commit(request.scope, commit)
@@ -312,9 +359,9 @@ class Append:
 
     def _grown(
         self, request: _Request, found: _Found, now: datetime
-    ) -> tuple[tuple[Message, ...], _Found]:
-        """Number the messages, and return them with the head and settings that include them. Raises
-        `Unprocessable`.
+    ) -> tuple[tuple[Message, ...], _Found, tuple[Message, ...]]:
+        """Number the messages, and return them with the head and settings that include them, and
+        the earlier messages that they take back. Raises `Unprocessable`.
         """
         head = found.head
         open_calls = open_calls_after(request.batch.drafts, head.open_calls)
@@ -328,11 +375,19 @@ class Append:
             encoding=head.encoding,
             now=stamp(now),
         )
+        wishes = marked(messages, reach=head.off_record)
+        messages, back = wishes.messages, self._taken_back(request.scope, found, wishes)
         system = next(
             (message for message in reversed(messages) if message.role in SYSTEM_ROLES), None
         )
         head = with_messages(
-            replace(touched(head, now=now), batch=request.batch.hash, batch_first=messages[0].seq),
+            replace(
+                touched(head, now=now),
+                batch=request.batch.hash,
+                batch_first=messages[0].seq,
+                off_record=wishes.reach,
+                redactions=head.redactions + bool(back),
+            ),
             messages,
             open_calls=open_calls,
             system_tokens=system.tokens if system else None,
@@ -340,9 +395,42 @@ class Append:
         settings = found.settings
         if settings is not None and system is not None:
             settings = replace(settings, system=system.chat, system_seq=system.seq)
-        return messages, replace(
-            found, head=head, settings=settings, speaks_system=system is not None
+        found = replace(found, head=head, settings=settings, speaks_system=system is not None)
+        return messages, found, back
+
+    def _taken_back(
+        self, scope: SessionScope, found: _Found, wishes: Marked
+    ) -> tuple[Message, ...]:
+        """The messages of the turn before, marked, if the new ones take it back."""
+        before = found.before
+        if not wishes.takes_back or found.created or before is None:
+            return ()
+        first = max(before.base + 1, before.last_user_seq - LOOK_BACK)
+        stored = [
+            message
+            for message in self.sessions.messages(scope, first=first, last=before.seq)
+            if not before.is_withdrawn(message.seq)
+        ]
+        start = last_turn(stored)
+        turn = () if start is None else stored[start : start + MOST_TAKEN_BACK]
+        return tuple(off_record(message) for message in turn if not message.is_off_record)
+
+    def _taking_back(
+        self, request: _Request, head: Head, back: Sequence[Message], now: datetime
+    ) -> tuple[Job, ...]:
+        """The job that takes back what was made of messages; none without any."""
+        if not back:
+            return ()
+        job = job_on(
+            head,
+            request.scope,
+            kind="take_back",
+            first=back[0].seq,
+            last=back[-1].seq,
+            now=seconds(now),
+            payload=RemovalPayload(forgets=True),
         )
+        return (job,)
 
     def _room(
         self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime

@@ -39,13 +39,16 @@ MAX_CALL_BYTES = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message as a caller sent it: checked, but not yet numbered."""
+    """A message as a caller sent it: checked, but not yet numbered. `hidden` is no part of it: see
+    `Message`.
+    """
 
     chat: Chat
     extra: Mapping[str, Any] = field(default_factory=dict)
     client_id: str | None = None
     timestamp: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    hidden: tuple[tuple[int, int], ...] = ()
 
 
 Sized = TypeVar("Sized", Draft, Message)
@@ -211,6 +214,7 @@ def numbered(
                 client_id=draft.client_id,
                 timestamp=draft.timestamp,
                 metadata=draft.metadata,
+                hidden=draft.hidden,
             )
         )
     return tuple(messages)

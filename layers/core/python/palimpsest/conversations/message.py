@@ -39,6 +39,9 @@ MAX_MESSAGE_BYTES = (
     380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
 )
 
+OFF_RECORD = "off_record"
+"""The field of a message that nobody may remember."""
+
 MAX_CALL_ID = 40  # characters of a call's id that every chat API takes: OpenAI refuses longer ones
 
 
@@ -63,7 +66,8 @@ class Message:
     beginning and end of its texts, and names its images and files (`contents.Contents.whole` reads
     the whole message). If its content was replaced, `redacted_at` says when, and `id` is still that
     of the first content. With `is_outside`, the caller keeps the history: the item only names the
-    message (`named_only`), and `id` is the digest of this message alone.
+    message (`named_only`), and `id` is the digest of this message alone. `hidden` are the ranges of its
+    text on which a deleted memory rested: only its own session sees them.
     """
 
     seq: int
@@ -80,10 +84,16 @@ class Message:
     large: Large | None = None
     redacted_at: str | None = None
     is_outside: bool = False
+    hidden: tuple[tuple[int, int], ...] = ()
 
     @property
     def role(self) -> str:
         return str(self.chat["role"])
+
+    @property
+    def is_off_record(self) -> bool:
+        """Whether only its own session may see it."""
+        return self.extra.get(OFF_RECORD) is True
 
 
 def message_key(session: str, seq: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.history import live, no_message
 from palimpsest.conversations.lifecycle import job_on, touched, with_summary, without_overflow
-from palimpsest.conversations.message import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message
+from palimpsest.conversations.message import ITEM, OFF_RECORD, SYSTEM_ROLES, UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.conversations.spoken import unlike_a_summary
@@ -141,11 +141,12 @@ def redacted(
     return replace(
         message,
         chat=chat,
-        extra={},
+        extra={OFF_RECORD: True} if message.is_off_record else {},
         tokens=weigh(chat, count),
         metadata=message.metadata if metadata is None else metadata,
         large=None,
         redacted_at=now,
+        hidden=(),
     )
 
 

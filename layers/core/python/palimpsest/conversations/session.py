@@ -73,6 +73,7 @@ class Head:
     retention: int | None = None  # seconds from the last activity to `expires_at`, None = for ever
     expires_at: int | None = None
     withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) whose deletion is under way
+    off_record: int = 0  # what the newest turn says of itself (`conversations.off_record`)
     outside: int = 0  # the newest message whose history the caller keeps, 0 = none
 
     epoch: int = 0  # of the user, when the session began
@@ -254,7 +255,8 @@ class Commit:
     change by their difference, so that appends in between stay. `begins` marks a new session: with
     long-term memory, `after.epoch` must then be the user's present epoch. The commit is also lost
     if `key` is stored already, has not expired and belongs to this session. `redacted` replaces the
-    stored message of its number; the commit is lost if there is none. `compaction` replaces a
+    stored message of its number, and so do those `marked`, whose marks changed; the commit is lost
+    if there is none. `compaction` replaces a
     stored one of the same number, which a withdrawal or a redaction has made void. Each of `jobs`
     is new: the commit is lost if its id exists. `finished` updates the job of its id; the commit is
     lost if that job has ended, or lacks a part that is `needed`. `call` is stored as
@@ -268,6 +270,7 @@ class Commit:
     settings: Settings | None = None
     messages: tuple[Message, ...] = ()
     redacted: Message | None = None
+    marked: tuple[Message, ...] = ()
     compaction: Compaction | None = None
     key: IdempotencyKey | None = None
     jobs: tuple[Job, ...] = ()

@@ -9,12 +9,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from palimpsest.conversations.message import SYSTEM_ROLES, Message, text_of
+from palimpsest.conversations.message import SYSTEM_ROLES, Chat, Message, text_of
 from palimpsest.conversations.own_tools import called, calls_own_tool
+from palimpsest.privacy.secrets import masked
+from palimpsest.privacy.wishes import wish_of
 
 MAX_TOOL_TEXT = 2_000  # characters of a tool's output; its beginning shows what it is about
 
 MAX_CALL_TEXT = 200  # characters of each call
+
+GAP = "\n"
+"""What stands in the place of hidden words."""
 
 SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
 
@@ -64,19 +69,48 @@ def line_of(text: str, *, who: str | None, day: str | None) -> str:
     return ", ".join(filter(None, (who, day))) + f": {text}"
 
 
+def is_off_record(message: Message) -> bool:
+    """Whether only the message's own session may see it: it is marked so, or its user says so."""
+    if message.is_off_record:
+        return True
+    return message.role == "user" and wish_of(text_of(message.chat)).is_off_record
+
+
 def spoken(message: Message) -> Message:
-    """The message as text alone, without memories that were recalled into it and without calls of
-    our own tools.
+    """The message as everybody outside of its session's window sees it: text alone, without secrets
+    and without the words of deleted memories. Of a message off the record nothing is left.
     """
-    chat = {**message.chat, "content": without_recalled(text_of(message.chat))}
+    if is_off_record(message):
+        return replace(message, chat={**_bare(message.chat), "content": ""})
+    said = as_said(message)
+    return replace(said, chat={**said.chat, "content": masked(text_of(said.chat))})
+
+
+def _bare(chat: Chat) -> Chat:
+    return {name: value for name, value in chat.items() if name != "tool_calls"}
+
+
+def visible_text(message: Message, *, gap: str = GAP) -> str:
+    """The text of a message with a `gap` in the place of words on which a deleted memory rested."""
+    text = text_of(message.chat)
+    for start, end in sorted(message.hidden, reverse=True):
+        text = f"{text[:start]}{gap}{text[end:]}"
+    return text
+
+
+def as_said(message: Message) -> Message:
+    """The message as text alone, without memories that were recalled into it, without calls of
+    our own tools, and without the words of deleted memories.
+    """
+    chat = {**message.chat, "content": without_recalled(visible_text(message))}
     if "tool_calls" in chat:
         chat["tool_calls"] = [call for call in chat["tool_calls"] or () if not calls_own_tool(call)]
     return replace(message, chat=chat)
 
 
 def spoken_text(message: Message) -> str:
-    """The text of a message without memories that were recalled into it. Of a tool's output, only
-    the beginning; system messages and calls of our own tools have no text here.
+    """The text of a message as `spoken` shows it. Of a tool's output, only the beginning;
+    system messages and calls of our own tools have no text here.
     """
     if message.role in SYSTEM_ROLES:
         return ""
@@ -84,7 +118,8 @@ def spoken_text(message: Message) -> str:
     text = text_of(said).strip()
     if message.role == "tool":
         return text[:MAX_TOOL_TEXT]
-    calls = (" ".join(called(call))[:MAX_CALL_TEXT] for call in said.get("tool_calls") or ())
+    each = said.get("tool_calls") or ()
+    calls = (masked(" ".join(called(call)))[:MAX_CALL_TEXT] for call in each)
     return "\n".join(filter(None, (text, *calls)))
 
 
@@ -98,11 +133,11 @@ def said_at(message: Message) -> datetime:
     server's time.
     """
     stored = datetime.fromisoformat(message.created_at)
-    sent = _moment(message.timestamp)
+    sent = sent_at(message.timestamp)
     return sent if sent is not None and sent <= stored else stored
 
 
-def _moment(timestamp: str | None) -> datetime | None:
+def sent_at(timestamp: str | None) -> datetime | None:
     """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is
     neither.
     """

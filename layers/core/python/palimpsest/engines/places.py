@@ -46,7 +46,13 @@ def items_of(commit: MemoryCommit) -> int:
     removed = 3 * len({record.id for record in commit.removed})  # the record, its uses, its mark
     alone = (commit.line, commit.progress, commit.job, commit.finished, commit.call)
     single = sum(part is not None for part in alone)
-    written = len(commit.new) + len(commit.changed) + len(commit.said) + len(commit.pointers)
+    written = (
+        len(commit.buried)
+        + len(commit.new)
+        + len(commit.changed)
+        + len(commit.said)
+        + len(commit.pointers)
+    )
     return 1 + written + moments + removed + single
 
 

@@ -24,6 +24,7 @@ from palimpsest.extraction.testimony.speakers import attributed
 from palimpsest.graph.things import Relation
 from palimpsest.memory.record import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
+from palimpsest.privacy.secrets import holds_secret
 from palimpsest.text.dates import dated, relative_dates
 from palimpsest.text.folding import normalized
 
@@ -260,7 +261,9 @@ def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
         name: value for name, value in given.items() if isinstance(value, str | int | float | bool)
     }
     short = [
-        (name, value) for name, value in simple.items() if len(f"{name}={value}") <= LONGEST_NOTE
+        (name, value)
+        for name, value in simple.items()
+        if len(f"{name}={value}") <= LONGEST_NOTE and not holds_secret(f"{name}={value}")
     ]
     return dict(short[:MOST_NOTES])
 

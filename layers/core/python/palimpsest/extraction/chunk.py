@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.message import SYSTEM_ROLES, Message, text_of
-from palimpsest.conversations.spoken import spoken, without_recalled
+from palimpsest.conversations.spoken import as_said, without_recalled
 from palimpsest.extraction.testimony.reading import Reader, Withheld
 
 CONTEXT_MESSAGES = 2
@@ -26,7 +26,7 @@ MARKUP_TOKENS = 30  # around a message in a prompt
 class Chunk:
     """The messages `first` through `last` of a session, from which one step extracts.
 
-    `messages` are those to be read, without recalled memories (`spoken`); `skipped` gives the
+    `messages` are those to be read, without recalled memories (`as_said`); `skipped` gives the
     reason for each other one by its sequence number. The messages `before` the chunk are read only
     to understand it. Of users' messages only their own words are read; `withheld` has the others.
     """
@@ -80,7 +80,9 @@ def chunk_of(
     skipped: dict[int, str] = {}
     weight, end = 0, first - 1
     for message in messages:
-        reason = skip_reason(message) or reader.reads(spoken(message))
+        said = as_said(message)
+        is_deleted = bool(message.hidden) and not text_of(said.chat).strip()
+        reason = skip_reason(message) or ("deleted" if is_deleted else reader.reads(said))
         weight += message.tokens + MARKUP_TOKENS if reason is None else 0
         is_full = (
             reason is None
@@ -91,7 +93,7 @@ def chunk_of(
             chunk = Chunk(first, end, tuple(read), skipped, tuple(before))
             return _without_taken_back(chunk, reader)
         if reason is None:
-            read.append(reader.own(spoken(message)))
+            read.append(reader.own(said))
         else:
             skipped[message.seq] = reason
         end = message.seq
@@ -119,8 +121,8 @@ def context_of(newest_first: Iterable[Message]) -> tuple[Message, ...]:
 def _readable(messages: Iterable[Message]) -> Iterator[Message]:
     left = CONTEXT_MESSAGES
     for message in messages:
-        if skip_reason(message) is None:
-            yield spoken(message)
+        if skip_reason(message) is None and not message.is_off_record:
+            yield as_said(message)
             left -= 1
         if not left:
             return

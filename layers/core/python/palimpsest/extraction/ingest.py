@@ -107,7 +107,7 @@ class Ingest:
         every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
-        drafts = with_joined_calls(drafts)
+        drafts = self.append.admitted(scope.owner, with_joined_calls(drafts))
         check_length(drafts)
         open_calls_after(drafts, b"")
         message_sizes(drafts, has_contents=self.append.contents is not None)
@@ -203,6 +203,7 @@ class Ingest:
                 key=f"ingest:{stored.seq}:{transcript.ids[end - 1]}",
                 after=before,
                 extract="now" if is_last else "never",
+                is_transcript=True,
             )
         except Conflict as conflict:
             if conflict.code != MOVED_ON:

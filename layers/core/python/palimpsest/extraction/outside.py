@@ -104,6 +104,9 @@ class IngestOutside:
         Nothing is written unless every message is valid. Raises `Conflict` (`owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
+        drafts = self.append.admitted(scope.owner, drafts)
+        if self.append.hides_old is not None:
+            drafts = self.append.hides_old(scope, drafts, True)
         check_length(drafts)
         _check_ids(drafts)
         message_sizes(drafts, has_contents=True)

@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 
-from palimpsest.clock import seconds
+from palimpsest.clock import milliseconds, seconds
 from palimpsest.conversations.configuration import own_retention
+from palimpsest.conversations.spoken import said_at
 from palimpsest.errors import Conflict
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
 from palimpsest.extraction.chunk import Chunk
@@ -35,6 +36,7 @@ from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.steps import counting
+from palimpsest.memory.burials import Buried, States, states_nothing
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories
@@ -80,6 +82,7 @@ class ExtractChunk:
     retry: RetryExtraction
     graph: ReadGraph
     limit: GraphLimit
+    states: States = states_nothing
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the step of the job that the notice names. It is safe to repeat: a job that has ended,
@@ -157,6 +160,7 @@ class ExtractChunk:
         one transaction.
         Before that, it does without some relations.
         """
+        findings = self._without_buried(job, findings)
         told = _statements(job, at, findings)
         kept = reconciled(findings.findings, told, findings.chunk, known=partial(self._known, job))
         named = replace(findings, findings=kept.findings)
@@ -185,6 +189,33 @@ class ExtractChunk:
         remember = self.remember
         manage = ManageMemories(remember.memories, remember.tenants, remember.clock)
         return list(islice(manage.every(user_of(job), MemoryFilter()), MOST_KNOWN))
+
+    def _without_buried(self, job: Job, findings: _StepFindings) -> _StepFindings:
+        """The findings without what a memory said that the user deleted later than it was said."""
+        if not findings.findings:
+            return findings
+        scope = user_of(job)
+        buried = Buried(scope, self.remember.memories.burials(scope), self.states)
+        if not buried:
+            return findings
+        times = {m.seq: milliseconds(said_at(m)) for m in findings.chunk.messages}
+        left = tuple(
+            finding
+            for finding in findings.findings
+            if not buried.holds(
+                finding.content,
+                topic=finding.topic,
+                subject=finding.subject,
+                quote=finding.quote,
+                at=max(times[seq] for seq in finding.seqs),
+            )
+        )
+        gone = len(findings.findings) - len(left)
+        return (
+            replace(findings, findings=left, dropped={**findings.dropped, "deleted": gone})
+            if gone
+            else findings
+        )
 
     def _with_graph(
         self, job: Job, findings: _StepFindings, statements: Sequence[Statement], *, most: int

@@ -11,13 +11,22 @@ from typing import Any, get_args
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
+from palimpsest.memory.burials import States, burials_of, states_nothing
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
 from palimpsest.memory.record import GRAPH, ListedType, Record
 from palimpsest.memory.remember import Remember, Room
-from palimpsest.memory.removal.transactions import Removal, RemovesExports, no_exports, transactions
+from palimpsest.memory.removal.drawn import ForgetDrawn
+from palimpsest.memory.removal.sources import Hidden, HidesSources, hides_nothing
+from palimpsest.memory.removal.transactions import (
+    Removal,
+    RemovesExports,
+    bury,
+    no_exports,
+    transactions,
+)
 from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
 from palimpsest.memory.versions import Version, versions
 from palimpsest.retry import until_committed
@@ -79,6 +88,8 @@ class ManageMemories:
     tenants: Tenants
     clock: Clock
     exports: RemovesExports = no_exports
+    hides: HidesSources = hides_nothing
+    states: States = states_nothing
 
     def read(self, scope: UserScope, record_id: str) -> Version:
         """The record with its place in the chain of its topic. Raises `NotFound`
@@ -292,22 +303,27 @@ class ManageMemories:
             record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type)
         )
 
-    def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
+    def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> Hidden:
         """Remove a record for good, and every export that may hold it. If it is current, its topic
         then has no current record: no older version becomes current again. With `whole`, all
-        versions of its topic are removed. Relationships that were drawn from the record end.
+        versions of its topic are removed. Relationships that were drawn from the record end. The
+        words that it rested on are hidden from all but their own sessions, and old words do not
+        bring it back. Returns what was hidden.
 
         Raises `NotFound`, and `Unavailable`; repeating the call then removes the exports.
         """
         try:
-            until_committed(lambda: self._delete(scope, record_id, whole=whole), clock=self.clock)
+            hidden = until_committed(
+                lambda: self._delete(scope, record_id, whole=whole), clock=self.clock
+            )
         except NotFound:
             if self.memories.tombstones(scope, [record_id]):
                 self.exports(scope)
             raise
         self.exports(scope)
+        return hidden
 
-    def _delete(self, scope: UserScope, record_id: str, *, whole: bool) -> None:
+    def _delete(self, scope: UserScope, record_id: str, *, whole: bool) -> Hidden:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
         places = [said for said in found.said if whole or said.id == record_id] or [found.record]
@@ -317,8 +333,14 @@ class ManageMemories:
         commits = transactions(
             [Removal(places, found.pointer)], epoch=epoch, room=self.memories.room
         )
+        buried = burials_of(scope, places, at=milliseconds(self.clock.now()), states=self.states)
+        bury(self.memories, scope, buried, epoch=epoch)
+        hidden = self.hides(scope, places, buried)
+        if buried:
+            ForgetDrawn(self.memories)(scope, places, epoch=epoch)
         for commit in together(commits, self._ending(scope, gone), self.memories.room):
             self.memories.commit(scope, commit)
+        return hidden
 
     def matching(self, scope: UserScope, where: MemoryFilter) -> tuple[str, ...]:
         """The ids of all current records that match, as a job that forgets them would remove

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
+from palimpsest.memory.burials import Burial
 from palimpsest.memory.expiry import Walk, first_expiry
 from palimpsest.memory.record import Order, Record, RecordType, Source
 from palimpsest.scope import SessionScope, UserScope
@@ -101,7 +102,8 @@ class MemoryCommit:
     stored again. `removed_places` holds places that are removed from a topic while their record
     stays: one record may have more places than one transaction can remove. `line` replaces a stored
     line that begins at the same message. `call` is stored as `KeyedCalls.put` does. `joined` is how
-    many records had no topic and join one.
+    many records had no topic and join one. `buried` are traces of memories that the user deleted;
+    each replaces an earlier one of its id.
     """
 
     epoch: int
@@ -117,6 +119,7 @@ class MemoryCommit:
     finished: Job | None = None
     call: KeyedCall | None = None
     joined: int = 0
+    buried: Sequence[Burial] = ()
 
     @property
     def gained(self) -> int:
@@ -171,7 +174,7 @@ class Memories(Protocol):
         is too large.
 
         Each of these is one item: a record, each time that it was said, the tombstone of a removed
-        record, a pointer, a line, progress, a job, a keyed call.
+        record, a burial, a pointer, a line, progress, a job, a keyed call.
         """
 
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
@@ -186,6 +189,9 @@ class Memories(Protocol):
         """The tombstones of those ids (at most 100) whose record was removed and does not exist
         again.
         """
+
+    def burials(self, scope: UserScope) -> tuple[Burial, ...]:
+        """The traces of all memories that the user deleted."""
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         """The pointers of these topics (at most 100) that exist, each with its record in `was`

@@ -16,6 +16,7 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
+from palimpsest.memory.burials import Stated as Statement
 from palimpsest.memory.meaning.corrections import (
     correction_of,
     is_signal,
@@ -270,3 +271,9 @@ def _finding(text: str, quote: str) -> Stated:
 
 def _keywords(text: str) -> Sequence[str]:
     return list(dict.fromkeys(map(str.casefold, _KEYWORD.findall(text))))[:MOST_KEYWORDS]
+
+
+def states(sentence: str) -> Sequence[Statement]:
+    """What a sentence of a user states, as far as phrases tell."""
+    found = (stated(seqs=()) for stated in _stated(sentence, date.min))
+    return [Statement(each.content, each.topic, each.subject) for each in found]

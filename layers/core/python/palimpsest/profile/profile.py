@@ -174,7 +174,7 @@ def _without_secrets(
     """The records whose texts have no secret. Only the first ones are read, because no others are
     shown.
     """
-    from palimpsest.extraction.testimony.secrets import holds_secret  # its patterns take long
+    from palimpsest.privacy.secrets import holds_secret  # its patterns take long
 
     read, rest = ranked[:MOST_CONSIDERED], ranked[MOST_CONSIDERED:]
     return [each for each in read if not holds_secret(each[1].content)] + [*rest]

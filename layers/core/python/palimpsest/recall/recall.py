@@ -19,6 +19,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.models.catalogue import OTHER, THRESHOLDS
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter
 from palimpsest.models.usage import Usage
+from palimpsest.privacy.secrets import masked
 from palimpsest.recall.answer import Answered, AnswerQuestion
 from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.find import FindCandidates, Findings
@@ -86,6 +87,7 @@ class Recall:
         the user has no such session.
         """
         now = self.clock.now()
+        request = replace(request, query=masked(request.query))
         seen = seen_by(self.sessions, scope, request.query, session=request.session, now=now)
         query = analysed(request.query, user=scope.user, now=now)
         find = FindCandidates(self.memories, self.sessions, self.words, self.vectors, self.embedder)

@@ -12,8 +12,8 @@ from datetime import datetime
 from palimpsest import parallel
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.history import live, no_session
-from palimpsest.conversations.message import text_of
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.spoken import spoken_text
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Record, Source
 from palimpsest.recall.found import FoundMemory, words_of
@@ -123,7 +123,7 @@ def seen_by(
         raise no_session()
     first = head.window_start if parsed(dict(settings.memory)).keeps_window else head.last_user_seq
     newest = sessions.messages_at(where, [head.last_user_seq]) if head.last_user_seq else ()
-    asked = (text_of(message.chat) for message in newest)
+    asked = (spoken_text(message) for message in newest)
     return Seen((question, *filter(None, asked)), session, first)
 
 

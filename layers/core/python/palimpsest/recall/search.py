@@ -17,6 +17,7 @@ from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.ports import Memories
 from palimpsest.models.catalogue import OTHER, THRESHOLDS, Thresholds
 from palimpsest.models.ports import Embedder, Vector
+from palimpsest.privacy.secrets import masked
 from palimpsest.recall.find import filters
 from palimpsest.recall.found import FoundMemory, Retriever
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
@@ -73,7 +74,7 @@ class SearchMemories:
         """
         request = RecallRequest(text, k=k, filter=where or MemoryFilter())
         now = self.clock.now()
-        query = analysed(text, user=scope.user, now=now)
+        query = analysed(masked(text), user=scope.user, now=now)
         wheres = list(filters(replace(query, period=None), request))
         if mode == "keyword":
             search: Search = partial(self.words.by_words, scope, query.searched, k=k + SPARE_HITS)

@@ -94,9 +94,11 @@ class Embed:
         """Index the effects of a redaction from the tables: its message, the messages that quote
         it, and the removed memories.
         """
-        said = MessageChanged(job.tenant, job.session, job.first)
+        said = [
+            MessageChanged(job.tenant, job.session, seq) for seq in range(job.first, job.last + 1)
+        ]
         removed = (RecordChanged(job.tenant, job.user or "", name) for name in sorted(job.stored))
-        return not self.outcome([said, *removed]).unwritten
+        return not self.outcome([*said, *removed]).unwritten
 
     def _has_lost_user(self, job: Job) -> bool:
         """Remove the user's documents whose items are not in the tables: all of them, unless the

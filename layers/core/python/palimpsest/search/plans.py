@@ -175,4 +175,8 @@ def _indexable(
 
 
 def _is_redacted(messages: Mapping[int, Message], seq: int) -> bool:
-    return seq in messages and messages[seq].redacted_at is not None
+    """Whether the message, or a part of it, was indexed before and is not to be found any more."""
+    if seq not in messages:
+        return False
+    message = messages[seq]
+    return bool(message.redacted_at or message.hidden or message.is_off_record)

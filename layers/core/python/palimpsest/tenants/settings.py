@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 DAY = 24 * 3600
+
+SecretsRule = Literal["keep_in_message", "mask", "refuse"]
+"""What becomes of a secret in a message. It stays there, and only the message's own session sees
+it; it is stored as a mask; or the call is refused. No other place ever holds it.
+"""
 
 PERMANENT = frozenset({"task", "preference"})
 """Types of records that are kept for ever, unless the tenant's settings name a time. A task ends
@@ -52,6 +57,7 @@ class TenantSettings:
     models: tuple[str, ...] | None = None
     change: str | None = None
     limits: TenantLimits = TenantLimits()
+    secrets: SecretsRule = "keep_in_message"
 
     @property
     def days(self) -> tuple[int | None, int | None, Mapping[str, int | None]]:

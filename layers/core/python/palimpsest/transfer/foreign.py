@@ -13,10 +13,12 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.errors import BadRequest, Conflict, FieldError, Unprocessable
 from palimpsest.extraction.ingest import DIVERGED, Ingest
 from palimpsest.incoming import read_json
+from palimpsest.memory.burials import Buried
 from palimpsest.memory.conditions import leaves
 from palimpsest.memory.record import MAX_CONTENT, MAX_DATA, MAX_METADATA_TERMS
 from palimpsest.memory.remember import MAX_STATEMENTS, Remember
 from palimpsest.memory.statements import Statement
+from palimpsest.offline.extractor import states
 from palimpsest.scope import UserScope, checked_id
 
 MOST_MEMORIES = 3_000  # in one call, which a gateway ends after 30 s
@@ -30,11 +32,19 @@ class ImportForeign:
 
     def mem0(self, scope: UserScope, given: Any) -> dict[str, int]:
         """Store each memory of mem0's `get_all` as a fact that holds from its creation on. A fact
-        that is stored already stays. Raises `Unprocessable` (`invalid_import`) before anything is
+        that is stored already stays, and one that the user has deleted since is left out. Raises `Unprocessable` (`invalid_import`) before anything is
         stored.
         """
-        statements = mem0(given)
+        every = mem0(given)
+        buried = Buried(scope, self.remember.memories.burials(scope), states)
+        statements = [
+            each
+            for each in every
+            if each.valid_from is None or not buried.holds(each.content, at=each.valid_from)
+        ]
         counts = {"restored": 0, "there": 0, "conflicts": 0}
+        if len(statements) < len(every):
+            counts["deleted"] = len(every) - len(statements)
         for start in range(0, len(statements), MAX_STATEMENTS):
             for one in self.remember(scope, statements[start : start + MAX_STATEMENTS]):
                 counts["restored" if one.outcome == "created" else "there"] += 1

@@ -159,9 +159,9 @@ def _adapter(form: Any) -> TypeAdapter[Any]:
     return TypeAdapter(form)
 
 
-Outcome = Literal["restored", "there", "conflicts", "expired"]
+Outcome = Literal["restored", "there", "conflicts", "expired", "deleted"]
 """`there`: it was stored already. `conflicts`: something else has its place, and stays. `expired`:
-its retention is over.
+its retention is over. `deleted`: the user has deleted it since.
 """
 
 Page = tuple[Iterable[Row], str | None]

@@ -11,10 +11,11 @@ from itertools import islice
 from typing import Any
 
 from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.memory.burials import Buried
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
-from palimpsest.memory.record import Record
+from palimpsest.memory.record import KEYED, Record
 from palimpsest.memory.remember import Room
 from palimpsest.memory.statements import kept_for
 from palimpsest.scope import UserScope
@@ -90,6 +91,8 @@ class RecordsKind:
         record = kept_for(record, settings.lifetime(record.type))
         if self.memories.records(scope, [record.id]):
             return "there"
+        if self._is_deleted(scope, record):
+            return "deleted"
         if record.topic_key is None and is_expired(record, now=seconds(now)):
             return "expired"
         row = {**row, "expires_at": record.expires_at}
@@ -108,6 +111,17 @@ class RecordsKind:
                 scope, MemoryCommit(epoch=epoch, said=others[start : start + PAGE])
             )
         return "restored"
+
+    def _is_deleted(self, scope: UserScope, record: Record) -> bool:
+        """Whether the user has deleted the memory since it was stored."""
+        buried = Buried(scope, () if record.type in KEYED else self.memories.burials(scope))
+        return buried.holds(
+            record.content,
+            topic=record.topic_key,
+            subject=record.subject,
+            quote=record.source.quote,
+            at=record.created_at,
+        )
 
     def _pointers(
         self, scope: UserScope, record: Record, topic: TopicState | None

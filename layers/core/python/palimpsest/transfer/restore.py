@@ -251,5 +251,5 @@ class ImportPages:
 
 def _counts(place: ImportPayload) -> dict[str, int]:
     counts = {"restored": place.restored, "there": place.there, "conflicts": place.conflicts}
-    some = {"erased": place.erased, "expired": place.expired}
+    some = {"erased": place.erased, "expired": place.expired, "deleted": place.deleted}
     return counts | {name: count for name, count in some.items() if count}

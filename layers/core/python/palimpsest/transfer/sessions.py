@@ -21,6 +21,7 @@ from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.jobs.attempts import newest_attempt
 from palimpsest.jobs.ports import Jobs
+from palimpsest.memory.old_words import HideOldWords
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope, UserScope
@@ -51,6 +52,7 @@ class SessionsKind:
     limit: SessionLimit
     tokens: TokenCounter
     clock: Clock
+    hides: HideOldWords
 
     @property
     def kind(self) -> TransferKind:
@@ -147,7 +149,7 @@ class SessionsKind:
             place.commit(compaction=compaction)
         if progress is not None:
             self._restore_progress(scope, progress, epoch)
-        place.store(made.messages)
+        place.store(self.hides.restored(scope, made.messages))
         return "restored"
 
     def _restore_progress(self, scope: UserScope, progress: Progress, epoch: int) -> None:

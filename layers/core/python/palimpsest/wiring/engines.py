@@ -157,9 +157,12 @@ def metered_model(environment: settings.PaidSettings) -> LanguageModel:
 
 def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
     """The model over any adapters."""
+    from palimpsest.models.masked import MaskedModel
     from palimpsest.models.metered import MeteredModel
 
-    return MeteredModel(model, meter, lambda scope: tenants.settings(scope).limits.model_cost)
+    return MeteredModel(
+        MaskedModel(model), meter, lambda scope: tenants.settings(scope).limits.model_cost
+    )
 
 
 def _meter(table: str) -> Meter:
@@ -173,20 +176,23 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     """The embedding model that the settings name: the built-in one, or one of the model server."""
     if embeds_here(environment):
         from palimpsest.models.builtin import BuiltinEmbedder
+        from palimpsest.models.masked import MaskedEmbedder
 
         made = BuiltinEmbedder(_folder_of("builtin_models"))
         made.load_soon()
-        return made
+        return MaskedEmbedder(made)
+    from palimpsest.models.masked import MaskedEmbedder
     from palimpsest.models.openai.embeddings import OpenAIEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
     key = model_key(environment.openai_key_parameter)
-    return OpenAIEmbedder(
+    server = OpenAIEmbedder(
         key=key,
         space=space,
         base_url=environment.openai_base_url,
         count=_meter(environment.sessions_table),
     )
+    return MaskedEmbedder(server)
 
 
 @cache
@@ -195,10 +201,11 @@ def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
     if not embeds_here(environment):
         return None
     from palimpsest.models.builtin import BuiltinReranker
+    from palimpsest.models.masked import MaskedReranker
 
     made = BuiltinReranker(_folder_of("builtin_models"))
     made.load_soon()
-    return made
+    return MaskedReranker(made)
 
 
 def question_embedder(
@@ -218,11 +225,11 @@ def question_embedder(
 def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder:
     from palimpsest.engines.aws import FunctionEmbedder
     from palimpsest.models.cached import CachingEmbedder
+    from palimpsest.models.masked import MaskedEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
-    return CachingEmbedder(
-        FunctionEmbedder(function, space=space) if function else embedder(environment)
-    )
+    made = FunctionEmbedder(function, space=space) if function else embedder(environment)
+    return CachingEmbedder(MaskedEmbedder(made))
 
 
 def has_key(environment: settings.ModelSettings) -> bool:

@@ -37,6 +37,7 @@ from palimpsest.jobs.steps import Router
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.store import MemoryStore
 from palimpsest.models.cached import CachingEmbedder
+from palimpsest.models.masked import MaskedEmbedder, MaskedReranker
 from palimpsest.models.metered import Meter
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, TokenCounter
 from palimpsest.offline.extractor import PatternExtractor
@@ -89,7 +90,7 @@ def in_process(
     deleted together with the service.
     """
     clock, tokens = clock or system_clock(), token_counter()
-    vectors = None if embedder is None else CachingEmbedder(embedder)
+    vectors = None if embedder is None else CachingEmbedder(MaskedEmbedder(embedder))
     state = State()
     unindexed = list(everything(own, user)) if own and user else []
     own = own or within(state)
@@ -106,7 +107,8 @@ def in_process(
     stores.tenants.replace_settings(scope, TenantSettings(memory=memory))
     if chat is not None:
         chat = metered(chat, Meter(stores.usages, clock, _to_nobody), tenants=stores.tenants)
-    models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
+    shown = None if reranker is None else MaskedReranker(reranker)
+    models = Models.fixed(embedder=vectors, chat=chat, reranker=shown)
     service = (
         Service(stores, models, tokens, clock)
         if stored is None

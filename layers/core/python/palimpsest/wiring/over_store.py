@@ -13,6 +13,7 @@ from palimpsest.errors import ModelFailed, NotFound, Unprocessable
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories, RecordChange
 from palimpsest.memory.record import Record
+from palimpsest.memory.removal.sources import Hidden
 from palimpsest.memory.removal.users import Erase
 from palimpsest.memory.versions import Version
 from palimpsest.scope import UserScope, paid_by
@@ -50,6 +51,8 @@ class ServiceOverStore(Service):
             of_ledger.tenants,
             of_ledger.clock,
             of_ledger.exports,
+            of_ledger.hides,
+            of_ledger.states,
             stored=self.stored,
         )
 
@@ -100,16 +103,18 @@ class ManageStored(ManageMemories):
 
     stored: StoredMemories = field(kw_only=True)
 
-    def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
+    def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> Hidden:
         """Remove the memory from the store, and from the ledger what it was made of. Raises
         `NotFound`.
         """
         made_of = self.stored.record_ids(scope, record_id)
         was_there = self.stored.drop(scope, record_id)
+        hidden = Hidden()
         for record in made_of:
-            ManageMemories.delete(self, scope, record, whole=whole)
+            hidden += ManageMemories.delete(self, scope, record, whole=whole)
         if not was_there and not made_of:
             raise NotFound("There is no such memory.", code="memory_not_found")
+        return hidden
 
     def read(self, scope: UserScope, record_id: str) -> Version:
         raise _not_there(scope, record_id)

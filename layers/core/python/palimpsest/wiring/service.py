@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from palimpsest.jobs.steps import ReadJob, Restart, RetryJob
     from palimpsest.memory.history import ShowMemories
     from palimpsest.memory.manage import ManageMemories
+    from palimpsest.memory.old_words import HideOldWords
     from palimpsest.memory.preferences import ManagePreferences
     from palimpsest.memory.remember import Remember
     from palimpsest.memory.removal.memories import Forget
     from palimpsest.memory.removal.retention import ManageSettings
     from palimpsest.memory.removal.sessions import ForgetSessions
+    from palimpsest.memory.removal.sources import HideSources, RedactSources
     from palimpsest.memory.removal.users import Erase
     from palimpsest.profile.read import ReadProfile
     from palimpsest.recall.recall import Recall
@@ -78,7 +80,15 @@ class Service:
             self._schedule if self.long_term else None,
             self._contents,
             self.manage.setup,
+            self._hides_old if self.long_term else None,
         )
+
+    @cached_property
+    def _hides_old(self) -> HideOldWords:
+        from palimpsest.memory.old_words import HideOldWords
+        from palimpsest.offline.extractor import states
+
+        return HideOldWords(self.stores.memories, self.clock, states)
 
     @cached_property
     def context(self) -> ReadContext:
@@ -267,8 +277,29 @@ class Service:
     @cached_property
     def manage_memories(self) -> ManageMemories:
         from palimpsest.memory.manage import ManageMemories
+        from palimpsest.offline.extractor import states
 
-        return ManageMemories(self.stores.memories, self.stores.tenants, self.clock, self._exports)
+        return ManageMemories(
+            self.stores.memories,
+            self.stores.tenants,
+            self.clock,
+            self._exports,
+            self._hides,
+            states,
+        )
+
+    @cached_property
+    def redact_sources(self) -> RedactSources:
+        from palimpsest.memory.removal.sources import RedactSources
+
+        return RedactSources(self.stores.sessions, self.redact)
+
+    @cached_property
+    def _hides(self) -> HideSources:
+        from palimpsest.memory.removal.sources import HideSources
+        from palimpsest.offline.extractor import states
+
+        return HideSources(self.stores.sessions, self.stores.memories, self.clock, states)
 
     @cached_property
     def show(self) -> ShowMemories:

@@ -16,6 +16,7 @@ from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, 
 from palimpsest.jobs.kinds import Family, JobKind
 from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps
+from palimpsest.memory.old_words import HideOldWords
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.expire import Expire, Remind
@@ -23,13 +24,15 @@ from palimpsest.memory.removal.memories import ForgetPages
 from palimpsest.memory.removal.messages import (
     ForgetMemoriesOfSession,
     RemoveFromSession,
+    TakeBack,
     TakeBackRedacted,
 )
 from palimpsest.memory.removal.retention import SETTLING, RetainPages
 from palimpsest.memory.removal.sessions import ForgetSessionPages
+from palimpsest.memory.removal.sources import HideSources
 from palimpsest.memory.removal.users import ErasePages
 from palimpsest.models.ports import TokenCounter
-from palimpsest.offline.extractor import PatternExtractor
+from palimpsest.offline.extractor import PatternExtractor, states
 from palimpsest.tenants.ports import Tenants
 from palimpsest.transfer.export import ExportPages
 from palimpsest.transfer.files import RemoveExports, forget_sent
@@ -79,11 +82,12 @@ class SweepParts:
     def removals_from_sessions(self) -> Mapping[JobKind, Handling]:
         give_up = GiveUpStep(self.jobs, self.clock)
         forget = ForgetMemoriesOfSession(self.memories, self.clock)
-        forget_named = ForgetMemoriesOfSession(self.memories, self.clock, self.jobs)
+        forget_named = ForgetMemoriesOfSession(self.memories, self.clock, self.jobs, states)
         remove = RemoveFromSession(
             self.sessions, self.pages, self.clock, forget, self.contents, self.exports
         )
-        take_back = TakeBackRedacted(
+        take_back = TakeBack(self.pages, forget_named, self.exports)
+        take_back_redacted = TakeBackRedacted(
             self.sessions,
             self.jobs,
             self.pages,
@@ -96,7 +100,8 @@ class SweepParts:
         return {
             "delete": Handling(remove, give_up),
             "withdraw": Handling(remove, give_up),
-            "redact": Handling(take_back, give_up),
+            "redact": Handling(take_back_redacted, give_up),
+            "take_back": Handling(take_back, give_up),
             "forget_sessions": Handling(forget_sessions, give_up),
         }
 
@@ -104,7 +109,14 @@ class SweepParts:
         give_up = GiveUpStep(self.jobs, self.clock)
         remember = Remember(self.memories, self.tenants, self.clock)
         forget = ForgetPages(
-            self.memories, self.expiries, self.pages, self.clock, remember, self.exports
+            self.memories,
+            self.expiries,
+            self.pages,
+            self.clock,
+            remember,
+            self.exports,
+            HideSources(self.sessions, self.memories, self.clock, states),
+            states,
         )
         erase = ErasePages(
             self.sessions,
@@ -144,6 +156,7 @@ class SweepParts:
                 limit,
                 self.tokens,
                 self.clock,
+                HideOldWords(self.memories, self.clock, states),
             ).kind,
             RecordsKind(self.memories, self.expiries, self.tenants, self.clock).kind,
             VectorsKind(self.vectors, self.memories).kind,

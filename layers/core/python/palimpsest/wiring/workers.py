@@ -29,7 +29,7 @@ from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.remember import Remember
 from palimpsest.models.ports import TokenCounter
-from palimpsest.offline.extractor import PatternExtractor
+from palimpsest.offline.extractor import PatternExtractor, states
 from palimpsest.tenants.ports import Tenants
 from palimpsest.wiring.engines import (
     blob_store,
@@ -96,7 +96,9 @@ def wire_extraction(
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
     remember = Remember(memories, tenants, clock, near=is_near)
     graphs = ReadGraph(memories, clock)
-    step = ExtractChunk(steps, remember, extractor, request, retry, graphs, GraphLimit(memories))
+    step = ExtractChunk(
+        steps, remember, extractor, request, retry, graphs, GraphLimit(memories), states
+    )
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
     queue = Router(
         {

@@ -143,6 +143,7 @@ NEW_TENANT_SETTINGS: Json = {
     "memory_days": 365,
     "retention": {"facts": "2y", "preferences": "permanent"},
     "models": None,
+    "secrets": "keep_in_message",
     "limits": {
         "requests_per_second": 50,
         "sessions": None,

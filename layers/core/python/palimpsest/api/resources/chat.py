@@ -190,6 +190,13 @@ class _Message(BaseModel):
         Timestamp | None, Field(description="When it was sent, by the caller's clock")
     ] = None
     metadata: Metadata | None = None
+    off_record: Annotated[
+        bool | None,
+        Field(
+            description="Nothing is remembered of it, and only its own session ever sees it. Of a "
+            "user's message, the answers to it are off the record too"
+        ),
+    ] = None
 
 
 class SystemMessage(_Message):

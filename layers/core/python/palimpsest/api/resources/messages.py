@@ -41,8 +41,8 @@ from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.conversations.append import AppendResult
-from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND
-from palimpsest.conversations.message import Message
+from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND, Draft
+from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.shortened import left
 from palimpsest.errors import FieldError, TooLarge
 
@@ -173,6 +173,18 @@ class HistoryMessage(TypedDict):
         ]
     ]
     redacted_at: NotRequired[Annotated[Moment, Field(description="When its content was replaced")]]
+    off_record: NotRequired[
+        Annotated[bool, Field(description="Only this session sees it; nothing is remembered of it")]
+    ]
+    hidden: NotRequired[
+        Annotated[
+            Literal[True],
+            Field(
+                description="Only this session sees some of its words, because a memory that "
+                "rested on them was deleted"
+            ),
+        ]
+    ]
 
 
 class MessagePage(TypedDict):
@@ -309,7 +321,10 @@ def redact_message(
     once the search index holds nothing of it either.
     """
     scope = call.session(session_id)
-    head, job_id = service.redact(scope, seq, content=body.content, metadata=body.metadata)
+    draft = Draft({"role": "user", "content": body.content})
+    (kept,) = service.append.admitted(scope.owner, [draft])
+    content = text_of(kept.chat)
+    head, job_id = service.redact(scope, seq, content=content, metadata=body.metadata)
     return awaited(
         service,
         call,
@@ -359,6 +374,7 @@ def shown_message(stored: Message) -> HistoryMessage:
         "metadata": stored.metadata,
     }
     row |= {} if stored.client_id is None else {"client_id": stored.client_id}
+    row |= {"hidden": True} if stored.hidden else {}
     return cast(
         HistoryMessage,
         row if stored.redacted_at is None else {**row, "redacted_at": stored.redacted_at},

@@ -24,7 +24,7 @@ from palimpsest.conversations.kept import DAYS_A_YEAR, KINDS, Retention, days_of
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
-from palimpsest.tenants.settings import DAY, TenantLimits, TenantSettings
+from palimpsest.tenants.settings import DAY, SecretsRule, TenantLimits, TenantSettings
 from palimpsest.usage import By, Sum
 
 operation = operations_on("administration", function="sessions")
@@ -95,6 +95,14 @@ class NewTenantSettings(Closed):
             description="Models of the operator's list that sessions may name; null = all of it",
         ),
     ] = None
+    secrets: Annotated[
+        SecretsRule,
+        Field(
+            description="Passwords, keys, card numbers and the like in messages: "
+            "`keep_in_message` shows them to the message's own session alone, `mask` stores a mask,"
+            " `refuse` answers 422"
+        ),
+    ] = TenantSettings().secrets
     limits: Annotated[Limits, Field(description="What the tenant may use", default_factory=Limits)]
 
     @model_validator(mode="after")
@@ -139,6 +147,7 @@ class ShownTenantSettings(TypedDict):
         Sequence[str] | None,
         Field(description="Models that sessions may name; null = all allowed ones"),
     ]
+    secrets: Annotated[SecretsRule, Field(description="What becomes of secrets in messages")]
     limits: Annotated[
         ShownLimits, Field(description="What the tenant may use; null limits nothing")
     ]
@@ -183,6 +192,7 @@ def replace_settings(
         memory_days=body.memory_days,
         by_type=body.retention.by_type,
         models=models,
+        secrets=body.secrets,
         limits=TenantLimits(**body.limits.model_dump()),
     )
     manage = service.manage
@@ -216,6 +226,7 @@ def _shown(settings: TenantSettings, job: Job | None) -> ShownTenantSettings:
         "memory_days": settings.memory_days,
         "retention": _shown_retention(settings),
         "models": settings.models,
+        "secrets": settings.secrets,
         "limits": cast(ShownLimits, asdict(settings.limits)),
         "retention_job": None if job is None else {"job_id": job.id, "state": job.state},
     }

@@ -16,6 +16,7 @@ from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.eviction import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.session import Commit, Compaction, Head
+from palimpsest.conversations.shared import without_secrets
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
@@ -25,6 +26,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import counting
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
+from palimpsest.privacy.secrets import masked
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, paid_by
 
@@ -101,7 +103,9 @@ class SummarizeOverflow:
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
         with counting(self.jobs, job), paid_by(scope.owner.user(head.user)):
             summary = self.summarizer.summarize(
-                read, wanted, previous=previous.summary if previous else None
+                tuple(map(without_secrets, read)),
+                wanted,
+                previous=masked(previous.summary or "") or None if previous else None,
             )
         return _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
 

@@ -38,7 +38,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope
 from palimpsest.tenants.keys import ApiKey
 from palimpsest.tenants.ports import StaticFact
-from palimpsest.tenants.settings import TenantLimits, TenantSettings
+from palimpsest.tenants.settings import SecretsRule, TenantLimits, TenantSettings
 
 M = TypeVar("M", bound=TableModel)
 
@@ -129,6 +129,7 @@ class DynamoDbTenants(_Models):
             by_type=item.days_by_type or {},
             models=models,
             change=item.change,
+            secrets=cast("SecretsRule", item.secrets or TenantSettings().secrets),
             limits=TenantLimits(**(item.limits or {})),
         )
 
@@ -176,6 +177,7 @@ def _changes(settings: TenantSettings) -> list[Change]:
         SettingsItem.days_by_type.set({**settings.by_type}),
         _set_or_remove(SettingsItem.models, models),
         _set_or_remove(SettingsItem.change, settings.change),
+        SettingsItem.secrets.set(settings.secrets),
         _set_or_remove(SettingsItem.limits, limits or None),
     ]
 

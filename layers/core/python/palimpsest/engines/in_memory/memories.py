@@ -21,6 +21,7 @@ from palimpsest.engines.places import (
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.events import RecordChanged
 from palimpsest.jobs.job import Job
+from palimpsest.memory.burials import Burial
 from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import (
     ChunkLine,
@@ -46,6 +47,7 @@ class Era:
     pointers: dict[str, Pointer] = field(default_factory=dict)
     places: dict[tuple[str, Order], Record] = field(default_factory=dict)
     marks: dict[str, Tombstone] = field(default_factory=dict)
+    burials: dict[str, Burial] = field(default_factory=dict)
     uses: dict[str, tuple[int, int]] = field(default_factory=dict)
     progress: dict[str, Progress] = field(default_factory=dict)
     lines: dict[tuple[str, int], ChunkLine] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class Era:
             self.lines,
             self.namespaces,
             self.vectors,
+            self.burials,
         )
 
     def keys(self) -> set[tuple[str, Any]]:
@@ -171,6 +174,10 @@ class InMemoryMemories:
                 for name, mark in _those(era.marks, ids).items()
                 if name not in era.records
             }
+
+    def burials(self, scope: UserScope) -> tuple[Burial, ...]:
+        with self.state.lock:
+            return tuple(self._of(scope).era.burials.values())
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         with self.state.lock:
@@ -332,6 +339,7 @@ def _apply(era: Era, commit: MemoryCommit) -> None:
         era.records[record.id] = _copied(record)
     for record in commit.changed:
         era.records[record.id] = replace(_copied(record), version=record.version + 1)
+    era.burials |= {burial.id: burial for burial in commit.buried}
     _put_reminders(era, (*commit.new, *commit.changed))
     for record in (*commit.new, *commit.said):
         if record.topic_key is not None:

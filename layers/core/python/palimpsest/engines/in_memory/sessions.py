@@ -196,7 +196,7 @@ def _holds(partition: Partition, commit: Commit) -> bool:
     return (
         _guard_holds(partition.head, commit)
         and not any(message.seq in partition.messages for message in commit.messages)
-        and (commit.redacted is None or commit.redacted.seq in partition.messages)
+        and all(message.seq in partition.messages for message in _rewritten(commit))
         and (commit.key is None or _is_free(partition.keys.get(commit.key.key), commit.after))
     )
 
@@ -211,7 +211,11 @@ def _guard_holds(head: Head | None, commit: Commit) -> bool:
 
 
 def _written(commit: Commit) -> tuple[Message, ...]:
-    return commit.messages if commit.redacted is None else (*commit.messages, commit.redacted)
+    return (*commit.messages, *_rewritten(commit))
+
+
+def _rewritten(commit: Commit) -> tuple[Message, ...]:
+    return commit.marked if commit.redacted is None else (*commit.marked, commit.redacted)
 
 
 def _is_free(key: IdempotencyKey | None, after: Head) -> bool:

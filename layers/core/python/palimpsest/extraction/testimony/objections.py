@@ -9,7 +9,7 @@ from typing import Protocol
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.reading import Withheld
-from palimpsest.extraction.testimony.secrets import holds_secret
+from palimpsest.privacy.secrets import holds_secret
 
 _WORD = re.compile(r"[^\W_]+")
 LEAST_NAME = 3
@@ -31,7 +31,8 @@ def not_testimony(finding: Finding, heard: Heard) -> str | None:
     quote, or a name or number of its content, is only there.
     """
     terms = " \n".join((*finding.keywords, *finding.queries))
-    if holds_secret(f"{finding.content}\n{finding.quote}\n{terms}"):
+    about = f"{finding.topic or ''}\n{finding.subject or ''}"
+    if holds_secret(f"{finding.content}\n{finding.quote}\n{terms}\n{about}"):
         return "secret"
     spans = [span for seq in finding.seqs for span in heard.withheld.get(seq, ())]
     if not spans:

@@ -15,6 +15,7 @@ from palimpsest.extraction.testimony.questions import questions_apart
 from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
 from palimpsest.extraction.testimony.turns import labelled
 from palimpsest.extraction.testimony.words import anywhere
+from palimpsest.privacy.wishes import wish_of
 
 Withheld = tuple[tuple[SpanClass, str], ...]
 """The words of a message that no record rests on, and the class of each."""
@@ -58,7 +59,7 @@ class Reader:
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
             return self._answered(message, text)
-        if anywhere("forget").search(text) and self.last_of_user is not None:
+        if wish_of(text).takes_back and self.last_of_user is not None:
             self.taken_back[self.last_of_user] = "off_record"
         if self.last_of_user is not None and _takes_back(text):
             self.taken_back[self.last_of_user] = "material"
@@ -80,6 +81,8 @@ class Reader:
         nothing else.
         """
         text = _without_middle(text_of(message.chat))
+        if message.is_off_record:
+            return None
         if message.role != "user":
             own = own_text(text, secret_spans(text))
             return replace(message, chat={**message.chat, "content": own})
@@ -94,6 +97,9 @@ class Reader:
 
     def _answered(self, message: Message, text: str) -> str | None:
         """An answer to material, or within a play, repeats or continues it."""
+        if message.is_off_record:
+            self.withheld[message.seq] = (("off_record", text),)
+            return "off_record"
         if message.role == "assistant" and text.strip() and (self.plays or self.answers_material):
             self.withheld[message.seq] = (("material", text),)
             return "material"
@@ -159,9 +165,7 @@ def _awaits(text: str) -> bool:
 
 def is_off_record(message: Message, text: str) -> bool:
     """Whether the speaker does not want a message to be remembered."""
-    if message.extra.get("off_record") is True:
-        return True
-    return any(anywhere(name).search(text) for name in ("off_record", "forget"))
+    return message.is_off_record or wish_of(text).is_off_record
 
 
 def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:

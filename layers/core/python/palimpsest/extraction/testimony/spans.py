@@ -8,7 +8,7 @@ from typing import Literal
 
 from palimpsest.extraction.testimony.blocks import Mark, blocks
 from palimpsest.extraction.testimony.frames import frames
-from palimpsest.extraction.testimony.secrets import secrets
+from palimpsest.privacy.secrets import secrets
 
 SpanClass = Literal["own", "material", "secret", "off_record"]
 GAP = "\n"

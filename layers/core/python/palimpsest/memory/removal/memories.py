@@ -13,14 +13,18 @@ from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.burials import States, burials_of, states_nothing
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import MemoryFilter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.remember import Remember
+from palimpsest.memory.removal.drawn import ForgetDrawn
+from palimpsest.memory.removal.sources import HidesSources, hides_nothing
 from palimpsest.memory.removal.transactions import (
     Removal,
     RemovesExports,
+    bury,
     counted,
     no_exports,
     transactions,
@@ -70,6 +74,8 @@ class ForgetPages:
     clock: Clock
     remember: Remember
     exports: RemovesExports = no_exports
+    hides: HidesSources = hides_nothing
+    states: States = states_nothing
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. The last step removes the exports that may hold the forgotten
@@ -120,12 +126,17 @@ class ForgetPages:
         removals = [
             Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current
         ]
+        said = [each for removal in removals for each in removal.said]
+        buried = burials_of(scope, said, at=milliseconds(self.clock.now()), states=self.states)
         commits = list(transactions(removals, epoch=job.epoch, room=self.memories.room))
         if len(commits) > 1 and len(ids) > 1:
             return None
         now = milliseconds(self.clock.now())
         drawn = [_without(record, topics) for record in current]
         ends = self.remember.ending(scope, [Superseded(record, now) for record in drawn])
+        bury(self.memories, scope, buried, epoch=job.epoch)
+        self.hides(scope, said, buried)
+        ForgetDrawn(self.memories)(scope, said, epoch=job.epoch)
         for commit in together(iter(commits), ends, self.memories.room):
             self.memories.commit(scope, commit)
         return len(current)

@@ -4,7 +4,7 @@ memories and summaries made from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,12 +21,14 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.burials import States, burials_of, states_nothing
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.record import GRAPH, Record, RecordType, Source
 from palimpsest.memory.removal.transactions import (
     MOST_PLACES,
     Removal,
     RemovesExports,
+    bury,
     counted,
     no_exports,
     transactions,
@@ -37,6 +39,9 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 PAGE = 100
 
+IN_PLACE = frozenset({"redact", "take_back"})
+"""Kinds of jobs after which the messages still exist."""
+
 
 @dataclass(frozen=True, slots=True)
 class ForgetMemoriesOfSession:
@@ -45,6 +50,7 @@ class ForgetMemoriesOfSession:
     memories: Memories
     clock: Clock
     jobs: Jobs | None = None
+    states: States = states_nothing
 
     def __call__(self, job: Job) -> int:
         """Remove the memories whose only source is the deleted session, or the redacted message, of
@@ -68,7 +74,7 @@ class ForgetMemoriesOfSession:
             return
         progress = self.memories.progress(scope, job.session)
         moved = replace(
-            progress, through=max(progress.through, 0 if job.kind == "redact" else job.last)
+            progress, through=max(progress.through, 0 if job.kind in IN_PLACE else job.last)
         )
         self.memories.commit(scope, MemoryCommit(epoch=job.epoch, progress=moved))
 
@@ -88,7 +94,7 @@ class ForgetMemoriesOfSession:
             page = self.memories.listed(scope, types=types, limit=PAGE, after=after)
             for record in page.records:
                 if _is_said_in(job, record) or (
-                    job.kind != "redact" and job.session in record.also
+                    job.kind not in IN_PLACE and job.session in record.also
                 ):
                     yield record.id
             after = page.after
@@ -109,6 +115,27 @@ class ForgetMemoriesOfSession:
             else self._forget_version(scope, job, record)
         )
 
+    def _restore(self, scope: UserScope, job: Job, topic: str) -> None:
+        """What a statement displaced that was taken back is current again. Raises `CommitLost`."""
+        pointer = self.memories.pointers(scope, [topic]).get(topic)
+        left = self.memories.versions(scope, topic)
+        if pointer is None or pointer.record is not None or not left:
+            return
+        before = left[-1]
+        (stored,) = self.memories.records(scope, [before.id])
+        commit = MemoryCommit(
+            epoch=job.epoch,
+            changed=(replace(stored, index_state="pending"),),
+            pointers=(replace(pointer, record=before.id, order=before.order),),
+        )
+        self.memories.commit(scope, commit)
+
+    def _bury(self, scope: UserScope, job: Job, records: Sequence[Record]) -> None:
+        """What was taken off the record, or redacted, does not come back with an old transcript."""
+        if job.kind in IN_PLACE:
+            buried = burials_of(scope, records, at=job.created_at * 1000, states=self.states)
+            bury(self.memories, scope, buried, epoch=job.epoch)
+
     def _name(self, job: Job, record: Record) -> None:
         if self.jobs is not None:
             self.jobs.mark(job, record.id)
@@ -123,6 +150,7 @@ class ForgetMemoriesOfSession:
             )
         else:
             self._name(job, record)
+            self._bury(scope, job, [record])
             self.memories.commit(scope, MemoryCommit(epoch=job.epoch, removed=(record,)))
             return True
         if changed != record:
@@ -142,10 +170,13 @@ class ForgetMemoriesOfSession:
             return False
         if not others:
             self._name(job, record)
+            self._bury(scope, job, gone)
             for commit in transactions(
                 [Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room
             ):
                 self.memories.commit(scope, commit)
+            if job.kind == "take_back" and pointer is not None and pointer.record == record.id:
+                self._restore(scope, job, topic)
             return True
         is_source = _is_said_in(job, record)
         changed = (
@@ -165,8 +196,8 @@ def _is_said_in(job: Job, record: Record) -> bool:
     """
     if record.source.session != job.session:
         return False
-    if job.kind == "redact":
-        return job.first in record.source.seqs
+    if job.kind in IN_PLACE:
+        return any(job.first <= seq <= job.last for seq in record.source.seqs)
     if record.source.seqs:
         return max(record.source.seqs) <= job.last
     at = job.payload_as(RemovalPayload).at
@@ -321,3 +352,29 @@ class TakeBackRedacted:
             found = self.sessions.compaction(scope, number)
             number = found.previous if found else 0
         return numbers, number
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """Takes back what was made of messages whose marks have changed: they are off the record, or
+    words of them are hidden.
+    """
+
+    steps: UserSteps
+    forget: ForgetMemoriesOfSession
+    exports: RemovesExports = no_exports
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do the job; the worker that updates the search index ends it. Safe to repeat. Raises
+        `Unavailable`.
+        """
+        job = self.steps.take_up(notice)
+        if job is None:
+            return
+        if job.payload_as(RemovalPayload).forgets:
+            self.forget(job)
+        owner = Scope(job.tenant).user(job.user or "")
+        exports = 0 if job.user is None else self.exports(owner)
+        jobs = self.forget.jobs
+        done = (jobs.get(Scope(job.tenant), job.id) if jobs else None) or job
+        self.steps.end_with_index(done, {"memories": len(done.stored), "exports": exports})

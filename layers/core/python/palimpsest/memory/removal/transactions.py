@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.memory.ports import MemoryCommit, Pointer
+from palimpsest.memory.burials import Burial
+from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.scope import UserScope
 
@@ -19,6 +20,8 @@ call. Returns how many exports were removed. Safe to repeat. Raises `Unavailable
 
 POINTER = 1  # item: every transaction also writes the topic's pointer
 
+BURIED_AT_ONCE = 50
+
 MOST_PLACES = 60
 """A record with more statements is removed in several transactions."""
 
@@ -31,6 +34,15 @@ def no_exports(scope: UserScope) -> int:  # noqa: ARG001 - as `RemovesExports` i
 def counted(exports: int) -> dict[str, int]:
     """The part of a job's result that says how many exports were removed; empty if none were."""
     return {"exports": exports} if exports else {}
+
+
+def bury(memories: Memories, scope: UserScope, burials: Sequence[Burial], *, epoch: int) -> None:
+    """Store burials before their records are removed: if the removal then fails, nothing is lost.
+    Raises `CommitLost` if the user was erased.
+    """
+    for start in range(0, len(burials), BURIED_AT_ONCE):
+        part = burials[start : start + BURIED_AT_ONCE]
+        memories.commit(scope, MemoryCommit(epoch=epoch, buried=part))
 
 
 @dataclass(frozen=True, slots=True)

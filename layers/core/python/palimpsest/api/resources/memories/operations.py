@@ -54,6 +54,11 @@ operation = operations_on("memories", function="memories")
 
 MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra=LIKE_AN_ID)]
 
+Sources = Annotated[
+    Literal["hide", "redact"],
+    Query(description="Hide the words that it rested on, or redact them in their messages"),
+]
+
 Types = Annotated[list[ListedType] | None, Query(description="Only these types")]
 
 MinImportance = Annotated[
@@ -207,15 +212,26 @@ def change_memory(
 @operation(
     "DELETE /v1/users/{user_id}/memories/{memory_id}", answers={200: "Deleted"}, refuses=(405,)
 )
-def delete_memory(service: Service, call: Call, *, user_id: UserId, memory_id: MemoryId) -> Deleted:
+def delete_memory(
+    service: Service, call: Call, *, user_id: UserId, memory_id: MemoryId, sources: Sources = "hide"
+) -> Deleted:
     """Delete a memory.
 
     Remove one version for good. If it was the current version, the topic has none from then on: no
-    older version becomes current. The same messages do not produce it again.
+    older version becomes current. The words that it rested on are hidden: recall, answers and other
+    sessions do not see them, and neither they nor older words make it again, under whatever id they
+    come in. Their own session still shows them, marked, unless they are redacted. What is said
+    later is a new statement.
     """
+    scope = call.user(user_id)
     with no_static_fact(service, call, memory_id):
-        service.manage_memories.delete(call.user(user_id), memory_id)
-    return {"id": memory_id, "deleted": True}
+        hidden = service.manage_memories.delete(scope, memory_id)
+    answer: Deleted = {"id": memory_id, "deleted": True}
+    ids = list(hidden.message_ids)
+    answer["hidden"] = {"messages": len(ids), "message_ids": ids}
+    if sources == "redact":
+        answer["redactions"] = list(service.redact_sources(scope, hidden))
+    return answer
 
 
 @operation(

@@ -184,6 +184,9 @@ class _Actions:
                 place = memory_items.place_sort(record.topic_key, record.order)
                 yield self._set(place, memory_items.place_attributes(self._epoch, record))
         yield from self._removals()
+        for burial in self._commit.buried:
+            attributes = memory_items.burial_attributes(self._epoch, burial)
+            yield self._set(memory_items.burial_sort(burial.id), attributes)
         for pointer in self._commit.pointers:
             attributes = memory_items.pointer_attributes(self._epoch, pointer)
             yield self._at(

@@ -17,12 +17,14 @@ from palimpsest.engines.dynamodb.sessions.items import (
     values_of,
 )
 from palimpsest.engines.places import record_listed_as
+from palimpsest.memory.burials import Burial
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
 from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
 from palimpsest.scope import UserScope
 
 USER = "user"
+_OF_BURIAL = ("at", "topics", "subject", "said", "words", "values")
 LAST_SEQ = 10**12 - 1
 LAST = "\U0010ffff"  # above every key of a topic
 _APART = frozenset({"id", "version", "index_state"})
@@ -48,6 +50,10 @@ def uses_sort(record_id: str) -> str:
 
 def mark_sort(record_id: str) -> str:
     return f"x#{record_id}"
+
+
+def burial_sort(record_id: str) -> str:
+    return f"b#{record_id}"
 
 
 def progress_sort(session: str) -> str:
@@ -251,6 +257,18 @@ def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
         "body": body(sources=sources),
         "version": number(removed[0].version + 1),
     }
+
+
+def burial_attributes(epoch: int, burial: Burial) -> Attributes:
+    """Digests alone: no words of what was deleted."""
+    values = {name: getattr(burial, name) for name in _OF_BURIAL}
+    return common("burial", epoch) | {"body": body(**values)}
+
+
+def burial_of(item: Item) -> Burial:
+    found = values_of(item["body"])
+    lists = {name: tuple(found.get(name, ())) for name in ("topics", "said", "words", "values")}
+    return Burial(name_of(item), found["at"], subject=found.get("subject", ""), **lists)
 
 
 def mark_of(item: Item) -> Tombstone:

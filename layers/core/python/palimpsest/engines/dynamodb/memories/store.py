@@ -27,6 +27,7 @@ from palimpsest.engines.dynamodb.table import BATCH_GET, Item, OneTable, Table
 from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, record_listed_as
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.jobs.job import Job
+from palimpsest.memory.burials import Burial
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import (
     ChunkLine,
@@ -139,6 +140,14 @@ class DynamoDbMemories(OneTable):
         marked = {items.name_of(item): items.mark_of(item) for item in marks.values()}
         there = self._found(scope, map(items.record_sort, marked))
         return {name: mark for name, mark in marked.items() if items.record_sort(name) not in there}
+
+    def burials(self, scope: UserScope) -> tuple[Burial, ...]:
+        epoch = number(self.user(scope).epoch)
+        values = {":pk": text(scope.partition), ":prefix": text(items.burial_sort(""))}
+        pages = self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
+        return tuple(
+            items.burial_of(item) for page in pages for item in page if item["epoch"] == epoch
+        )
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         found = self._found(scope, map(items.pointer_sort, topic_keys))

@@ -144,9 +144,9 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
     ]
     if commit.messages and (tally := commit.after.tally(scope)) is not None:
         actions[-1]["Put"]["Item"]["counted"] = items.counted(tally)
-    if commit.redacted is not None:
-        update, sort = Update(), items.message_sort(commit.redacted.seq)
-        update.put_all(items.message_attributes(commit.redacted))
+    for message in (*commit.marked, *([commit.redacted] if commit.redacted else ())):
+        update, sort = Update(), items.message_sort(message.seq)
+        update.put_all(items.message_attributes(message))
         update.require("type", items.text("message"))
         actions.append({"Update": update.arguments(table, partition, sort)})
     if commit.compaction is not None:

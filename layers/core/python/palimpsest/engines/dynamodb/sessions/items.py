@@ -197,6 +197,7 @@ def message_attributes(message: Message) -> Attributes:
             large=message.large and astuple(message.large),
             redacted=message.redacted_at,
             outside=message.is_outside or None,
+            hidden=message.hidden or None,
         ),
     }
 
@@ -238,6 +239,7 @@ def message_of(item: Item) -> Message:
         large=Large(*found["large"]) if "large" in found else None,
         redacted_at=found.get("redacted"),
         is_outside=found.get("outside", False),
+        hidden=tuple((start, end) for start, end in found.get("hidden", ())),
     )
 
 

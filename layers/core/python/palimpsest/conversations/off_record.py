@@ -1,0 +1,66 @@
+"""Which messages of an append are off the record, by their marks and by their users' words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
+from palimpsest.privacy.wishes import wish_of
+from palimpsest.text.sentences import says
+
+ON_RECORD, THIS_TURN, NEXT_TURN_TOO = 0, 1, 2
+"""What a session's newest turn says of itself: nothing; that it is off the record; the next too."""
+
+MOST_TAKEN_BACK = 30
+"""Messages of a turn that a later message takes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """`reach` is what the newest turn says. With `takes_back`, the turn before the messages is off
+    the record too.
+    """
+
+    messages: tuple[Message, ...]
+    reach: int
+    takes_back: bool = False
+
+
+def marked(messages: Sequence[Message], *, reach: int) -> Marked:
+    """The messages of an append, with marks on those that nobody may remember: what a user says off
+    the record, and all that answers it.
+    """
+    done: list[Message] = []
+    takes_back = False
+    for message in messages:
+        is_off = message.is_off_record
+        if message.role == "user":
+            wish = wish_of(text_of(message.chat))
+            is_off = is_off or wish.is_off_record or reach == NEXT_TURN_TOO
+            if wish.takes_back:
+                start = last_turn(done)
+                takes_back = takes_back or start is None
+                done[start or 0 :] = map(off_record, done[start or 0 :])
+            has_none_before = wish.takes_back and not done and message.seq == 1
+            covers_next = wish.covers_next or has_none_before
+            reach = NEXT_TURN_TOO if covers_next else THIS_TURN if is_off else ON_RECORD
+        else:
+            is_off = is_off or (reach != ON_RECORD and message.role not in UNSHOWN_ROLES)
+        done.append(off_record(message) if is_off else message)
+    return Marked(tuple(done), reach, takes_back)
+
+
+def last_turn(messages: Sequence[Message]) -> int | None:
+    """Where the last turn begins whose user says something; None if no user says anything."""
+    starts = [number for number, message in enumerate(messages) if message.role == "user"]
+    said = (start for start in reversed(starts) if says(text_of(messages[start].chat)) != "nothing")
+    return next(said, None)
+
+
+def off_record(message: Message) -> Message:
+    return (
+        message
+        if message.is_off_record
+        else replace(message, extra={**message.extra, OFF_RECORD: True})
+    )

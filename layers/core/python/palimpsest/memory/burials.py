@@ -1,0 +1,260 @@
+"""What stays known of a deleted memory so that old words do not bring it back: digests, no text."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from palimpsest.memory.record import KEYED, Record
+from palimpsest.scope import UserScope
+from palimpsest.text.analyser import content_terms, topic_key
+from palimpsest.text.folding import normalized
+from palimpsest.text.sentences import sentences
+
+MOST_SAID = 40
+"""Texts of one memory whose digests are kept."""
+
+ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
+"""The share of common words from which two statements say the same."""
+
+BEGINNING = 4
+"""Letters by which words are compared: "allergic" and "allergy" begin alike."""
+
+WHOLE = 10**9
+"""An end behind every text."""
+
+Ranges = tuple[tuple[int, int], ...]
+_WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
+_EDGES = "\"'“”„«»‘’`*-–—•> \t"  # noqa: RUF001
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a sentence states: of whom, about which topic, in which words."""
+
+    content: str
+    topic: str | None = None
+    subject: str | None = None
+
+
+States = Callable[[str], Sequence[Stated]]
+"""What a sentence states, as an extractor without a model reads it."""
+
+
+def states_nothing(_: str) -> Sequence[Stated]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Burial:
+    """The trace of a memory that was deleted `at` a time (epoch milliseconds). All else are
+    digests: of its texts and quotes (`said`), of its words, and of those that are names or numbers
+    (`values`).
+    """
+
+    id: str
+    at: int
+    topics: tuple[str, ...] = ()
+    subject: str = ""
+    said: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Buried:
+    """The burials of one user. `states` reads the sentences of messages."""
+
+    scope: UserScope
+    burials: Sequence[Burial]
+    states: States = states_nothing
+
+    def __bool__(self) -> bool:
+        return bool(self.burials)
+
+    @property
+    def words_alone(self) -> Buried:
+        """The same, but only the deleted words themselves count: their wording has no say."""
+        said = [Burial(burial.id, burial.at, said=burial.said) for burial in self.burials]
+        return Buried(self.scope, said)
+
+    def holds(
+        self,
+        content: str,
+        *,
+        topic: str | None = None,
+        subject: str | None = None,
+        quote: str | None = None,
+        at: int | None = None,
+    ) -> bool:
+        """Whether a statement says what a deleted memory said. It was made `at` a time, None:
+        before every deletion. A statement that was made after a deletion is a new one.
+        """
+        later = [burial for burial in self.burials if at is None or at < burial.at]
+        if not later:
+            return False
+        said = {self._text(text) for text in (content, quote) if text}
+        if any(said & {*each.said} for each in later):
+            return True
+        later = [each for each in later if each.words]
+        about = _subject(subject, self.scope)
+        topics = self._topics(content, topic, about)
+        said_now = _Words(
+            self._words(content),
+            {_digest(self.scope, term) for term in content_terms(content)},
+            {_digest(self.scope, term[:BEGINNING]) for term in _named(content)},
+        )
+        mine = _digest(self.scope, about)
+        return any(each.subject == mine and _is_same(each, topics, said_now) for each in later)
+
+    def _topics(self, content: str, topic: str | None, about: str) -> set[str]:
+        """The topics that a statement has, or that its words have."""
+        stated = (
+            state for state in self.states(content) if _subject(state.subject, self.scope) == about
+        )
+        keys = {topic_key(each) for each in (topic, *(one.topic for one in stated)) if each}
+        return {_digest(self.scope, key) for key in keys if key}
+
+    def ranges(self, text: str, *, quotes: Iterable[str] = (), at: int | None = None) -> Ranges:
+        """The sentences of a text that say what a deleted memory said, or that hold a quote."""
+        if not self.burials:
+            return ()
+        wanted = [normalized(quote) for quote in quotes if quote.strip()]
+        return tuple(
+            (start, end)
+            for start, end, sentence in located(text)
+            if any(_overlap(quote, normalized(sentence)) for quote in wanted)
+            or self._says(sentence, at=at)
+        )
+
+    def echoes(self, text: str) -> Ranges:
+        """The sentences of an answer that repeat names or numbers of deleted memories; of one
+        without any, other words of it.
+        """
+        said = {word for burial in self.burials for word in burial.values or burial.words}
+        return tuple(
+            (start, end)
+            for start, end, sentence in located(text)
+            if said & (self._words(sentence) | self._values(sentence))
+        )
+
+    def _says(self, sentence: str, *, at: int | None) -> bool:
+        if self.holds(sentence, at=at):
+            return True
+        return any(
+            self.holds(state.content, topic=state.topic, subject=state.subject, at=at)
+            for state in self.states(sentence)
+        )
+
+    def _text(self, text: str) -> str:
+        return _digest(self.scope, normalized(text.strip(_EDGES)))
+
+    def _words(self, text: str) -> set[str]:
+        return {_digest(self.scope, term[:BEGINNING]) for term in content_terms(text)}
+
+    def _values(self, text: str) -> set[str]:
+        return {_digest(self.scope, term) for term in _named(text)}
+
+
+def burial_of(
+    scope: UserScope, records: Sequence[Record], *, at: int, states: States = states_nothing
+) -> Burial:
+    """The burial of one record, with all places where it was said."""
+    record, mine = records[0], Buried(scope, (), states)
+    texts = [record.content, *(each.source.quote or "" for each in records)]
+    about = _subject(record.subject, scope)
+    digests = dict.fromkeys(mine._text(text) for text in texts if text.strip())  # noqa: SLF001
+    return Burial(
+        id=record.id,
+        at=at,
+        topics=tuple(sorted(mine._topics(record.content, record.topic_key, about))),  # noqa: SLF001
+        subject=_digest(scope, about),
+        said=tuple(digests)[:MOST_SAID],
+        words=tuple(sorted(mine._words(record.content))),  # noqa: SLF001
+        values=tuple(sorted(mine._values(record.content))),  # noqa: SLF001
+    )
+
+
+def burials_of(
+    scope: UserScope, removed: Iterable[Record], *, at: int, states: States = states_nothing
+) -> tuple[Burial, ...]:
+    """The burials of removed records, each listed once for every time that it was said. What has an
+    exact key, such as a preference, was no statement.
+    """
+    by_id: dict[str, list[Record]] = {}
+    for record in removed:
+        if record.type not in KEYED:
+            by_id.setdefault(record.id, []).append(record)
+    return tuple(burial_of(scope, said, at=at, states=states) for said in by_id.values())
+
+
+def located(text: str) -> Iterator[tuple[int, int, str]]:
+    """The sentences of a text, each with its place."""
+    place = 0
+    for sentence in sentences(text):
+        pattern = r"\s+".join(map(re.escape, sentence.split()))
+        match = re.compile(pattern).search(text, place)
+        if match is not None:
+            yield match.start(), match.end(), sentence
+            place = match.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The digests of a statement's words by their beginnings, of the whole words, and of its names
+    and numbers by their beginnings.
+    """
+
+    begun: set[str]
+    whole: set[str]
+    named: set[str]
+
+
+def _is_same(burial: Burial, topics: set[str], said: _Words) -> bool:
+    own, named = {*burial.words}, {*burial.values}
+    if topics & {*burial.topics} and named and named <= said.whole:
+        return True
+    shared = len(own & said.begun) / max(1, len(own | said.begun))
+    if not named and not said.named:
+        return shared >= (ALIKE if own <= said.begun else ALIKE_WITHOUT_NAMES)
+    return shared >= ALIKE and named <= said.whole and said.named <= own
+
+
+def _overlap(quote: str, sentence: str) -> bool:
+    """Whether a quote stands in a sentence, or the sentence in the quote."""
+    return quote in sentence or (len(sentence) > len(quote) // 8 and sentence in quote)
+
+
+def _named(text: str) -> Sequence[str]:
+    """The terms of a text that are names or numbers; the first word of a sentence is neither."""
+    found: list[str] = []
+    for sentence in sentences(text):
+        for number, match in enumerate(_WORD.finditer(sentence)):
+            word = match[0]
+            if any(letter.isdigit() for letter in word) or (number and word[0].isupper()):
+                found += content_terms(word) if len(word) > 1 else ()
+    return found
+
+
+def _subject(subject: str | None, scope: UserScope) -> str:
+    """The subject as it is compared: the user has many names."""
+    folded = normalized(subject or "")
+    return "" if folded in ("", "user", "the user", normalized(scope.user)) else folded
+
+
+def _digest(scope: UserScope, text: str) -> str:
+    said = "\x1f".join((scope.tenant, scope.user, text))
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def merged(*ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """All ranges in their order, those that touch as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(each for part in ranges for each in part):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)

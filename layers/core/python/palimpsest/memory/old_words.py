@@ -1,0 +1,88 @@
+"""Marks what old messages say of memories that their user has deleted since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from palimpsest.clock import Clock, milliseconds
+from palimpsest.conversations.drafts import Draft
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.spoken import said_at, sent_at
+from palimpsest.memory.burials import Buried, Ranges, States, merged
+from palimpsest.memory.ports import Memories
+from palimpsest.scope import UserScope
+
+FRESH = 60_000
+"""Milliseconds. A message with a younger timestamp is said now."""
+
+
+@dataclass(frozen=True, slots=True)
+class HideOldWords:
+    """Of messages that come in again: in another session, or with an import."""
+
+    memories: Memories
+    clock: Clock
+    states: States
+
+    def __call__(
+        self, scope: UserScope, drafts: Sequence[Draft], is_transcript: bool
+    ) -> Sequence[Draft]:
+        """As `HidesOld`. Reads the user's burials only if a message may be old. Raises
+        `Unavailable`.
+        """
+        now = milliseconds(self.clock.now())
+        times = [_time(draft) for draft in drafts]
+        if not any(is_transcript if at is None else at < now - FRESH for at in times):
+            return drafts
+        buried = self._buried(scope)
+        if not buried:
+            return drafts
+        exact = buried.words_alone
+
+        def hidden(text: str, at: int | None) -> Ranges:
+            if at is not None:
+                return buried.ranges(text, at=at)
+            return exact.ranges(text) if is_transcript else ()
+
+        return _marked(drafts, times, hidden, buried)
+
+    def restored(self, scope: UserScope, messages: Sequence[Message]) -> Sequence[Message]:
+        """The messages of an import, with marks on what was deleted after they were said."""
+        buried = self._buried(scope)
+        if not buried:
+            return messages
+        times = [milliseconds(said_at(message)) for message in messages]
+        return _marked(messages, times, lambda text, at: buried.ranges(text, at=at), buried)
+
+    def _buried(self, scope: UserScope) -> Buried:
+        return Buried(scope, self.memories.burials(scope), self.states)
+
+
+def _time(draft: Draft) -> int | None:
+    sent = sent_at(draft.timestamp)
+    return None if sent is None else milliseconds(sent)
+
+
+Said = TypeVar("Said", Draft, Message)
+
+
+def _marked(
+    said: Sequence[Said],
+    times: Sequence[int | None],
+    hidden: Callable[[str, int | None], Ranges],
+    buried: Buried,
+) -> list[Said]:
+    """The messages with marks on what is hidden of them, and on what answers repeat of that."""
+    done: list[Said] = []
+    repeats = False
+    for each, at in zip(said, times, strict=True):
+        text = text_of(each.chat)
+        ranges = hidden(text, at)
+        if each.chat["role"] == "user":
+            repeats = bool(ranges)
+        elif repeats:
+            ranges = merged(ranges, buried.echoes(text))
+        done.append(replace(each, hidden=merged(each.hidden, ranges)) if ranges else each)
+    return done

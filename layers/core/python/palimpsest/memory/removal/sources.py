@@ -1,0 +1,210 @@
+"""Hides the words of messages on which deleted memories rested: their sessions alone still see
+them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.lifecycle import job_on
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.redact import Redact
+from palimpsest.conversations.session import Commit, Head
+from palimpsest.conversations.spoken import visible_text
+from palimpsest.errors import NotFound
+from palimpsest.jobs.payloads import RemovalPayload
+from palimpsest.memory.burials import WHOLE, Burial, Buried, Ranges, States, merged
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.record import Record, Source
+from palimpsest.retry import until_committed
+from palimpsest.scope import SessionScope, UserScope
+
+DELETED = "[deleted]"
+"""What stands in the place of redacted words."""
+
+AT_ONCE = 40  # messages of one commit
+ANSWERS = 6  # messages after a source that may repeat it
+MOST_SAID_AGAIN = 200  # messages of chunks in which a memory was said again
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The messages of which words were hidden: session, sequence number and id of each."""
+
+    messages: tuple[tuple[str, int, str], ...] = ()
+
+    @property
+    def message_ids(self) -> tuple[str, ...]:
+        return tuple(name for _, _, name in self.messages)
+
+    def __add__(self, other: Hidden) -> Hidden:
+        return Hidden(tuple(dict.fromkeys((*self.messages, *other.messages))))
+
+
+HidesSources = Callable[[UserScope, Sequence[Record], Sequence[Burial]], Hidden]
+"""Hides what removed records rested on. Safe to repeat. Raises `Unavailable`."""
+
+
+def hides_nothing(
+    scope: UserScope,  # noqa: ARG001 - as `HidesSources` is called
+    removed: Sequence[Record],  # noqa: ARG001
+    burials: Sequence[Burial],  # noqa: ARG001
+) -> Hidden:
+    """`HidesSources` where no messages are stored."""
+    return Hidden()
+
+
+@dataclass(frozen=True, slots=True)
+class HideSources:
+    sessions: Sessions
+    memories: Memories
+    clock: Clock
+    states: States
+
+    def __call__(
+        self, scope: UserScope, removed: Sequence[Record], burials: Sequence[Burial]
+    ) -> Hidden:
+        """As `HidesSources`. `removed` holds each record once for every time that it was said."""
+        if not burials:
+            return Hidden()
+        buried, done = Buried(scope, burials, self.states), Hidden()
+        for session, quotes in self._sources(scope, removed).items():
+            where = scope.owner.session(session)
+            hide = partial(self._hide, where, scope, quotes, buried)
+            done += until_committed(hide, clock=self.clock)
+        return done
+
+    def _sources(
+        self, scope: UserScope, removed: Sequence[Record]
+    ) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
+        """The quotes of each source message, by session and sequence number. A message in which a
+        record may have been said again has none.
+        """
+        found: dict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
+        for record in removed:
+            for session in record.also:
+                lines = self.memories.lines(scope, session, first=0, last=WHOLE)
+                for line in lines:
+                    if record.id in line.records:
+                        seqs = range(line.first, line.last + 1)[:MOST_SAID_AGAIN]
+                        found[session] = {**dict.fromkeys(seqs, ()), **found[session]}
+            _add(found, record.source)
+        return found
+
+    def _hide(
+        self,
+        where: SessionScope,
+        scope: UserScope,
+        quotes: Mapping[int, tuple[str, ...]],
+        buried: Buried,
+    ) -> Hidden:
+        """Mark the messages of one session. Raises `CommitLost`."""
+        head = self.sessions.open(where).head
+        now = seconds(self.clock.now())
+        if head is None or head.is_gone(now) or head.user != scope.user:
+            return Hidden()
+        found = self._marked(where, head, quotes, buried)
+        changed = [message for message, is_new in found if is_new]
+        for start in range(0, len(changed), AT_ONCE):
+            part = changed[start : start + AT_ONCE]
+            after = replace(head, version=head.version + 1, redactions=head.redactions + 1)
+            job = job_on(
+                after,
+                where,
+                kind="take_back",
+                first=part[0].seq,
+                last=part[-1].seq,
+                now=now,
+                payload=RemovalPayload(),
+            )
+            self.sessions.commit(
+                where, Commit(before=head, after=after, marked=tuple(part), jobs=(job,))
+            )
+            head = after
+        return Hidden(tuple((where.session, message.seq, message.id) for message, _ in found))
+
+    def _marked(
+        self, where: SessionScope, head: Head, quotes: Mapping[int, tuple[str, ...]], buried: Buried
+    ) -> list[tuple[Message, bool]]:
+        """The messages with their marks, and whether these are new."""
+        wanted = sorted({seq + n for seq in quotes for n in range(ANSWERS + 1)})
+        there = {
+            message.seq: message
+            for start in range(0, len(wanted), 100)
+            for message in self.sessions.messages_at(where, wanted[start : start + 100])
+            if head.base < message.seq <= head.seq and not head.is_withdrawn(message.seq)
+        }
+        hidden: dict[int, Ranges] = defaultdict(tuple)
+        for seq, said in quotes.items():
+            message = there.get(seq)
+            if message is None or message.is_outside:
+                continue
+            ranges = _ranges(message, said, buried)
+            if not ranges:
+                continue
+            hidden[seq] = merged(hidden[seq], ranges)
+            for answer in _answers(there, seq):
+                hidden[answer.seq] = merged(hidden[answer.seq], buried.echoes(text_of(answer.chat)))
+        marked = [
+            replace(there[seq], hidden=merged(there[seq].hidden, ranges))
+            for seq, ranges in sorted(hidden.items())
+            if ranges
+        ]
+        return [(message, message != there[message.seq]) for message in marked]
+
+
+@dataclass(frozen=True, slots=True)
+class RedactSources:
+    """Redacts the hidden words themselves."""
+
+    sessions: Sessions
+    redact: Redact
+
+    def __call__(self, scope: UserScope, hidden: Hidden) -> Sequence[str]:
+        """Replace the words in their messages; return the ids of the jobs that take back what else
+        was made of these messages. Raises `Unavailable`.
+        """
+        jobs: list[str] = []
+        for session, seq, _ in hidden.messages:
+            where = scope.owner.session(session)
+            for message in self.sessions.messages_at(where, [seq]):
+                text = visible_text(message, gap=DELETED).strip()
+                with suppress(NotFound):
+                    _, job = self.redact(where, seq, content=text or DELETED)
+                    jobs.append(job)
+        return jobs
+
+
+def _add(found: dict[str, dict[int, tuple[str, ...]]], source: Source) -> None:
+    if source.session is None:
+        return
+    for seq in source.seqs:
+        before = found[source.session].get(seq, ())
+        found[source.session][seq] = (*before, source.quote or "")
+
+
+def _ranges(message: Message, quotes: Sequence[str], buried: Buried) -> Ranges:
+    """What to hide of a source message: all of it, if none of its sentences can be told to be the
+    source. Of a message that only may be a source, such sentences alone.
+    """
+    if message.large is not None and quotes:
+        return ((0, WHOLE),)
+    ranges = buried.ranges(text_of(message.chat), quotes=quotes)
+    return ranges or (((0, WHOLE),) if quotes else ())
+
+
+def _answers(there: Mapping[int, Message], seq: int) -> Sequence[Message]:
+    """The messages that answer this one: up to the next of a user."""
+    answers: list[Message] = []
+    for number in range(seq + 1, seq + ANSWERS + 1):
+        message = there.get(number)
+        if message is None or message.role == "user":
+            break
+        answers.append(message)
+    return answers

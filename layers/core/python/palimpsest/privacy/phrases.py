@@ -1,0 +1,33 @@
+"""The phrases by which people name secrets and keep words off the record, in all languages."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from palimpsest.text.word_files import entries
+
+PACKAGE = "palimpsest.privacy"
+
+
+@cache
+def phrases(name: str) -> str:
+    """A pattern for any phrase of this name; longer ones come first."""
+    return "|".join(sorted(set(entries(PACKAGE, name)), key=len, reverse=True))
+
+
+@cache
+def anywhere(name: str) -> re.Pattern[str]:
+    """The phrases of this name as whole words, wherever they are."""
+    return re.compile(rf"(?<!\w)(?:{phrases(name)})(?!\w)", re.IGNORECASE | re.MULTILINE)
+
+
+@cache
+def whole(name: str) -> re.Pattern[str]:
+    """For `fullmatch`: exactly one of the phrases of this name."""
+    return re.compile(rf"(?:{phrases(name)})", re.IGNORECASE)
+
+
+@cache
+def word_set(name: str) -> frozenset[str]:
+    return frozenset(entries(PACKAGE, name))

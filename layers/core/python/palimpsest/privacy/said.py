@@ -1,0 +1,324 @@
+"""Passwords, keys and codes that are said as such, and assignments of them in texts of machines."""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - marks of many scripts
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from palimpsest.privacy.phrases import phrases, whole, word_set
+from palimpsest.text.analyser import function_words
+
+Said = tuple[int, int, str]
+"""Beginning and end of the secret itself, and the reason."""
+
+MOST_WORDS = 24  # of a passphrase
+PASSPHRASE = 4  # words, which are a passphrase whatever the first one is
+MOST_BETWEEN, MOST_LINKS = 200, 6  # characters and words that join a name with its secret
+LEAST_CODE, LEAST_KEY, LEAST_PASSWORD = 3, 8, 4
+_QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "‘": "’", "'": "'", "`": "`", "”": "”"}
+_OPENING = re.compile(r"[\"“„«‘'`”]|\*\*|__(?=\w)")
+_TOKEN = re.compile(r"\S+")
+_AROUND = ".,;:)]}>\"'”’»`*"
+_NOT_SAID = re.compile(
+    r"\[|<|\{|\$|%|\*{3,}|•|x{4,}$|\.{3}|…|_{3,}|(?:os|process|self|this|env|config|settings|args|"
+    r"secrets?|vault|request|req|data|params?)[.\[]|\w+\([^)]*\)|https?://|None$|null$|your[-_]|my[-_]",
+    re.IGNORECASE,
+)
+_STEM = re.compile(
+    r"pass|pwd|\bpw\b|pin|code|token|key|secret|credential|login|log-in|kennwort|losungs|zugang|anmelde"
+    r"|geheim|tan\b|puk|cv[vc]|csc|otp|2fa|mfa|seed|recovery|backup|mnemonic|phrase|schlüssel"
+    r"|kombination|combina|prüfziffer|kartenprüf|mot|mdp|clé|cle|jeton|identifiant|cryptogramme"
+    r"|contrase|clave|frase|código|codigo|credencial|palabra|réponse|answer|antwort|digicode"
+    r"|auth|bearer|sig=",
+    re.IGNORECASE,
+)
+_SUFFIX = re.compile(
+    r"\w{3,}(?:ed|(?<!l)ing|able|ible|ory|ive|ous|less|ful|ly|lich|ig|isch|bar|los|iert|é|ée|eux|ado|ada|ido|ida)"
+)
+_BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,6}}?"
+_SLASH = re.compile(r"[ \t]*(\S{2,64}?)[ \t]*(?:/|:|,|\||and|und|et|y)[ \t]*(\S{4,64})")
+_UNITS_AFTER = 2
+
+_ASSIGNED = re.compile(
+    r"(?P<name>(?:"
+    r"(?P<word>passw(?:or)?d|passphrase|passwort|pwd|_PASS(?![a-z]))"
+    r"|secret(?:[_.-]?(?:access)?[_.-]?key)?|token|credentials?|api[_.-]?secret|dsn"
+    r"|(?:api|access|private|secret|auth|account|signing|encryption|client|master|shared[_-]?access|license)[_.-]?key"
+    r"|connection[_-]?string|(?-i:_KEY|_AUTH|_SALT))"
+    r"(?:_[A-Z0-9_]{1,30}|[_.-]?(?:value|id|prod|dev|test|live))?[\"']?)"
+    r"[ \t]{0,4}(?:=>|:=|=|:(?=[ \t\"']))[ \t]{0,4}(?P<quote>[\"']?)"
+    r"(?P<value>[^\s\"'`,;<>{}()\[\]]{4,4096})(?P=quote)",
+    re.IGNORECASE,
+)
+_NAME_OF_CODE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_]+")
+_IN_URL = re.compile(
+    r"[?&#;](?:sig|signature|token|access_token|id_token|refresh_token|api_?key|apikey|key|password|pwd|secret"
+    r"|client_secret|auth|x-amz-signature|x-amz-security-token|code)=(?P<value>[^&\s\"'<>#]{6,4096})",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(
+    r"(?:\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?(?:bearer|basic|token|digest|apikey)?[ \t]*(?P<value>[^\s\"',;]{8,4096})"
+    r"|\b(?:bearer|basic)[ \t]+(?P<bearer>(?=[A-Za-z._~+/-]*\d)[A-Za-z0-9._~+/-]{16,4096}=*)"
+    r"|\bx-[a-z-]{0,30}(?:key|token|secret|auth)[\"']?[ \t]*[:=][ \t]*[\"']?(?P<x>[^\s\"',;]{8,4096}))",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"(?:your|my|the|some|an?|insert|enter|replace|change|example|sample|dummy|placeholder|redacted|removed|hidden"
+    r"|masked|todo|tbd|none|null|true|false|undefined|string|str|int|required|optional|xxx+)(?![^\W_])"
+    r"|change_?me|\.{3}|<|\$|%|\*|\[",
+    re.IGNORECASE,
+)
+
+
+def said_secrets(text: str) -> Iterator[Said]:
+    """The secrets in a text that its own words call secrets."""
+    if not _STEM.search(text):
+        return
+    yield from _assigned(text)
+    for reason, noun, classes in _kinds():
+        for match in noun.finditer(text):
+            place = _after_noun(text, match, classes)
+            if place is not None:
+                yield (*place, reason)
+    for match in _reversed().finditer(text):
+        value = match["value"].strip("\"'“”„«»`‘’,.:;")
+        if _looks(value, least=LEAST_PASSWORD, strict=True):
+            start = match.start("value") + match["value"].index(value)
+            yield start, start + len(value), "password"
+
+
+Class = str
+
+
+@cache
+def _kinds() -> tuple[tuple[str, re.Pattern[str], Class], ...]:
+    no = rf"(?![ -]?(?:{phrases('no_password')})(?!\w))"
+    return (
+        ("password", _noun("passwords", no), "password"),
+        ("key", _noun("keys", no), "key"),
+        ("code", _noun("codes", no), "code"),
+        ("code", _noun("own_code", r"(?= ?(?:is|ist|est|es|lautet|:))"), "own_code"),
+    )
+
+
+def _noun(name: str, no: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{phrases(name)})(?!\w){no}", re.IGNORECASE)
+
+
+@cache
+def _link() -> re.Pattern[str]:
+    """What joins the name of a secret with the secret."""
+    between = _BETWEEN.format(breaks=phrases("breaks"))
+    still = rf"(?:[ \t]+(?:{phrases('still')})(?!\w))*"
+    words = rf"(?:(?:[ \t]*,)?[ \t]+(?:{phrases('is')})|['’]s)(?!\w){still}[ \t]*[:=]?[ \t]*"
+    into = rf"[ \t]+(?P<into>{phrases('into')})(?!\w){still}[ \t]*:?[ \t]*"
+    mark = (
+        r"[ \t]*(?:[\"'”*]{0,3}[ \t]*(?::=|=>|:|=)[*]{0,2}|(?P<dash>[-–—→]>?[ \t]))[ \t]*\n?[ \t]*"
+    )
+    return re.compile(
+        rf"(?P<between>(?:[ \t]*\([^)\n]{{1,40}}\))?{between})(?:{words}|{into}|{mark})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _reversed() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<!\S)(?P<value>\S{{4,64}})[ \t]+(?:{phrases('as_mine')})[ \t]+(?:{phrases('mine')})[ \t]+"
+        rf"(?:\w{{1,20}}[ \t]+){{0,2}}?(?:{phrases('passwords')}|{phrases('codes')})(?!\w)"
+        rf"(?![ -]?(?:{phrases('no_password')})(?!\w))",
+        re.IGNORECASE,
+    )
+
+
+def _after_noun(text: str, noun: re.Match[str], kind: Class) -> tuple[int, int] | None:
+    """Where the secret stands that follows the words for it; None if none follows."""
+    if text[noun.end() : noun.end() + 1] in (" ", "\t"):
+        found = _value(text, noun.end() + 1, kind, strict=True)
+        if found is not None:
+            return found
+    end, limit = noun.end(), min(len(text), noun.end() + MOST_BETWEEN)
+    for _ in range(MOST_LINKS):
+        link = _link().match(text, end, limit)
+        if link is None:
+            return None
+        found = _value(text, link.end(), kind, strict=bool(link["into"] or link["dash"]))
+        if found is not None:
+            return found
+        end = link.end()
+    return None
+
+
+def _value(text: str, start: int, kind: Class, *, strict: bool) -> tuple[int, int] | None:
+    opening = _OPENING.match(text, start)
+    if opening is not None:
+        quoted = _quoted(text, opening)
+        if quoted is not None:
+            inner = text[slice(*quoted)]
+            return quoted if _is_quoted_secret(inner, kind) else None
+        start = opening.end()
+    token = _TOKEN.match(text, start)
+    if token is None or _NOT_SAID.match(token[0]):
+        return None
+    if kind in ("code", "own_code"):
+        return _code(text, start, least=LEAST_PASSWORD if kind == "own_code" else LEAST_CODE)
+    if kind == "key":
+        return _pair(text, start) or _key(text, token)
+    return _password(text, token, strict=strict)
+
+
+def _is_quoted_secret(inner: str, kind: Class) -> bool:
+    if _NOT_SAID.search(inner):
+        return False
+    if kind == "password":
+        return len(inner) >= LEAST_CODE and inner.casefold() not in word_set("no_value")
+    if kind == "key":
+        return _looks(inner, least=LEAST_KEY, strict=True) and " " not in inner
+    return (
+        re.fullmatch(r"[A-Za-z0-9*# -]{3,16}", inner) is not None
+        and sum(letter.isdigit() for letter in inner) >= LEAST_CODE
+    )
+
+
+def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
+    closers = _QUOTES.get(opening[0], opening[0])
+    ends = [text.find(closer, opening.end(), opening.end() + 200) for closer in {closers, *closers}]
+    found = [end for end in ends if end > opening.end()]
+    if not found or "\n" in text[opening.end() : min(found)]:
+        return None
+    return opening.end(), min(found)
+
+
+def _code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
+    """A code: digits, in groups or with letters or marks between them."""
+    match = re.compile(
+        r"#?\*?(?=[A-Za-z*#-]{0,6}\d)[A-Za-z0-9*#]{1,16}(?:[ -]\d[\d*#]{0,7}){0,4}"
+    ).match(text, start)
+    if match is None:
+        return None
+    digits = sum(letter.isdigit() for letter in match[0])
+    after = text[match.end() : match.end() + 30].split(None, _UNITS_AFTER)[:1]
+    is_counted = bool(after) and whole("units").fullmatch(after[0].strip(",.;!?")) is not None
+    is_more = text[match.end() : match.end() + 1].isalpha()
+    return None if digits < least or is_counted or is_more else match.span()
+
+
+def _pair(text: str, start: int) -> tuple[int, int] | None:
+    """The second of a name and a password: "admin / S3cret"."""
+    pair = _SLASH.match(text, start)
+    if pair is None:
+        return None
+    value = pair[2].rstrip(_AROUND)
+    return (
+        (pair.start(2), pair.start(2) + len(value)) if _looks(value, least=4, strict=True) else None
+    )
+
+
+def _key(text: str, token: re.Match[str]) -> tuple[int, int] | None:
+    value = token[0].rstrip(_AROUND)
+    if not _looks(value, least=LEAST_KEY, strict=True):
+        return None
+    return token.start(), token.start() + len(value)
+
+
+def _password(text: str, token: re.Match[str], *, strict: bool) -> tuple[int, int] | None:
+    value = token[0].rstrip(_AROUND)
+    if not value:
+        return None
+    if strict:
+        is_one = _looks(value, least=5, strict=True) and not _is_counted(text, token)
+        return (token.start(), token.start() + len(value)) if is_one else None
+    if _looks(value, least=LEAST_CODE, strict=False):
+        return None if _is_counted(text, token) else (token.start(), token.start() + len(value))
+    return _plain(text, token.start())
+
+
+def _is_counted(text: str, token: re.Match[str]) -> bool:
+    """Whether a number counts something: "12 characters"."""
+    if not token[0].rstrip(_AROUND).replace("-", "").isdigit():
+        return False
+    after = _TOKEN.match(text, token.end() + 1)
+    return after is not None and whole("units").fullmatch(after[0].rstrip(_AROUND)) is not None
+
+
+def _plain(text: str, start: int) -> tuple[int, int] | None:
+    """A password of plain words, up to the end of the clause or the first word of grammar."""
+    end, words = start, list[str]()
+    while len(words) < MOST_WORDS and (token := _TOKEN.match(text, end + bool(words))) is not None:
+        word = token[0].rstrip(_AROUND + "!?…")
+        if not word or _is_grammar(word):
+            break
+        words.append(word)
+        end = token.start() + len(word)
+        if len(word) < len(token[0]) or text[token.end() : token.end() + 1] != " ":
+            break
+    is_one = bool(words) and (len(words) >= PASSPHRASE or _may_be_password(words[0]))
+    return (start, end) if is_one and end - start >= LEAST_PASSWORD else None
+
+
+def _is_grammar(word: str) -> bool:
+    folded = word.casefold()
+    return folded in function_words() or folded in word_set("joins")
+
+
+def _may_be_password(word: str) -> bool:
+    folded = word.casefold()
+    if folded in word_set("no_value") or not word[0].isalpha():
+        return False
+    return not (word.islower() and _SUFFIX.fullmatch(word))
+
+
+def _looks(value: str, *, least: int, strict: bool) -> bool:
+    """Whether a word is no word of a language: letters and digits, marks inside, mixed case."""
+    if len(value) < least or _NOT_SAID.search(value):
+        return False
+    has_digit = any(letter.isdigit() for letter in value)
+    has_letter = any(letter.isalpha() for letter in value)
+    has_mark = re.search(r"\w[!@#$%^&*?~+=_|]+|[!@#$%^&*~+=_|]+\w", value) is not None
+    is_mixed = re.search(r"[a-z][A-Z]", value) is not None
+    if strict:
+        return has_letter and (has_digit or (has_mark and is_mixed)) and not _is_number(value)
+    return has_digit or has_mark or (is_mixed and not value.isalpha()) or is_mixed
+
+
+def _is_number(value: str) -> bool:
+    """Whether it is a number with a unit or an ordinal, a year, a version: no password."""
+    return (
+        re.fullmatch(
+            r"v?\d+(?:[.,:]\d+)*(?:st|nd|rd|th|s|x|k|am|pm|h|fa|d|er|e|ª|º)?|\d+[A-Za-z]",
+            value,
+            re.IGNORECASE,
+        )
+        is not None
+    )
+
+
+def _assigned(text: str) -> Iterator[Said]:
+    for match in _ASSIGNED.finditer(text):
+        value = match["value"].rstrip(".")
+        if _is_assigned(text, match, value):
+            yield match.start("value"), match.start("value") + len(value), "assignment"
+    for match in _IN_URL.finditer(text):
+        value = match["value"]
+        if not _PLACEHOLDER.match(value) and any(each.isdigit() for each in value):
+            yield *match.span("value"), "assignment"
+    for match in _HEADER.finditer(text):
+        group = next(name for name in ("value", "bearer", "x") if match[name])
+        if not _PLACEHOLDER.match(match[group]) and not _NAME_OF_CODE.fullmatch(match[group]):
+            yield *match.span(group), "token"
+
+
+def _is_assigned(text: str, match: re.Match[str], value: str) -> bool:
+    """Whether what is assigned is a secret itself, and no name of one, no call and no example."""
+    if _PLACEHOLDER.match(value) or _NOT_SAID.search(value):
+        return False
+    is_equal = "=" in text[match.end("name") : match.start("value")]
+    if not match["word"]:
+        return _looks(value, least=LEAST_KEY, strict=True)
+    if match["quote"]:
+        return True
+    is_code = text[match.end() : match.end() + 1] in ("(", "[", "{")
+    is_name = _NAME_OF_CODE.fullmatch(value) is not None and not match["name"].isupper()
+    return (is_equal and not is_code and not is_name) or _looks(value, least=4, strict=False)

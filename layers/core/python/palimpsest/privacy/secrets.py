@@ -1,0 +1,188 @@
+"""Secrets in a text: keys and tokens by their shapes, private keys, passwords and codes that are
+said as such, numbers of cards and accounts by their check digits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from palimpsest.privacy.said import said_secrets
+
+Mark = tuple[int, int, str]
+"""Beginning, end and reason."""
+
+MASK = "[secret]"
+"""What stands in the place of a secret."""
+
+LONGEST_SENTENCE = 1_000  # characters that are read for the ends of a sentence
+_CARD = re.compile(
+    r"(?<![\w+#-])(?<!\d[.,/])(?:"
+    r"\d{13,19}|\d{4}([ .\u00a0-])\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?|3\d{3}([ .\u00a0-])\d{6}\2\d{4,5}"
+    r")(?![\w-])(?![.,/]\d)"
+)
+_BRANDS = re.compile(
+    r"4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01]|720)\d{13}|3[47]\d{13}"
+    r"|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}"
+    r"|(?:50|5[6-9]|6[0-9])\d{10,17}"
+)
+_NO_CARD = re.compile(
+    r"(?:order|invoice|tracking|ticket|imei|serial|customer|reference|booking|shipment|parcel|isbn"
+    r"|bestell\w*|auftrags?\w*|rechnungs?\w*|sendungs?\w*|kunden\w*|commande|facture|suivi"
+    r"|pedido|factura|seguimiento)"
+    r"(?: ?(?:no|nr|number|num|id|nummer|numéro|número|code|de suivi))?\.?[ :#]*"
+    r"(?:(?:is|was|ist|lautet|est|es)[ :]*)?$",
+    re.IGNORECASE,
+)
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ \u00a0-]?[A-Za-z0-9])")
+_KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: *\S+")
+_KEY_BEGINS = re.compile(r"-{1,5}[ \t]*$")
+_TOKEN_GOES_ON = re.compile(r"[\w+/=-]*")
+_JOINS = re.compile(
+    r"[,;]? (?:and|but|und|aber|et|mais|y|pero) (?!\S{0,40}(?:password|passwort))|[;,] "
+)
+_SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’»)]*(?=\s|$)|\n")  # noqa: RUF001
+_TEN, _NINE, _MODULUS = 10, 9, 97
+_BEFORE = 40  # characters before a number that may say what it is
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    file = Path(__file__).with_name("shapes.json")
+    data: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return data
+
+
+@cache
+def _shapes() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """The patterns of keys and tokens, each with the words of which a match has one."""
+    shapes = (*_data()["copied"], *_data()["added"])
+    return tuple((tuple(shape["needs"]), re.compile(shape["pattern"])) for shape in shapes)
+
+
+def holds_secret(text: str) -> bool:
+    return next(_places(text), None) is not None
+
+
+def masked(text: str) -> str:
+    """The text with a mask in the place of each secret. It takes time in proportion to the text."""
+    if not text:
+        return text
+    parts, place = [], 0
+    for start, end, _ in sorted(_places(text)):
+        if end <= place:
+            continue
+        if start >= place:
+            parts += [text[place:start], MASK]
+        place = end
+    return "".join((*parts, text[place:])) if parts else text
+
+
+def secrets(text: str) -> Iterator[Mark]:
+    """The clauses of a text that hold a secret."""
+    for start, end, reason in _places(text):
+        if reason == "private_key":
+            yield start, end, reason
+        else:
+            yield (*_clause(text, start, end), reason)
+
+
+def _places(text: str) -> Iterator[Mark]:
+    yield from _keys(text)
+    yield from said_secrets(text)
+    for match in _CARD.finditer(text):
+        if is_card(match[0]) and not _NO_CARD.search(
+            text, max(0, match.start() - _BEFORE), match.start()
+        ):
+            yield match.start(), match.end(), "card"
+    for match in _IBAN.finditer(text):
+        end = _iban_end(text, match.start())
+        if end is not None:
+            yield match.start(), end, "account"
+
+
+def _keys(text: str) -> Iterator[Mark]:
+    for needs, pattern in _shapes():
+        if not any(need in text for need in needs):
+            continue
+        if needs[0].startswith(("PRIVATE", "PuTTY")):
+            yield from _private_keys(text, pattern)
+            continue
+        yield from _tokens(text, pattern)
+
+
+def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
+    """The matches of a pattern, each as far as its token goes; of some only the value is secret."""
+    group = "value" if "value" in pattern.groupindex else 0
+    place = 0
+    while match := pattern.search(text, place):
+        start, place = match.span(group)
+        if group == 0:
+            if (goes_on := _TOKEN_GOES_ON.match(text, place)) is not None:
+                place = goes_on.end()
+            if text[max(0, start - 1) : start].isalnum():
+                continue
+        yield start, place, "token"
+
+
+def _private_keys(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
+    place = 0
+    while match := pattern.search(text, place):
+        closing = _KEY_ENDS.search(text, match.end())
+        dashes = _KEY_BEGINS.search(text, max(0, match.start() - 6), match.start())
+        place = closing.end() if closing else len(text)
+        yield dashes.start() if dashes else match.start(), place, "private_key"
+
+
+def is_card(number: str) -> bool:
+    """Whether the digits are those of a brand of cards and pass Luhn's check."""
+    compact = "".join(digit for digit in number if digit.isdigit())
+    if not _BRANDS.fullmatch(compact):
+        return False
+    digits = [int(digit) for digit in compact]
+    doubled = [2 * digit for digit in digits[-2::-2]]
+    total = sum(digits[-1::-2]) + sum(d - _NINE if d > _NINE else d for d in doubled)
+    return total % _TEN == 0 and any(one != other for one, other in pairwise(digits))
+
+
+def is_iban(number: str) -> bool:
+    """Whether an IBAN of its country's length begins the text, by its check digits."""
+    return _iban_end(number, 0) is not None
+
+
+def _iban_end(text: str, start: int) -> int | None:
+    """Where the IBAN ends that begins at `start`; None if none begins there."""
+    length = _data()["iban_lengths"].get(text[start : start + 2].upper())
+    if length is None:
+        return None
+    letters: list[str] = []
+    for place in range(start, min(len(text), start + 2 * length)):
+        letter = text[place]
+        if letter.isascii() and letter.isalnum():
+            letters.append(letter.upper())
+        elif letter not in " -\u00a0" or not text[place - 1].isalnum():
+            return None
+        if len(letters) == length:
+            account = "".join((*letters[4:], *letters[:4]))
+            is_valid = int("".join(str(int(each, 36)) for each in account)) % _MODULUS == 1
+            return place + 1 if is_valid and not text[place + 1 : place + 2].isalnum() else None
+    return None
+
+
+def _clause(text: str, start: int, end: int) -> tuple[int, int]:
+    """The clause around a secret: other clauses of its sentence are told as before."""
+    least = max(0, start - LONGEST_SENTENCE)
+    ends = [text.rfind(mark, least, start) for mark in (". ", "! ", "? ", "\n")]
+    first = max(*ends, least - 1) + 1
+    limit = min(len(text), end + LONGEST_SENTENCE)
+    stop = _SENTENCE_END.search(text, end, limit)
+    last = stop.end() if stop else limit
+    for join in _JOINS.finditer(text, first, start):
+        first = join.end()
+    after = _JOINS.search(text, end, last)
+    return first, after.end() if after else last

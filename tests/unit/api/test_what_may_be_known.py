@@ -1,0 +1,89 @@
+"""Secrets, words off the record and deletions over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from palimpsest.offline.extractor import PatternExtractor
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+
+PATH = "/v1/sessions/s/messages"
+SECRET = "My password is Xylophone77."
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    made = Service(tmp_path)
+    made.extractor = PatternExtractor()
+    made.wire_workers()
+    return made
+
+
+@pytest.fixture
+def call(service: Service) -> Client:
+    return service.client()
+
+
+def told(service: Service, call: Client, *texts: str) -> None:
+    call.append("s", *texts)
+    call("POST", "/v1/sessions/s/extract")
+    service.drain()
+    service.brought_up_to_date()
+
+
+def test_secrets_follow_the_tenants_setting(call: Client) -> None:
+    assert call("GET", "/v1/settings").json["secrets"] == "keep_in_message"
+    assert call("PUT", "/v1/settings", {"secrets": "refuse"}).json["secrets"] == "refuse"
+    refused = call.append("s", "Hello.", SECRET)
+    assert refused.status == 422
+    assert refused.json["code"] == "secret_refused"
+    assert refused.json["errors"][0]["field"] == "messages.1.content"
+    assert "Xylophone77" not in refused.text
+    assert call("GET", PATH).status == 404
+    call("PUT", "/v1/settings", {"secrets": "mask"})
+    assert call.append("s", SECRET).status == 201
+    assert call("GET", PATH).json["messages"][0]["content"] == "My password is [secret]."
+    assert call("PUT", "/v1/settings", {"secrets": "shout"}).status == 422
+
+
+def test_a_message_off_the_record_stays_in_its_own_session(service: Service, call: Client) -> None:
+    said = {"role": "user", "content": "I met Quillon in Rome.", "off_record": True}
+    call("POST", PATH, {"user_id": "sarah", "messages": [said]})
+    told(service, call, "I live in Bonn.")
+    page = call("GET", PATH).json["messages"]
+    assert [message.get("off_record") for message in page] == [True, None, None][: len(page)]
+    window = call("GET", "/v1/sessions/s/context").text
+    assert "Quillon" in window
+    found = call("POST", "/v1/users/sarah/recall", {"query": "Whom did I meet in Rome?"})
+    assert "Quillon" not in found.text
+    wrong = {"messages": [{**said, "off_record": "maybe"}]}
+    assert call("POST", PATH, wrong).status == 422
+
+
+@pytest.mark.parametrize("sources", ["hide", "redact"])
+def test_the_receipt_of_a_deletion_says_what_was_hidden(
+    service: Service, call: Client, sources: str
+) -> None:
+    told(service, call, "My dog is called Rex. I live in Kiel.")
+    memories = call("GET", "/v1/users/sarah/memories").json["memories"]
+    home = next(each for each in memories if "Kiel" in each["content"])
+    service.time.advance(60)
+    path = f"/v1/users/sarah/memories/{home['id']}"
+    receipt = call("DELETE", path, query={"sources": sources})
+    assert receipt.status == 200
+    first = call("GET", PATH).json["messages"][0]
+    assert receipt.json["hidden"] == {"messages": 1, "message_ids": [first["id"]]}
+    service.drain()
+    service.brought_up_to_date()
+    if sources == "hide":
+        assert first["content"] == "My dog is called Rex. I live in Kiel."
+        assert first["hidden"] is True
+    else:
+        assert first["content"] == "My dog is called Rex. [deleted]"
+        assert call("GET", f"/v1/jobs/{receipt.json['redactions'][0]}").json["state"] != "failed"
+    found = call("POST", "/v1/users/sarah/recall", {"query": "Where do I live? Kiel?"})
+    assert "I live in Kiel" not in found.text
+    assert call("DELETE", path, query={"sources": "burn"}).status == 422

@@ -1,0 +1,168 @@
+"""What a user has deleted stays deleted, wherever its words come from; said again, it is new."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from palimpsest.clock import stamp
+
+from tests.service import SARAH, TENANT
+from tests.unit.privacy.hunt import Hunt
+
+BOTH = pytest.mark.parametrize("model", [False, True])
+HOMES = [
+    ("I live in Kiel.", "Kiel", "Where do I live?", "I live in Kiel with two cats."),
+    ("Ich wohne in Kiel.", "Kiel", "Wo wohne ich?", "Mein Wohnort ist Kiel."),
+    ("J'habite à Brest.", "Brest", "Où est-ce que j'habite ?", "J'habite maintenant à Brest."),
+    ("Vivo en Cádiz.", "Cádiz", "¿Dónde vivo?", "Ahora vivo en Cádiz."),
+    ("I'm allergic to walnuts.", "walnut", "What am I allergic to?", "I am allergic to walnuts!"),
+    ("My locker number is 7741.", "7741", "What is my locker number?", "My locker number is 7741"),
+]
+
+
+def told(text: str, *, answer: str | None = None, **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": "Hi! My dog is called Rex.", **more},
+        {"role": "assistant", "content": "What a nice name.", **more},
+        {"role": "user", "content": text, **more},
+        {"role": "assistant", "content": answer or f"Noted: {text}", **more},
+    ]
+
+
+def forget_heard(hunt: Hunt) -> None:
+    """What was sent to models before the deletion is no leak."""
+    hunt.embedder.asked.clear()
+    hunt.chat.read.clear()
+    hunt.reranker.read.clear()
+
+
+def deleted(text: str, word: str, *, model: bool = False) -> Hunt:
+    hunt = Hunt(model=model)
+    hunt.send("s", told(text))
+    hunt.later()
+    assert any(word in content for content in hunt.known()), hunt.known()
+    hunt.receipt = hunt.service.manage_memories.delete(SARAH, hunt.id_of(word))
+    hunt.work()
+    forget_heard(hunt)
+    return hunt
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "word", "question", "other"), HOMES)
+def test_a_deleted_memory_is_in_no_place(
+    text: str, word: str, question: str, other: str, *, model: bool
+) -> None:
+    del other
+    hunt = deleted(text, word, model=model)
+    assert hunt.leaks(word, question=question) == []
+    assert any("Rex" in content for content in hunt.known())
+    assert "Rex" in str(list(hunt.places("What is my dog called?")))
+    assert word in str(hunt.service.context(TENANT.session("s")).messages)
+    assert [stored.hidden != () for stored in messages(hunt, "s")] == [False, False, True, True]
+    assert len(hunt.receipt.message_ids) == 2
+
+
+def messages(hunt: Hunt, session: str) -> Any:
+    return hunt.service.stores.sessions.messages(TENANT.session(session), first=1, last=100)
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "word", "question", "other"), HOMES)
+def test_old_transcripts_do_not_bring_it_back(
+    text: str, word: str, question: str, other: str, *, model: bool
+) -> None:
+    hunt = Hunt(model=model)
+    said = stamp(hunt.clock.now())
+    hunt.ingest(told(text, timestamp=said), session="s")
+    hunt.later()
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of(word))
+    hunt.work()
+    forget_heard(hunt)
+    hunt.later()
+    hunt.ingest(told(text, timestamp=said), session="t")  # under another id
+    hunt.ingest(told(text, timestamp=said))  # under none
+    hunt.ingest(told(text), session="u")  # nobody knows when it was said
+    hunt.send("v", told(other, timestamp=said, answer="I see."))  # in other words
+    assert hunt.service.extract is not None
+    hunt.service.extract(TENANT.session("s"))
+    hunt.work()
+    assert [content for content in hunt.known() if word.casefold() in content.casefold()] == []
+    assert hunt.leaks(word, question=question) == []
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "word", "question", "other"), HOMES)
+def test_said_again_it_is_a_new_memory(
+    text: str, word: str, question: str, other: str, *, model: bool
+) -> None:
+    hunt = deleted(text, word, model=model)
+    hunt.later()
+    hunt.say("t", text)
+    assert any(word in content for content in hunt.known())
+    found = dict(hunt.places(question))
+    assert word.casefold() in found["recall"].casefold()
+    hunt.later()
+    again = deleted(text, word, model=model)
+    again.later()
+    now = stamp(again.clock.now())
+    again.ingest(told(other, timestamp=now), session="t")
+    assert any(word.casefold() in content.casefold() for content in again.known())
+
+
+def test_another_fact_with_the_same_words_stays() -> None:
+    hunt = Hunt()
+    hunt.say("s", "I live in Kiel.")
+    hunt.say("s", "My sister lives in Kiel.")
+    hunt.say("s", "I study medicine in Kiel.")
+    hunt.later()
+    mine = next(one for one in hunt.known() if one.startswith("I live"))
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of(mine))
+    hunt.work()
+    hunt.ingest([{"role": "user", "content": "My sister lives in Kiel.",
+                  "timestamp": "2026-01-05T09:00:00Z"}], session="t")  # fmt: skip
+    known = " ".join(hunt.known())
+    assert "sister" in known
+    assert "medicine" in known
+    assert "I live in Kiel" not in known
+
+
+def test_forgetting_by_a_filter_hides_the_words_as_well() -> None:
+    from palimpsest.memory.filters import MemoryFilter
+
+    hunt = Hunt()
+    hunt.send("s", told("I live in Kiel."))
+    hunt.later()
+    hunt.service.forget(SARAH, MemoryFilter(topic="residence"))
+    hunt.work()
+    forget_heard(hunt)
+    hunt.ingest(told("I live in Kiel.", timestamp="2026-01-05T09:00:00Z"), session="t")
+    assert hunt.leaks("Kiel", question="Where do I live?") == []
+    assert any("Rex" in content for content in hunt.known())
+
+
+def test_an_erased_user_leaves_no_traces_of_deletions() -> None:
+    hunt = deleted("I live in Kiel.", "Kiel")
+    assert hunt.service.stores.memories.burials(SARAH)
+    hunt.service.erase(SARAH)
+    hunt.work()
+    assert hunt.service.stores.memories.burials(SARAH) == ()
+
+
+def test_the_trace_of_a_deletion_has_no_words() -> None:
+    hunt = deleted("I live in Kiel.", "Kiel")
+    (burial,) = hunt.service.stores.memories.burials(SARAH)
+    assert "kiel" not in str(burial).casefold()
+    assert "live" not in str(burial).casefold()
+
+
+def test_an_import_from_another_product_leaves_out_what_was_deleted_since() -> None:
+    hunt = deleted("I live in Kiel.", "Kiel")
+    rows = [
+        {"memory": "Lives in Kiel", "created_at": "2026-01-04T09:00:00Z"},
+        {"memory": "I live in Kiel.", "created_at": "2026-01-04T09:00:00Z"},
+        {"memory": "Plays the oboe", "created_at": "2026-01-04T09:00:00Z"},
+    ]
+    assert hunt.service.import_foreign.mem0(SARAH, rows)["deleted"] == 2
+    assert any("oboe" in content for content in hunt.known())
+    assert not any("Kiel" in content for content in hunt.known())

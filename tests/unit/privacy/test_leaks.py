@@ -1,0 +1,155 @@
+"""Secrets and words off the record are looked for in every place that could hold them."""
+
+from __future__ import annotations
+
+import pytest
+from palimpsest.errors import Unprocessable
+from palimpsest.scope import SessionScope
+
+from tests.service import TENANT
+from tests.unit.privacy.hunt import Hunt
+
+BOTH = pytest.mark.parametrize("model", [False, True])
+SECRETS = [
+    ("My wifi password is Xylophone77, and I live in Bonn.", "Xylophone77", "wifi password Bonn"),
+    ("Mein Passwort lautet Zebrafink!42.", "Zebrafink", "Wie lautet mein Passwort?"),
+    ("Mon mot de passe est Quokka2031.", "Quokka2031", "Quel est mon mot de passe ?"),
+    ("Mi contraseña es Ocelote909.", "Ocelote909", "¿Cuál es mi contraseña?"),
+    ("My card is 4111 1111 1111 1111.", "4111 1111", "What is my card number?"),
+    ("Use ghp_" + "a1B2" * 9 + " for the repo.", "ghp_a1B2", "Which token for the repo?"),
+    ("DATABASE_URL=postgres://app:Wombat5511@db/x", "Wombat5511", "What is the database url?"),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "secret", "question"), SECRETS)
+def test_no_place_holds_a_secret(text: str, secret: str, question: str, *, model: bool) -> None:
+    hunt = Hunt(model=model)
+    hunt.send(
+        "s",
+        [
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": f"Got it: {text}"},
+            {"role": "user", "content": "My dog is called Rex."},
+        ],
+    )
+    hunt.say("s", *[f"We talk about hiking route {number}." for number in range(12)])
+    hunt.summarize("s")
+    assert any("Rex" in text for place, text in hunt.places(question) if place == "summaries")
+    assert hunt.leaks(secret, question=question) == []
+    assert any("Rex" in content for content in hunt.known())
+
+
+def test_the_session_itself_sees_its_secret() -> None:
+    hunt = Hunt()
+    hunt.say("s", "My wifi password is Xylophone77.")
+    window = hunt.service.context(TENANT.session("s"))
+    assert "Xylophone77" in str(window.messages)
+
+
+@pytest.mark.parametrize("rule", ["mask", "refuse"])
+def test_a_tenant_keeps_secrets_out_of_messages_too(rule: str) -> None:
+    hunt = Hunt(settings={"secrets": rule})
+    text = "My wifi password is Xylophone77."
+    if rule == "refuse":
+        with pytest.raises(Unprocessable) as refused:
+            hunt.say("s", "Hello.", text)
+        assert refused.value.code == "secret_refused"
+        assert refused.value.errors[0].field == "messages.1.content"
+        with pytest.raises(Unprocessable):
+            hunt.ingest([{"role": "user", "content": text}], session="t")
+        assert hunt.service.stores.sessions.open(TENANT.session("s")).head is None
+        assert hunt.service.stores.sessions.open(TENANT.session("t")).head is None
+        return
+    hunt.say("s", text)
+    hunt.ingest([{"role": "user", "content": text}], session="t")
+    hunt.ingest([{"role": "user", "content": text}], session="t")  # the same transcript again
+    for session in ("s", "t"):
+        assert stored(hunt, session) == ["My wifi password is [secret]."]
+
+
+def stored(hunt: Hunt, session: str) -> list[str]:
+    scope: SessionScope = TENANT.session(session)
+    found = hunt.service.stores.sessions.messages(scope, first=1, last=100)
+    return [str(message.chat["content"]) for message in found]
+
+
+OFF_RECORD = [
+    ("Off the record, my cousin Quillon owes me money.", "Quillon"),
+    ("I'm seeing Doctor Quillon. Please don't remember this.", "Quillon"),
+    ("Das bleibt unter uns: Ich treffe Quillon heimlich.", "Quillon"),
+    ("Ne retiens pas ça : je fréquente Quillon.", "Quillon"),
+    ("No lo recuerdes: salgo con Quillon.", "Quillon"),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "word"), OFF_RECORD)
+def test_no_place_holds_words_off_the_record(text: str, word: str, *, model: bool) -> None:
+    hunt = Hunt(model=model)
+    hunt.send(
+        "s",
+        [
+            {"role": "user", "content": "My dog is called Rex."},
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": f"I won't tell anybody about {word}."},
+            {"role": "user", "content": "I live in Bonn."},
+        ],
+    )
+    assert hunt.leaks(word, question="Whom do I see, and who owes me money?") == []
+    assert any("Rex" in content for content in hunt.known())
+    assert any("Bonn" in content for content in hunt.known())
+    assert word in str(hunt.service.context(TENANT.session("s")).messages)
+
+
+@BOTH
+def test_no_place_holds_a_message_that_is_marked_off_the_record(*, model: bool) -> None:
+    hunt = Hunt(model=model)
+    hunt.say("s", "I met Quillon in Rome.", off_record=True)
+    hunt.say("s", "I live in Bonn.")
+    assert hunt.leaks("Quillon", question="Whom did I meet in Rome?") == []
+    assert any("Bonn" in content for content in hunt.known())
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "wish",
+    ["Forget what I just said.", "Please don't remember that.", "Vergiss, was ich gerade gesagt habe.",
+     "Oublie ce que je viens de dire.", "Olvida lo que acabo de decir."],
+)  # fmt: skip
+def test_what_was_made_of_words_is_taken_back_with_them(wish: str, *, model: bool) -> None:
+    hunt = Hunt(model=model)
+    hunt.say("s", "My dog is called Rex.")
+    hunt.say("s", "I work with Quillon at Acme.")
+    hunt.say("s", "Quillon sounds nice.", role="assistant")
+    assert any("Quillon" in content for content in hunt.known())
+    assert "quillon" in dict(hunt.places("Quillon"))["index"]
+    hunt.say("s", wish)
+    hunt.embedder.asked.clear()
+    hunt.chat.read.clear()
+    hunt.reranker.read.clear()
+    assert hunt.leaks("Quillon", question="Whom do I work with?") == []
+    assert any("Rex" in content for content in hunt.known())
+    assert "Quillon" in str(hunt.service.context(TENANT.session("s")).messages)
+
+
+def test_a_wish_that_only_sounds_alike_takes_nothing_back() -> None:
+    hunt = Hunt()
+    hunt.say("s", "I live in Bonn.")
+    hunt.say("s", "Don't forget that my dog is called Rex.")
+    hunt.say("s", "Forget it, let's go on with the trip.")
+    hunt.say("s", "I bought an off the record player at the fair.")
+    assert any("Bonn" in content for content in hunt.known())
+    assert any("Rex" in content for content in hunt.known())
+
+
+def test_what_a_statement_displaced_is_known_again_when_it_is_taken_back() -> None:
+    hunt = Hunt()
+    hunt.say("s", "I live in Bonn.")
+    hunt.later()
+    hunt.say("s", "I live in Trondheim.")
+    assert hunt.known() == ["I live in Trondheim."]
+    hunt.say("s", "Forget what I just said.")
+    assert hunt.known() == ["I live in Bonn."]
+    assert hunt.leaks("Trondheim", question="Where do I live?", besides=("embedded texts",)) == []
+    assert "Bonn" in dict(hunt.places("Where do I live?"))["recall"]

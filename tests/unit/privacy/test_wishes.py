@@ -1,0 +1,117 @@
+"""What speakers want nobody to remember, and what they only seem to."""
+
+from __future__ import annotations
+
+import pytest
+from palimpsest.privacy.wishes import NO_WISH, wish_of
+
+OFF = [
+    "Don't remember this: I'm seeing a therapist.",
+    "Off the record, I hate my job.",
+    "I'm pregnant. Please don't save this.",
+    "please do not store that in your memory, I owe Bob 300 euros",
+    "This stays between us: I am leaving the company.",
+    "Between you and me, I failed the exam.",
+    "Just between us, I dyed my hair.",
+    "Keep this between us. I'm broke.",
+    "Don't write this down, but I smoke.",
+    "Never record what I'm about to say: I cheated.",
+    "I'm moving out. That's not for the record.",
+    "Don't note that I was late.",
+    "Please don't add this to your memory: I have asthma.",
+    "Das bleibt unter uns: Ich kündige bald.",
+    "Merk dir das nicht, aber ich bin schwanger.",
+    "Ich habe Schulden. Bitte nicht merken.",
+    "Bitte speichere das nicht: Ich trinke zu viel.",
+    "Unter uns gesagt, ich mag meinen Chef nicht.",
+    "Ich bin krank, das bitte nicht speichern.",
+    "Behalte das für dich: Ich habe gekündigt.",
+    "Ne retiens pas ça : je suis enceinte.",
+    "Ça reste entre nous, je vais démissionner.",
+    "Entre nous, je déteste mon chef.",
+    "N'enregistre pas ça, j'ai des dettes.",
+    "J'ai raté l'examen, à ne pas retenir.",
+    "No lo recuerdes: estoy embarazada.",
+    "No recuerdes esto, tengo deudas.",
+    "Esto queda entre nosotros: voy a dimitir.",
+    "No guardes esto, por favor. Fumo.",
+    "Que quede entre nosotros, odio mi trabajo.",
+]
+BACK = [
+    "Forget what I just said.",
+    "Please forget everything I just told you",
+    "forget I said that",
+    "Forget my last message.",
+    "Pretend I never said that.",
+    "Don't remember that.",
+    "Please don't save that.",
+    "That was off the record.",
+    "That stays between us, ok?",
+    "Vergiss, was ich gerade gesagt habe.",
+    "Vergiss bitte, was ich eben gesagt habe!",
+    "Merk dir das bitte nicht.",
+    "Das bleibt unter uns.",
+    "Oublie ce que je viens de dire.",
+    "Ne retiens pas ça, s'il te plaît.",
+    "Olvida lo que acabo de decir.",
+    "No lo recuerdes.",
+]
+NEXT = [
+    "Can I tell you something off the record?",
+    "Off the record:",
+    "Darf ich dir etwas sagen, das unter uns bleibt?",
+]
+NONE = [
+    "Don't forget that I live in Kiel.",
+    "Please remember this: I live in Kiel.",
+    "I bought an off the record player, no: an off-brand record player.",
+    "I love the Off The Record store in Leeds.",
+    "Forget it, let's go on with the trip.",
+    "Forget about the hotel, I want a hostel.",
+    "Never forget what I just said!",
+    "I don't remember this song.",
+    "I can't remember what I said.",
+    "I never save that much money.",
+    "Don't store this cheese in the fridge.",
+    "The distance between us is 40 km.",
+    "My wife and I share the chores between us.",
+    "There is a difference between you and me.",
+    "My boss told me to keep this plant alive.",
+    "Vergiss nicht, dass ich in Kiel wohne.",
+    "Merk dir bitte, dass ich in Kiel wohne.",
+    "Ich kann mir das nicht merken.",
+    "Vergiss es, machen wir mit der Reise weiter.",
+    "Unter uns wohnt eine Familie mit Hund.",
+    "N'oublie pas que j'habite à Kiel.",
+    "La distance entre nous est grande.",
+    "Oublie ça, parlons du voyage.",
+    "No olvides que vivo en Kiel.",
+    "Olvídalo, sigamos con el viaje.",
+    "La distancia entre nosotros es grande.",
+    "I keep records of my off days.",
+    'She said "don\'t remember this" in the play.',
+]
+
+
+@pytest.mark.parametrize("text", OFF)
+def test_what_is_off_the_record_is_known_by_its_words(text: str) -> None:
+    wish = wish_of(text)
+    assert wish.is_off_record
+    assert not wish.takes_back
+
+
+@pytest.mark.parametrize("text", BACK)
+def test_a_speaker_takes_back_what_was_said_before(text: str) -> None:
+    assert wish_of(text).takes_back
+
+
+@pytest.mark.parametrize("text", NEXT)
+def test_an_announcement_covers_what_is_said_next(text: str) -> None:
+    wish = wish_of(text)
+    assert wish.covers_next
+    assert not wish.takes_back
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_other_words_are_no_wish(text: str) -> None:
+    assert wish_of(text) == NO_WISH
