@@ -24,7 +24,7 @@ from tests.documents.pages import in_order
 
 FOLDER = paths.PROJECT / "docs" / "reference"
 LIBRARY = paths.LAYERS / "core" / "python" / "palimpsest"
-WITHIN_A_PROCESS = ("agent_memory/", "wiring/over_store.py")
+WITHIN_A_PROCESS = ("wiring/over_store.py",)
 """Their errors reach Python programs, and never a caller of the API."""
 HEAD = "The code writes this page: `python -m tests.documents.reference`."
 MEANINGS = {

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import anyio
+import httpx2
 
 from palimpsest_client import jobs
 from palimpsest_client.calls import Listing, Pages, Pause, Send, Sent, Steps, advanced
@@ -33,8 +34,10 @@ Calls = TypeVar("Calls")
 class AsyncConnection:
     """Carries out steps, one after another. Safe to share: between tasks, or between threads."""
 
-    def __init__(self, where: Endpoint, *, timeout: float) -> None:
-        self._http = AsyncHttp(options(where, timeout=timeout))
+    def __init__(
+        self, where: Endpoint, *, timeout: float, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        self._http = AsyncHttp({**options(where, timeout=timeout), "transport": transport})
 
     async def run(self, steps: Steps[R]) -> R:
         try:
@@ -270,14 +273,22 @@ class AsyncSession(AsyncOver):
 
 
 class AsyncPalimpsest(AsyncOver):
-    """The service. It finds address and key by itself (`connection.find`)."""
+    """The service. It finds address and key by itself (`connection.find`). Requests take another
+    way than HTTP if a `transport` of httpx2 is given.
+    """
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         where = find(url, api_key)
         self.url = where.url
-        super().__init__(AsyncConnection(where, timeout=timeout), TenantCalls())
+        connection = AsyncConnection(where, timeout=timeout, transport=transport)
+        super().__init__(connection, TenantCalls())
 
     health = value(TenantCalls.health)
     users = rows(TenantCalls.users)

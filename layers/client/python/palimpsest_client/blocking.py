@@ -11,6 +11,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+import httpx2
+
 from palimpsest_client import jobs
 from palimpsest_client.calls import Listing, Pages, Pause, Send, Sent, Steps, advanced
 from palimpsest_client.connection import LOST, TIMEOUT, Content, Endpoint, find, lost_of, options
@@ -31,8 +33,10 @@ Calls = TypeVar("Calls")
 class Connection:
     """Carries out steps, one after another. Safe to share: between tasks, or between threads."""
 
-    def __init__(self, where: Endpoint, *, timeout: float) -> None:
-        self._http = Http(options(where, timeout=timeout))
+    def __init__(
+        self, where: Endpoint, *, timeout: float, transport: httpx2.BaseTransport | None = None
+    ) -> None:
+        self._http = Http({**options(where, timeout=timeout), "transport": transport})
 
     def run(self, steps: Steps[R]) -> R:
         try:
@@ -264,14 +268,22 @@ class Session(Over):
 
 
 class Palimpsest(Over):
-    """The service. It finds address and key by itself (`connection.find`)."""
+    """The service. It finds address and key by itself (`connection.find`). Requests take another
+    way than HTTP if a `transport` of httpx2 is given.
+    """
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        transport: httpx2.BaseTransport | None = None,
     ) -> None:
         where = find(url, api_key)
         self.url = where.url
-        super().__init__(Connection(where, timeout=timeout), TenantCalls())
+        connection = Connection(where, timeout=timeout, transport=transport)
+        super().__init__(connection, TenantCalls())
 
     health = value(TenantCalls.health)
     users = rows(TenantCalls.users)
