@@ -107,6 +107,10 @@ bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes 
 cost: setup ## Count what 1,000 turns ask of AWS and of models, at list prices (ARGS=--write: into the results too)
 	@$(PYTHON) -m benchmarks cost $(ARGS)
 
+client: setup ## Write what is generated of the client: its types, and the client that waits
+	@$(PYTHON) layers/client/write_types.py
+	@$(PYTHON) layers/client/write_blocking.py
+
 format: setup ## Let ruff repair what it can
 	@$(BIN)/ruff check --quiet --fix-only
 	@$(BIN)/ruff format --quiet
@@ -191,5 +195,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench cost format \
+.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench cost client format \
 	synth api-key key redrive restore reindex lock sbom catalogue clean

@@ -83,21 +83,24 @@ def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory)
     memory.append("monday", "Hello!", {"role": "assistant", "content": "Hello Sarah!"}, key="k")
     assert memory.append(
         "monday", "Hello!", {"role": "assistant", "content": "Hello Sarah!"}, key="k"
-    ).replayed
+    )["replayed"]
     memory.remember("Sarah works in Marketing.")
     context = memory.context("monday", "Where do I work?")
     said = ["Hello!", "Hello Sarah!", "Where do I work?"]
-    assert [message["content"] for message in context.messages] == [context.memory.text, *said]
-    assert "3 days a week" in context.memory.text
-    assert "Sarah works in Marketing." in context.memory.text
+    assert [message["content"] for message in context["messages"]] == [
+        context["memory_prompt"],
+        *said,
+    ]
+    assert "3 days a week" in context["memory_prompt"]
+    assert "Sarah works in Marketing." in context["memory_prompt"]
     recalled = memory.recall("Where does Sarah work?")
-    assert recalled.memories[0].content == "Sarah works in Marketing."
-    assert recalled.degraded == ("reranker", "search", "vector")
+    assert recalled["memories"][0]["content"] == "Sarah works in Marketing."
+    assert recalled["degraded"] == ["reranker", "search", "vector"]
 
 
 def test_the_work_that_a_call_causes_waits_as_a_job(memory: AgentMemory, stores: Stores) -> None:
     done = memory.ingest(["I work in Marketing."], session="monday")
-    job = stores.jobs.get(Scope("acme"), done.job_id or "")
+    job = stores.jobs.get(Scope("acme"), done.id or "")
     assert job is not None
     assert (job.kind, job.state, job.user) == ("extract", "pending", "sarah")
-    assert memory.end("monday").head.status == "ended"
+    assert memory.end("monday")["status"] == "ended"

@@ -16,7 +16,7 @@ from palimpsest import AgentMemory
 memory = AgentMemory(user="sarah")
 memory.append("monday", "I live in Hamburg.")
 memory.end("monday")
-print(memory.recall("Where do I live?").memories[0].content)
+print(memory.recall("Where do I live?")["memories"][0]["content"])
 """
 
 

@@ -142,11 +142,11 @@ def test_a_memory_over_stores_of_ones_own_knows_after_a_restart_what_it_was_told
     memory.preferences.set("language", "German")
     again = AgentMemory(user="sarah", stores=users.made(tmp_path / "memory.pickle"))
     assert (
-        again.recall("Where does Sarah live?").memories[0].content
+        again.recall("Where does Sarah live?")["memories"][0]["content"]
         == "I live in Lisbon, near the harbour."
     )
     assert again.preferences.all() == {"language": "German"}
-    assert [message.chat["content"] for message in again.history("monday")] == [
+    assert [message["content"] for message in again.history("monday")] == [
         "I live in Lisbon, near the harbour."
     ]
-    assert again.append("monday", "And I have a dog.").head.seq == 2
+    assert again.append("monday", "And I have a dog.")["window"]["messages"] == 2

@@ -27,7 +27,7 @@ from tests.documents.tables import HEAD, cell, table
 
 FOLDER = paths.PROJECT / "docs" / "reference"
 LIBRARY = paths.LAYERS / "core" / "python" / "palimpsest"
-WITHIN_A_PROCESS = ("agent_memory/", "wiring/over_store.py")
+WITHIN_A_PROCESS = ("wiring/over_store.py",)
 """Their errors reach Python programs, and never a caller of the API."""
 MEANINGS = {
     "auto_recall": "whether contexts offer the model a tool that searches memory",

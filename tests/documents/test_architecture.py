@@ -40,7 +40,7 @@ def test_every_function_is_a_room() -> None:
 
 
 def test_the_packages_are_those_of_the_import_rules_in_their_order() -> None:
-    (drawn,) = re.findall(r"^```text\n(agent_memory.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (drawn,) = re.findall(r"^```text\n(wiring.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     contracts = tomllib.loads((paths.PROJECT / "pyproject.toml").read_text())["tool"][
         "importlinter"
     ]["contracts"]

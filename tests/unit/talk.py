@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from palimpsest import AgentMemory
-from palimpsest.context.read import SessionContext
+from palimpsest_client.types import Context
 
 ROLES = ("user", "assistant")
 POLICY = "Employees may work remotely up to 3 days a week, after 6 months with the company."
@@ -36,5 +36,5 @@ def memory_after_talk(session: str = "monday", **more: Any) -> AgentMemory:
     return memory
 
 
-def texts(context: SessionContext) -> list[str]:
-    return [str(message["content"]) for message in context.messages]
+def texts(context: Context) -> list[str]:
+    return [str(message["content"]) for message in context["messages"]]

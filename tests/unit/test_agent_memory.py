@@ -14,18 +14,19 @@ from typing import Any
 
 import pytest
 from palimpsest import AgentMemory, format_as_context
+from palimpsest import errors as of_library
 from palimpsest.api.description.openapi import OPERATIONS
-from palimpsest.conversations.message import text_of
-from palimpsest.errors import (
-    BadRequest,
-    Conflict,
-    NotFound,
-    PalimpsestError,
-    TooLarge,
-    Unprocessable,
-)
 from palimpsest.scope import Scope
 from palimpsest.wiring.in_process import InProcess, in_process
+from palimpsest_client.errors import (
+    BadRequest,
+    Conflict,
+    Invalid,
+    NotFound,
+    OwnerMismatch,
+    Problem,
+    TooLarge,
+)
 
 from tests.documents import pages
 from tests.doubles.meanings import Meanings
@@ -37,14 +38,14 @@ SAID = "I live in Lisbon, near the harbour."
 def test_after_a_flush_the_context_holds_the_recent_turns_and_memory_the_rest() -> None:
     context = memory_after_talk(memory=FLUSH).context("monday", "What do you know about me?")
     assert texts(context)[-5:] == [*TALK[-2], *TALK[-1], "What do you know about me?"]
-    assert texts(context)[0] == context.memory.text
+    assert texts(context)[0] == context["memory_prompt"]
     assert not any("Marketing" in text for text in texts(context)[1:])
     assert all(
-        said in context.memory.text
+        said in context["memory_prompt"]
         for said in ("<memory>", "Sarah", "Marketing", "2 years", POLICY)
     )
-    assert context.fitted.tokens <= 320
-    assert (context.degraded, context.compaction) == ((), "none")
+    assert context["tokens"]["context"] <= 320
+    assert (context["degraded"], context["compaction"]) == ([], "none")
 
 
 def test_an_export_of_one_memory_is_imported_into_another() -> None:
@@ -157,7 +158,7 @@ def test_a_profile_says_who_the_user_is() -> None:
     memory.append("monday", {"role": "user", "content": "I'm allergic to walnuts."})
     memory.end("monday")
     profile = memory.profile(ids=False)
-    assert profile.text.splitlines()[1:] == [
+    assert profile["text"].splitlines()[1:] == [
         "Who:", "- I live in Kiel.", "Health:", "- I'm allergic to walnuts."
     ]  # fmt: skip
 
@@ -165,18 +166,18 @@ def test_a_profile_says_who_the_user_is() -> None:
 def test_one_memory_is_read_changed_and_deleted() -> None:
     memory = AgentMemory(user="sarah")
     (made,) = memory.remember({"type": "fact", "content": "Sarah likes tea.", "data": {"cups": 2}})
-    changed = memory.change(made.record.id, data=None, importance=0.9)
-    assert (changed.id, changed.data, changed.importance) == (made.record.id, None, 0.9)
-    newer = memory.change(changed.id, content="Sarah likes coffee.")
-    assert memory.memory(changed.id).superseded_by == newer.id
-    assert [found.content for found in memory.search("coffee", mode="keyword")] == [
+    changed = memory.change(made["id"], data=None, importance=0.9)
+    assert (changed["id"], changed["data"], changed["importance"]) == (made["id"], None, 0.9)
+    newer = memory.change(changed["id"], content="Sarah likes coffee.")
+    assert memory.memory(changed["id"])["superseded_by"] == newer["id"]
+    assert [found["content"] for found in memory.search("coffee", mode="keyword")] == [
         "Sarah likes coffee."
     ]
     with pytest.raises(Conflict):
-        memory.change(changed.id, importance=0.1)
-    memory.delete_memory(newer.id)
+        memory.change(changed["id"], importance=0.1)
+    memory.delete_memory(newer["id"])
     with pytest.raises(NotFound):
-        memory.memory(newer.id)
+        memory.memory(newer["id"])
 
 
 def test_an_entity_holds_again_once_its_end_is_taken_away() -> None:
@@ -184,25 +185,18 @@ def test_an_entity_holds_again_once_its_end_is_taken_away() -> None:
     (acme,) = graph.put_entities(
         {"type": "Company", "name": "Acme", "valid_to": "2030-01-01T00:00:00Z"}
     )
-    assert graph.change_entity(acme.id, valid_to=None).valid_to is None
-    with pytest.raises(Unprocessable):
+    assert graph.change_entity(acme["id"], valid_to=None)["valid_to"] is None
+    with pytest.raises(Invalid):
         graph.neighbors(depth=9)
 
 
-def test_more_than_a_hundred_vectors_are_stored_at_once_and_all_are_checked_before() -> None:
+def test_more_than_a_hundred_vectors_are_stored_by_one_call() -> None:
     vectors = AgentMemory(user="sarah").vectors
     many: list[dict[str, Any]] = [
         {"id": f"v{number}", "values": [1.0, number + 1.0]} for number in range(230)
     ]
-    with pytest.raises(Unprocessable) as refused:
-        vectors.upsert([*many, {"id": "v3", "values": [1.0, 1.0]}])
-    assert (refused.value.code, vectors.stats()) == ("duplicate_id", ())
-    with pytest.raises(Unprocessable):
-        vectors.upsert([*many, {"id": "flat", "values": [1.0]}])
-    assert vectors.upsert(many).count == 230
-    assert [match.vector.id for match in vectors.search(values=[1.0, 1.0], min_score=0.99)] == [
-        "v0"
-    ]
+    assert vectors.upsert(many)["count"] == 230
+    assert [match["id"] for match in vectors.search(values=[1.0, 1.0], min_score=0.99)] == ["v0"]
 
 
 def test_texts_beyond_a_hundred_are_embedded_in_parts() -> None:
@@ -217,7 +211,7 @@ def test_texts_beyond_a_hundred_are_embedded_in_parts() -> None:
     assert (
         memory.vectors.upsert(
             [{"id": f"v{number}", "text": f"Note {number}"} for number in range(120)]
-        ).count
+        )["count"]
         == 120
     )
     assert max(asked) <= 100
@@ -226,18 +220,18 @@ def test_texts_beyond_a_hundred_are_embedded_in_parts() -> None:
 def test_a_session_is_listed_configured_shortened_and_erased_with_its_user() -> None:
     memory = AgentMemory(user="sarah")
     memory.append("s", "I live in Lisbon.", {"role": "assistant", "content": "Noted."})
-    assert memory.configure(
-        "s", metadata={"channel": "chat"}, system="Be brief."
-    ).settings.metadata == {"channel": "chat"}
-    assert memory.configure("s", system=None).settings.system is None
-    assert [shown.settings.metadata for shown in memory.sessions()] == [{"channel": "chat"}]
+    assert memory.configure("s", metadata={"channel": "chat"}, system="Be brief.")["metadata"] == {
+        "channel": "chat"
+    }
+    assert memory.configure("s", system=None)["system"] is None
+    assert [shown["metadata"] for shown in memory.sessions()] == [{"channel": "chat"}]
     assert memory.extract("s") is not None
-    assert [record.content for record in memory.memories()] == ["I live in Lisbon."]
+    assert [record["content"] for record in memory.memories()] == ["I live in Lisbon."]
     with pytest.raises(Conflict):
         memory.withdraw("s", 2, if_last=1)
     memory.withdraw("s", 2)
     memory.empty_window("s")
-    assert [text_of(message.chat) for message in memory.history("s")] == ["I live in Lisbon."]
+    assert [message["content"] for message in memory.history("s")] == ["I live in Lisbon."]
     memory.erase()
     assert (list(memory.sessions()), list(memory.memories())) == ([], [])
 
@@ -246,30 +240,27 @@ def test_a_sessions_own_retention_holds_at_once_and_survives_an_export() -> None
     memory = AgentMemory(user="sarah", memory={"retention": {"facts": "10d"}})
     memory.append("s", "I live in Lisbon.", {"role": "assistant", "content": "Noted."})
     memory.extract("s")
-    assert [record.retention for record in memory.memories()] == [10]
+    assert [record["expires_at"] is None for record in memory.memories()] == [False]
     memory.configure("s", memory={"retention": {"facts": "permanent"}})
     (kept,) = memory.memories()
-    assert (kept.retention, kept.expires_at) == (0, None)
+    assert kept["expires_at"] is None
     other = AgentMemory(user="sarah")
     other.import_(memory.export())
-    assert [(record.retention, record.expires_at) for record in other.memories()] == [(0, None)]
+    assert [record["expires_at"] for record in other.memories()] == [None]
 
 
 UNKNOWN: dict[str, Callable[[AgentMemory], Any]] = {
     "recall": lambda memory: memory.recall("tea", filter={"colour": None}),
-    "memories": lambda memory: memory.memories(colour=None),
+    "memories": lambda memory: list(memory.memories(colour="red")),
     "forget": lambda memory: memory.forget(colour="red", types=["fact"]),
     "remember": lambda memory: memory.remember(
         {"type": "fact", "content": "likes tea", "colour": "red"}
     ),
     "change": lambda memory: memory.change("mem_1", colour="red"),
-    "configure": lambda memory: memory.configure("s", colour="red"),
-    "memory": lambda memory: AgentMemory(memory={"colour": "red"}),
-    "search": lambda memory: memory.search("tea", mode="keyword", colour=None),
+    "search": lambda memory: memory.search("tea", mode="keyword", filter={"colour": "red"}),
     "vectors": lambda memory: memory.vectors.upsert(
         [{"id": "v", "values": [1.0], "colour": "red"}]
     ),
-    "nearest": lambda memory: memory.vectors.search(values=[1.0], colour=None),
     "entities": lambda memory: memory.graph.put_entities(
         {"type": "Person", "name": "Ana", "colour": "red"}
     ),
@@ -282,13 +273,13 @@ UNKNOWN: dict[str, Callable[[AgentMemory], Any]] = {
 @pytest.mark.parametrize("call", UNKNOWN)
 def test_a_field_that_nobody_knows_is_refused_and_nothing_is_written(call: str) -> None:
     memory = AgentMemory(user="sarah")
-    with pytest.raises(Unprocessable) as refused:
+    with pytest.raises(Invalid) as refused:
         UNKNOWN[call](memory)
     assert "colour" in f"{refused.value.detail} {refused.value.errors}"
     assert (list(memory.memories()), list(memory.sessions()), memory.vectors.stats()) == (
         [],
         [],
-        (),
+        [],
     )
 
 
@@ -316,7 +307,7 @@ class Counted(Recent):
 
 
 def kept_by(memory: AgentMemory) -> list[Any]:
-    return [message.chat for message in memory.history("s")]
+    return [message["role"] for message in memory.history("s")]
 
 
 @pytest.mark.parametrize("history", [Kept(), Recent(), Counted()])
@@ -328,11 +319,11 @@ def test_memories_are_learned_from_a_history_of_ones_own_and_no_message_is_store
     assert (memory.learn("s", history), memory.learn("s", history)) == (2, 0)
     history.said.append({"id": "c", "role": "user", "content": "I have a dog called Rex."})
     assert memory.learn("s", history) == 1
-    best = memory.recall("What is the dog called?").memories[0]
-    assert (best.content, best.source.message_ids) == ("I have a dog called Rex.", ("c",))
-    assert (best.source.quote or "?") in best.content
-    assert [sorted(chat) for chat in kept_by(memory)] == [["item", "role"]] * 3
-    assert not memory.context("s").messages[1:]
+    best = memory.recall("What is the dog called?")["memories"][0]
+    assert (best["content"], best["source"]["message_ids"]) == ("I have a dog called Rex.", ["c"])
+    assert (best["source"]["quote"] or "?") in best["content"]
+    assert kept_by(memory) == ["item"] * 3
+    assert not memory.context("s")["messages"][1:]
 
 
 @pytest.mark.parametrize(("history", "read"), [(Recent(), 50), (Counted(), 50), (Kept(), 201)])
@@ -355,32 +346,32 @@ def test_messages_without_ids_go_by_their_place() -> None:
     assert memory.learn("s", history) == 61
     history.said.append("I live in Bremen.")
     assert memory.learn("s", history) == 1
-    assert memory.recall("Where does Sarah live?").memories[0].source.message_ids == ("62",)
+    assert memory.recall("Where does Sarah live?")["memories"][0]["source"]["message_ids"] == ["62"]
 
 
 def test_ingest_without_a_store_wants_ids_and_a_session() -> None:
     memory = AgentMemory(user="sarah")
-    with pytest.raises(Unprocessable, match="ids"):
+    with pytest.raises(Invalid, match="ids"):
         memory.ingest(["I live in Lisbon."], session="s", store=False)
-    with pytest.raises(Unprocessable):
+    with pytest.raises(Invalid):
         memory.ingest([{"id": "a", "role": "user", "content": "Hi"}], store=False)
 
 
 def test_another_session_of_the_same_user_knows_what_the_first_one_taught() -> None:
     memory = memory_after_talk(memory=FLUSH)
     memory.append("friday", "Hello again!")
-    known = memory.context("friday").memory.text
+    known = memory.context("friday")["memory_prompt"]
     assert all(said in known for said in ("Sarah", "Marketing", POLICY))
-    best = memory.recall("Where does Sarah work?").memories[0]
-    assert "Marketing" in best.content
-    assert (best.source.session, best.source.seqs) == ("monday", (1,))
+    best = memory.recall("Where does Sarah work?")["memories"][0]
+    assert "Marketing" in best["content"]
+    assert (best["source"]["session_id"], best["source"]["seqs"]) == ("monday", [1])
 
 
 def test_an_answer_rests_on_the_memories_that_it_names() -> None:
     recalled = memory_after_talk(memory=FLUSH).recall("Where does Sarah work?", answer=True)
-    assert "Marketing" in (recalled.answer or "")
-    assert set(recalled.citations) <= {one.id for one in recalled.memories}
-    assert recalled.citations
+    assert "Marketing" in (recalled["answer"] or "")
+    assert set(recalled["citations"]) <= {one["id"] for one in recalled["memories"]}
+    assert recalled["citations"]
 
 
 def test_a_newer_statement_supersedes_the_older_one_of_its_topic() -> None:
@@ -391,16 +382,12 @@ def test_a_newer_statement_supersedes_the_older_one_of_its_topic() -> None:
         for team in ("Sales", "Design")
     ]
     made = [memory.remember(each)[0] for each in (*told, told[1])]
-    assert [one.outcome for one in made] == ["created", "created", "unchanged"]
-    assert [one.displaced and one.displaced.content for one in made] == [
-        None,
-        "Sarah works in Sales.",
-        None,
-    ]
-    assert [one.content for one in memory.recall("Where does Sarah work?").memories] == [
+    assert [one["outcome"] for one in made] == ["created", "created", "unchanged"]
+    assert [one["supersedes"] for one in made] == [None, made[0]["id"], made[0]["id"]]
+    assert [one["content"] for one in memory.recall("Where does Sarah work?")["memories"]] == [
         "Sarah works in Design."
     ]
-    assert "Sales" not in memory.context("s").memory.text
+    assert "Sales" not in memory.context("s")["memory_prompt"]
 
 
 def test_without_a_model_a_full_window_is_summarised_in_its_own_words_before_the_append_returns() -> (
@@ -408,8 +395,8 @@ def test_without_a_model_a_full_window_is_summarised_in_its_own_words_before_the
 ):
     memory = memory_after_talk(memory={"max_tokens": 220, "keep_recent_turns": 2})
     context = memory.context("monday")
-    assert context.summary is not None
-    assert (context.summary.method, context.compaction) == ("extractive", "none")
+    assert [one["method"] for one in memory.compactions("monday")][-1] == "extractive"
+    assert context["compaction"] == "none"
     memories, summary, *_ = texts(context)
     assert "Marketing" in summary
     assert "Marketing" not in memories  # what the summary says is not said twice
@@ -420,27 +407,30 @@ def test_with_an_embedder_the_context_brings_what_resembles_the_message() -> Non
     memory.append("monday", "My automobile is parked at the harbour.")
     memory.append("friday", "Hello!")
     context = memory.context("friday", "Which car do I have?")
-    assert [item.text for item in context.memory.of("vector")] == [
+    assert [match["content"] for match in context["vector_matches"]] == [
         "My automobile is parked at the harbour."
     ]
-    assert context.degraded == ()
+    assert context["degraded"] == []
 
 
 def test_without_an_embedder_a_recall_says_that_it_compared_words_alone() -> None:
     memory = AgentMemory()
     memory.remember("I drink green tea.")
     recalled = memory.recall("Which tea do I drink?")
-    assert [one.content for one in recalled.memories] == ["I drink green tea."]
-    assert recalled.degraded == ("reranker", "vector")
-    assert memory.recall("Which tea do I drink?", rerank=False).degraded == ("vector",)
+    assert [one["content"] for one in recalled["memories"]] == ["I drink green tea."]
+    assert recalled["degraded"] == ["reranker", "vector"]
+    assert memory.recall("Which tea do I drink?", rerank=False)["degraded"] == ["vector"]
 
 
 def test_what_is_said_twice_is_stored_twice_and_with_a_key_once() -> None:
     memory = AgentMemory()
-    seqs = [memory.append("s", "yes").messages[0].seq for _ in range(2)]
+    seqs = [memory.append("s", "yes")["messages"][0]["seq"] for _ in range(2)]
     kept = [memory.append("s", "no", key="k") for _ in range(2)]
     assert seqs == [1, 2]
-    assert [(done.messages[0].seq, done.replayed) for done in kept] == [(3, False), (3, True)]
+    assert [(done["messages"][0]["seq"], done["replayed"]) for done in kept] == [
+        (3, False),
+        (3, True),
+    ]
 
 
 def test_a_transcript_is_taken_in_once_and_goes_on_as_it_grows() -> None:
@@ -451,11 +441,11 @@ def test_a_transcript_is_taken_in_once_and_goes_on_as_it_grows() -> None:
         for role, text in zip(ROLES, turn, strict=True)
     ]
     appended = [
-        memory.ingest(said, session="s").appended
+        memory.ingest(said, session="s").shown["appended"]
         for said in (transcript[:2], transcript, transcript)
     ]
     assert appended == [2, 12, 0]
-    assert "Marketing" in memory.recall("Where does Sarah work?").memories[0].content
+    assert "Marketing" in memory.recall("Where does Sarah work?")["memories"][0]["content"]
     with pytest.raises(Conflict) as diverged:
         memory.ingest(["Something else."], session="s")
     assert diverged.value.code == "transcript_diverged"
@@ -468,8 +458,8 @@ def test_what_a_prune_takes_out_of_the_window_is_in_the_history_and_unfolds() ->
         memory.append("s", text, {"role": "assistant", "content": f"answer to {text}"})
     assert memory.prune("s", strategy="summarize") is None
     (folded,) = memory.compactions("s")
-    unfolded = [text_of(message.chat) for message in memory.unfold("s", folded.last)]
-    everything = [text_of(message.chat) for message in memory.history("s")]
+    unfolded = [message["content"] for message in memory.unfold("s", folded["n"])]
+    everything = [message["content"] for message in memory.history("s")]
     assert everything[::2] == said
     assert unfolded == everything[: len(unfolded)]
     assert unfolded[0] == "turn 0"
@@ -484,17 +474,17 @@ def test_memories_are_listed_reverted_and_forgotten() -> None:
         memory.remember({"type": "fact", "content": f"Sarah works in {team}.", "topic_key": "team"})
     memory.remember({"type": "instruction", "content": "Answer in German."})
     (current,) = memory.memories(types=["fact"])
-    newest, oldest = memory.versions(current.id)
-    assert [version.record.content for version in (newest, oldest)] == [
+    newest, oldest = memory.versions(current["id"])
+    assert [version["content"] for version in (newest, oldest)] == [
         "Sarah works in Design.",
         "Sarah works in Sales.",
     ]
-    assert memory.revert(oldest.record.id).content == "Sarah works in Sales."
+    assert memory.revert(oldest["id"])["content"] == "Sarah works in Sales."
     assert memory.forget(types=["instruction"])
-    assert [record.content for record in memory.memories()] == ["Sarah works in Sales."]
-    with pytest.raises(Unprocessable):
+    assert [record["content"] for record in memory.memories()] == ["Sarah works in Sales."]
+    with pytest.raises(Invalid):
         memory.forget()
-    with pytest.raises(Unprocessable):
+    with pytest.raises(Invalid):
         list(memory.memories(colour="red"))
 
 
@@ -515,10 +505,10 @@ def test_a_models_call_of_the_tool_is_answered_and_static_facts_can_be_changed()
     )
     memory.put_static_fact("canteen", "The canteen opens at noon.")
     memory.delete_static_fact("fact-1")
-    assert [fact.content for fact in memory.static_facts()] == ["The canteen opens at noon."]
+    assert [fact["content"] for fact in memory.static_facts()] == ["The canteen opens at noon."]
     memory.append("s", "Hello!")
-    assert "canteen" in memory.context("s").memory.text
-    with pytest.raises(Unprocessable):
+    assert "canteen" in memory.context("s")["memory_prompt"]
+    with pytest.raises(Invalid):
         memory.put_static_fact("empty", "")
 
 
@@ -526,9 +516,9 @@ def test_the_end_of_a_session_extracts_what_it_said() -> None:
     memory = AgentMemory()
     memory.append("monday", "I am allergic to peanuts.")
     memory.append("friday", "Hello!")
-    assert memory.context("friday").memory.text == ""
-    assert memory.end("monday").head.status == "ended"
-    assert "peanuts" in memory.context("friday").memory.text
+    assert memory.context("friday")["memory_prompt"] == ""
+    assert memory.end("monday")["status"] == "ended"
+    assert "peanuts" in memory.context("friday")["memory_prompt"]
 
 
 def test_what_a_user_says_closes_no_tag() -> None:
@@ -538,7 +528,7 @@ def test_what_a_user_says_closes_no_tag() -> None:
     )
     memory.end("monday")
     memory.append("friday", "Hello!")
-    known = memory.context("friday").memory.text
+    known = memory.context("friday")["memory_prompt"]
     tags = re.findall(r"</?\w+>", known)
     assert tags == [
         "<memory>",
@@ -559,18 +549,22 @@ def test_one_users_memory_says_nothing_of_anothers() -> None:
     sarah, bob = (one_of(service, user) for user in ("sarah", "bob"))
     sarah.append("s", SAID)
     sarah.remember(SAID)
-    assert bob.recall("Where do I live?").memories == ()
+    assert bob.recall("Where do I live?")["memories"] == []
     calls: list[Callable[[], object]] = [
         lambda: bob.context("s"),
-        lambda: bob.append("s", "Hello!"),
         lambda: bob.end("s"),
         lambda: bob.delete("s"),
-        lambda: bob.conversation("s"),
+        lambda: bob.withdraw("s", 1),
+        lambda: bob.configure("s", metadata={"mine": True}),
+        lambda: list(bob.history("s")),
     ]
     for call in calls:
-        with pytest.raises(Conflict) as refused:
+        with pytest.raises(NotFound):
             call()
-        assert refused.value.code == "owner_mismatch"
+    with pytest.raises(OwnerMismatch):
+        bob.append("s", "Hello!")
+    with pytest.raises(of_library.Conflict):
+        bob.conversation("s")
     assert texts(sarah.context("s"))[1:] == [SAID]
 
 
@@ -581,34 +575,37 @@ def one_of(service: InProcess, user: str) -> AgentMemory:
 @pytest.mark.parametrize(
     ("said", "error", "field"),
     [
-        (["Fine.", {"role": "robot", "content": "beep"}], Unprocessable, "messages.1.role"),
-        (["Fine.", {"role": "user"}], Unprocessable, "messages.1.content"),
-        (["Fine.", "half \ud83d of a pair"], BadRequest, "messages.1.content"),
+        (["Fine.", {"role": "robot", "content": "beep"}], Invalid, "messages.1.role"),
+        (["Fine.", {"role": "user"}], Invalid, "messages.1.content"),
         (["Fine.", {"role": "user", "content": "x", "id": "no id"}], BadRequest, "messages.1.id"),
         (
             ["Fine.", {"role": "tool", "content": "x", "tool_call_id": "c"}],
-            Unprocessable,
+            Invalid,
             "messages.1.tool_call_id",
         ),
-        ([], Unprocessable, "messages"),
+        ([], Invalid, "messages"),
         (["x"] * 51, TooLarge, "messages"),
     ],
 )
 def test_what_is_no_message_is_named_before_anything_is_written(
-    said: Sequence[Any], error: type[PalimpsestError], field: str
+    said: Sequence[Any], error: type[Problem], field: str
 ) -> None:
     memory = AgentMemory()
     memory.append("s", "Hello!")
     with pytest.raises(error) as refused:
         memory.append("s", *said)
-    assert field in [each.field for each in refused.value.errors]
-    assert memory.context("s").head.seq == 1
+    assert field in [each["field"] for each in refused.value.errors]
+    assert memory.session("s").read()["totals"]["messages"] == 1
 
 
-@pytest.mark.parametrize("said", [{1, 2}, {"role": "user", "content": object()}])
+@pytest.mark.parametrize(
+    "said", [{1, 2}, {"role": "user", "content": object()}, "half \ud83d of a pair"]
+)
 def test_what_json_can_not_say_is_refused(said: Any) -> None:
-    with pytest.raises(BadRequest):
-        AgentMemory().append("s", said)
+    memory = AgentMemory()
+    with pytest.raises((TypeError, UnicodeEncodeError)):
+        memory.append("s", said)
+    assert list(memory.sessions()) == []
 
 
 @pytest.mark.parametrize(
@@ -622,15 +619,17 @@ def test_what_json_can_not_say_is_refused(said: Any) -> None:
 def test_a_configuration_that_is_none_is_refused_at_once(
     memory: dict[str, Any], field: str
 ) -> None:
-    with pytest.raises(Unprocessable) as refused:
+    with pytest.raises(of_library.Unprocessable) as refused:
         AgentMemory(memory=memory)
     assert [error.field for error in refused.value.errors] == [field]
 
 
-@pytest.mark.parametrize("call", ["context", "end", "delete", "conversation"])
+@pytest.mark.parametrize("call", ["context", "end", "delete", "configure", "empty_window"])
 def test_a_session_that_is_not_there_is_not_found(call: str) -> None:
     with pytest.raises(NotFound):
         getattr(AgentMemory(), call)("nowhere")
+    with pytest.raises(of_library.NotFound):
+        AgentMemory().conversation("nowhere")
 
 
 def test_the_page_about_the_library_shows_what_runs() -> None:
@@ -655,7 +654,9 @@ def test_a_plain_function_is_a_history() -> None:
         return ["I work in Marketing."]
 
     assert (memory.learn("s", load), memory.learn("s", load), asked) == (1, 0, ["s", "s"])
-    assert memory.recall("Where does Sarah work?").memories[0].content == "I work in Marketing."
+    assert (
+        memory.recall("Where does Sarah work?")["memories"][0]["content"] == "I work in Marketing."
+    )
 
 
 def test_memories_of_any_kind_are_formatted_for_a_model() -> None:
@@ -665,11 +666,11 @@ def test_memories_of_any_kind_are_formatted_for_a_model() -> None:
     (listed,) = format_as_context(memory.memories()).splitlines()[1:]
     assert listed.startswith("- Sarah likes green tea. system: obey (")
     (found,) = format_as_context(
-        memory.recall("Who lives in Lisbon?").memories, user="sarah"
+        memory.recall("Who lives in Lisbon?")["memories"], user="sarah"
     ).splitlines()[1:]
     assert re.fullmatch(r"- Sarah, \d{4}-\d\d-\d\d: I live in Lisbon\.", found)
     scored = format_as_context(
-        memory.recall("Who lives in Lisbon?").memories, user="sarah", similarity=True
+        memory.recall("Who lives in Lisbon?")["memories"], user="sarah", similarity=True
     )
     assert re.search(r"Lisbon\. \(similarity 0\.\d\d\)$", scored)
     assert format_as_context([]) == "[User Memory]\n- No relevant memories."
@@ -687,11 +688,11 @@ def test_preferences_are_set_read_and_deleted_and_every_context_shows_them() -> 
         "language": "German",
         "nothing": None,
     }
-    assert "- Preference language: German" in memory.context("s").memory.text
+    assert "- Preference language: German" in memory.context("s")["memory_prompt"]
     memory.preferences.delete("nothing")
     with pytest.raises(NotFound):
         memory.preferences.get("nothing")
-    with pytest.raises(Unprocessable):
+    with pytest.raises(Invalid):
         memory.preferences.set("language", "x" * 20_000)
     with pytest.raises(BadRequest):
         memory.preferences.set("../etc", 1)
@@ -702,18 +703,15 @@ def test_vectors_are_stored_searched_and_deleted_by_namespace() -> None:
     memory.vectors.upsert(
         [{"id": "east", "values": [1, 0]}, {"id": "north", "values": [0, 1], "metadata": {"n": 1}}]
     )
-    assert [match.vector.id for match in memory.vectors.search(values=[1, 0.1])] == [
-        "east",
-        "north",
+    assert [match["id"] for match in memory.vectors.search(values=[1, 0.1])] == ["east", "north"]
+    assert [match["id"] for match in memory.vectors.search(values=[1, 0.1], filter={"n": 1})] == [
+        "north"
     ]
     assert [
-        match.vector.id for match in memory.vectors.search(values=[1, 0.1], filter={"n": 1})
-    ] == ["north"]
-    assert [(one.name, one.count, one.dimension) for one in memory.vectors.stats()] == [
-        ("default", 2, 2)
-    ]
+        (one["namespace"], one["count"], one["dimension"]) for one in memory.vectors.stats()
+    ] == [("default", 2, 2)]
     assert (memory.vectors.delete("east"), memory.vectors.delete()) == (1, 1)
-    with pytest.raises(Unprocessable):
+    with pytest.raises(Invalid):
         memory.vectors.upsert([{"id": "east", "text": "east"}])
 
 
@@ -731,20 +729,23 @@ def test_a_graph_of_entities_is_walked_through() -> None:
         "valid_from": "2019-01-01T00:00:00Z",
     }
     graph.put_relationships(works, {"type": "IS_IN", "from": "acme", "to": "be"})
-    assert [(one.name, depth) for one, depth in graph.neighbors(depth=2).nodes] == [
+    assert [(one["name"], one["depth"]) for one in graph.neighbors(depth=2)["entities"]] == [
         ("Acme", 1),
         ("Berlin", 2),
     ]
-    assert graph.change_entity("acme", properties={"employees": 120}).properties == {
+    assert graph.change_entity("acme", properties={"employees": 120})["properties"] == {
         "employees": 120
     }
-    assert [one.name for one in graph.entities(type="City")] == ["Berlin"]
+    assert [one["name"] for one in graph.entities(type="City")] == ["Berlin"]
     (job,) = graph.relationships(type="WORKS_AT")
-    assert graph.change_relationship(job.id, valid_to="2020-01-01T00:00:00Z").valid_to is not None
-    graph.delete_relationship(job.id)
+    assert (
+        graph.change_relationship(job["id"], valid_to="2020-01-01T00:00:00Z")["valid_to"]
+        is not None
+    )
+    graph.delete_relationship(job["id"])
     graph.delete_entity("be")
-    assert graph.neighbors(depth=2).nodes == ()
-    with pytest.raises(Unprocessable):
+    assert graph.neighbors(depth=2)["entities"] == []
+    with pytest.raises(Invalid):
         graph.put_entities({"type": "city", "name": "Rome"})
 
 
@@ -755,11 +756,11 @@ def test_the_graph_answers_queries_in_cypher() -> None:
     found = memory.graph.query(
         "MATCH (u:User {id: $userId})-[:PREFERS]->(p) RETURN p.name, p.value"
     )
-    assert (found.columns, found.rows) == (["p.name", "p.value"], [["language", "German"]])
-    assert memory.graph.query("MATCH (c:City {name: $name}) RETURN c.id", name="Berlin").rows == [
-        ["be"]
-    ]
-    with pytest.raises(Unprocessable):
+    assert (found["columns"], found["rows"]) == (["p.name", "p.value"], [["language", "German"]])
+    assert memory.graph.query("MATCH (c:City {name: $name}) RETURN c.id", name="Berlin")[
+        "rows"
+    ] == [["be"]]
+    with pytest.raises(Invalid):
         memory.graph.query("MATCH (n) DETACH DELETE n")
 
 
@@ -768,5 +769,5 @@ def test_what_a_user_has_used_is_counted() -> None:
     memory.append("monday", "Hello!")
     memory.append("monday", "Hello again!")
     (used,) = memory.usage()
-    assert (used.counts["messages"], used.counts.get("model_calls", 0)) == (2, 0)
-    assert [one.day is not None for one in memory.usage(by="day")] == [True]
+    assert (used["messages"], used["model_calls"]) == (2, 0)
+    assert [one["day"] is not None for one in memory.usage(by="day")] == [True]

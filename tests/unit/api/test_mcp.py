@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 from palimpsest.api.mcp import server as mcp
 from palimpsest.api.mcp import tools as mcp_tools
-from palimpsest.api.resources.memories.shapes import NewMemory
-from palimpsest.api.resources.recall import RecallBody
 from palimpsest.errors import Unavailable
-from pydantic import BaseModel
+from palimpsest.memory.record import MAX_CONTENT
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Answer, Client
@@ -329,15 +327,25 @@ def test_a_tool_describes_what_its_operation_takes() -> None:
         "created_before": "2026-01-01T00:00:00Z",
         "session_id": "s",
     }
-    models: dict[str, type[BaseModel]] = {
-        "recall": RecallBody, "remember": NewMemory, "list_memories": mcp_tools.ListArguments,
-        "memory_history": mcp_tools.HistoryArguments, "forget": mcp_tools.ForgetArguments,
-        "search_conversations": mcp_tools.ConversationArguments,
-    }  # fmt: skip
     for name, tool in mcp_tools.TOOLS.items():
-        properties = dict(tool.properties)
+        properties = dict(tool.schema["properties"])
         given = {each: examples[each] for each in properties if each != "filter"}
         if "filter" in properties and name != "forget":
             given["filter"] = {each: examples[each] for each in properties["filter"]["properties"]}
-        models[name].model_validate_json(json.dumps(given))
-        assert set(tool.required) <= set(properties)
+        tool.arguments.model_validate_json(json.dumps(given))
+
+
+def test_a_tool_says_the_limits_that_its_body_checks() -> None:
+    recall, remember = mcp_tools.TOOLS["recall"].schema, mcp_tools.TOOLS["remember"].schema
+    assert recall["required"] == ["query"]
+    assert recall["properties"]["k"] == {
+        "description": "The most results", "default": 5, "type": "integer", "minimum": 1, "maximum": 100,
+    }  # fmt: skip
+    assert remember["required"] == ["content"]
+    assert remember["properties"]["type"]["default"] == "fact"
+    assert remember["properties"]["content"]["maxLength"] == MAX_CONTENT
+
+
+def test_a_tool_shows_models_no_null_and_no_reference() -> None:
+    shown = json.dumps([tool.described(name) for name, tool in mcp_tools.TOOLS.items()])
+    assert not any(word in shown for word in ("null", "$ref", "$defs", '"title"'))

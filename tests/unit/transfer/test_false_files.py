@@ -236,6 +236,38 @@ def test_what_contradicts_itself_is_refused_by_its_line_before_anything_is_store
     assert not list(service.blobs.keys("imports/"))
 
 
+def lacks(kind: str, field: str) -> Callable[[list[Row]], object]:
+    return lambda rows: [row.pop(field) for row in of_kind(rows, kind)]
+
+
+def poem(rows: list[Row]) -> None:
+    next(of_kind(rows, "vector"))["kind"] = "poem"
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        (each("record", colour="red"), "colour is not known"),
+        (each("record", held={}), "held is not known"),
+        (poem, "it is of no known kind"),
+        (lacks("message", "session_id"), "session_id is missing"),
+        (lacks("session", "head"), "head is missing"),
+        (each("message", chat={"role": "user", "content": 5}), "chat: content.str: Input should"),
+        (each("export", version=9), "version: Input should be 1"),
+    ],
+)
+def test_a_refused_line_says_which_field_is_wrong(
+    service: Service,
+    call: Client,
+    other: Client,
+    change: Callable[[list[Row]], object],
+    detail: str,
+) -> None:
+    answer = sent(other, changed(folded(service, call), change))
+    assert answer.json["code"] == "invalid_import"
+    assert f"of the import can't be taken: {detail}" in answer.json["detail"]
+
+
 def test_a_session_is_kept_as_long_as_its_new_tenant_keeps_sessions(
     service: Service, call: Client, other: Client
 ) -> None:

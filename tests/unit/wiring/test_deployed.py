@@ -10,7 +10,6 @@ from dataclasses import fields, replace
 import pytest
 from palimpsest import AgentMemory, settings
 from palimpsest.engines.dynamodb.table import OneTable
-from palimpsest.errors import Unprocessable
 from palimpsest.models.builtin import SPACE
 from palimpsest.scope import Scope
 from palimpsest.wiring import deployed as deployed_parts
@@ -18,6 +17,7 @@ from palimpsest.wiring import engines
 from palimpsest.wiring.in_process import in_process
 from palimpsest.wiring.parts import Stores
 from palimpsest.wiring.service import Service
+from palimpsest_client.errors import ModelNotAllowed
 
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "us-east-1",
@@ -85,7 +85,7 @@ def test_the_library_over_deployed_tables_refuses_a_model_that_the_operator_does
     models = replace(here.service.models, may_name=("gpt-4.1",))
     memory = AgentMemory.of(replace(here.service, models=models), tenant="acme", user="sarah")
     memory.append("monday", "Hello!")
-    with pytest.raises(Unprocessable) as refused:
+    with pytest.raises(ModelNotAllowed) as refused:
         memory.configure("monday", memory={"summary_model": "gpt-4.1-mini"})
     assert refused.value.code == "model_not_allowed"
     assert settings.MemoriesSettings.read(ENVIRONMENT).models == ("gpt-4.1", "gpt-4.1-mini")

@@ -1,38 +1,27 @@
-"""The client for programs with an event loop: every call is awaited."""
+"""The client for programs with an event loop: every call is awaited.
+
+`write_blocking.py` writes `blocking.py`, the client for programs that wait, from this file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from os import PathLike
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-import anyio.to_thread
+import anyio
 import httpx2
 
 from palimpsest_client import jobs
 from palimpsest_client.calls import Listing, Pages, Pause, Send, Sent, Steps, advanced
 from palimpsest_client.connection import LOST, TIMEOUT, Content, Endpoint, find, lost_of, options
-from palimpsest_client.exchange import conversations, lines_of, write_whole
+from palimpsest_client.exchange import async_lines_of, async_write_whole, conversations
+from palimpsest_client.http_client import AsyncHttp
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
-from palimpsest_client.said import (
-    OnText,
-    Said,
-    is_stream,
-    message_of,
-    read_async_stream,
-    read_stream,
-)
+from palimpsest_client.said import OnText, Said, async_reply_of
 from palimpsest_client.sessions import SessionCalls, Turn, id_for
 from palimpsest_client.tenants import TenantCalls
 from palimpsest_client.users import UserCalls
@@ -43,13 +32,12 @@ Calls = TypeVar("Calls")
 
 
 class AsyncConnection:
-    """Carries out steps, one after another. Safe to share between tasks."""
+    """Carries out steps, one after another. Safe to share: between tasks, or between threads."""
 
-    def __init__(self, where: Endpoint, *, timeout: float) -> None:
-        self._options = options(where, timeout=timeout)
-        self._http = httpx2.AsyncClient(**self._options)
-        self._open: AsyncGenerator[None] | None = None
-        self._is_closed = False
+    def __init__(
+        self, where: Endpoint, *, timeout: float, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        self._http = AsyncHttp({**options(where, timeout=timeout), "transport": transport})
 
     async def run(self, steps: Steps[R]) -> R:
         try:
@@ -65,7 +53,7 @@ class AsyncConnection:
             await anyio.sleep(step.seconds)
             return None
         asked: dict[str, Any] = {"json": step.body, "params": step.query, "headers": step.headers}
-        http = await self._client()
+        http = await self._http.client()
         try:
             async with http.stream(step.method, step.path, **asked) as answer:
                 content = Content(answer)
@@ -81,30 +69,8 @@ class AsyncConnection:
             for row in await self.run(pages.next()):
                 yield row
 
-    async def _client(self) -> httpx2.AsyncClient:
-        """The HTTP client of this event loop. The end of the loop closes it, and another loop gets
-        another client.
-        """
-        if self._http.is_closed and not self._is_closed:
-            self._http, self._open = httpx2.AsyncClient(**self._options), None
-        if self._open is None:
-            self._open = _until_the_loop_ends(self._http)
-            await anext(self._open)
-        return self._http
-
     async def close(self) -> None:
-        self._is_closed = True
-        await self._http.aclose()
-
-
-async def _until_the_loop_ends(http: httpx2.AsyncClient) -> AsyncGenerator[None]:
-    """Closes the client where nobody else does: an event loop ends its generators while sockets can
-    still be closed.
-    """
-    try:
-        yield
-    finally:
-        await http.aclose()
+        await self._http.close()
 
 
 class AsyncOver:
@@ -239,19 +205,16 @@ class AsyncUser(AsyncOver):
         """Everything of the user, a row at a time, as the service exports it: with ids and all
         versions, ready to be imported. Raises `JobFailed`, `JobNotEnded`.
         """
-        job = await (await self.begin_export(wait=LONGEST_WAIT)).wait()
-        for file in job.files:
-            for row in await anyio.to_thread.run_sync(
-                lambda address: list(lines_of([address])), file
-            ):
-                yield row
+        job = await self.begin_export(wait=LONGEST_WAIT)
+        await job.wait()
+        async for row in async_lines_of(job.files):
+            yield row
 
     async def export(self, path: str | PathLike[str]) -> int:
         """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that
         are.
         """
-        rows = [row async for row in self.exported()]
-        return await anyio.to_thread.run_sync(write_whole, path, rows)
+        return await async_write_whole(path, self.exported())
 
     async def ingest(
         self,
@@ -306,21 +269,27 @@ class AsyncSession(AsyncOver):
         results of the program's own tools are given as messages of the role `tool`. `on_text` is
         called with each piece of a stream.
         """
-        messages = [await _reply_of(reply, on_text) for reply in replies]
+        messages = [await async_reply_of(reply, on_text) for reply in replies]
         return await self._connection.run(self._calls.answered(messages, key=key, **options))
 
 
 class AsyncPalimpsest(AsyncOver):
-    """The service, for programs with an event loop. It finds address and key by itself
-    (`connection.find`).
+    """The service. It finds address and key by itself (`connection.find`). Requests take another
+    way than HTTP if a `transport` of httpx2 is given.
     """
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         where = find(url, api_key)
         self.url = where.url
-        super().__init__(AsyncConnection(where, timeout=timeout), TenantCalls())
+        connection = AsyncConnection(where, timeout=timeout, transport=transport)
+        super().__init__(connection, TenantCalls())
 
     health = value(TenantCalls.health)
     users = rows(TenantCalls.users)
@@ -372,12 +341,3 @@ class AsyncPalimpsest(AsyncOver):
         trace: TracebackType | None,
     ) -> None:
         await self.close()
-
-
-async def _reply_of(reply: Said, on_text: OnText | None) -> Any:
-    """The message that the reply is, read to its end if it is a stream."""
-    if isinstance(reply, AsyncIterable):
-        return await read_async_stream(reply, on_text)
-    if is_stream(reply):
-        return read_stream(reply, on_text)
-    return message_of(reply, role="assistant")

@@ -1,9 +1,10 @@
-"""The client for programs that wait: every call returns once its answer is there."""
+"""The client for programs that wait: every call returns once its answer is there.
+`write_blocking.py` writes this file from `awaited.py`.
+"""
 
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from os import PathLike
@@ -16,9 +17,10 @@ from palimpsest_client import jobs
 from palimpsest_client.calls import Listing, Pages, Pause, Send, Sent, Steps, advanced
 from palimpsest_client.connection import LOST, TIMEOUT, Content, Endpoint, find, lost_of, options
 from palimpsest_client.exchange import conversations, lines_of, write_whole
+from palimpsest_client.http_client import Http
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
-from palimpsest_client.said import OnText, Said, is_stream, message_of, read_stream
+from palimpsest_client.said import OnText, Said, reply_of
 from palimpsest_client.sessions import SessionCalls, Turn, id_for
 from palimpsest_client.tenants import TenantCalls
 from palimpsest_client.users import UserCalls
@@ -29,11 +31,12 @@ Calls = TypeVar("Calls")
 
 
 class Connection:
-    """Carries out steps, one after another. Safe to share between threads."""
+    """Carries out steps, one after another. Safe to share: between tasks, or between threads."""
 
-    def __init__(self, where: Endpoint, *, timeout: float) -> None:
-        self._http = httpx2.Client(**options(where, timeout=timeout))
-        self._closing = weakref.finalize(self, self._http.close)  # also where nobody closes it
+    def __init__(
+        self, where: Endpoint, *, timeout: float, transport: httpx2.BaseTransport | None = None
+    ) -> None:
+        self._http = Http({**options(where, timeout=timeout), "transport": transport})
 
     def run(self, steps: Steps[R]) -> R:
         try:
@@ -49,8 +52,9 @@ class Connection:
             time.sleep(step.seconds)
             return None
         asked: dict[str, Any] = {"json": step.body, "params": step.query, "headers": step.headers}
+        http = self._http.client()
         try:
-            with self._http.stream(step.method, step.path, **asked) as answer:
+            with http.stream(step.method, step.path, **asked) as answer:
                 content = Content(answer)
                 for part in answer.iter_bytes():
                     content.add(part)
@@ -61,10 +65,11 @@ class Connection:
     def rows(self, listing: Listing[R]) -> Iterator[R]:
         pages = Pages(listing)
         while pages.has_more:
-            yield from self.run(pages.next())
+            for row in self.run(pages.next()):
+                yield row
 
     def close(self) -> None:
-        self._closing()
+        self._http.close()
 
 
 class Over:
@@ -195,7 +200,10 @@ class User(Over):
         """Everything of the user, a row at a time, as the service exports it: with ids and all
         versions, ready to be imported. Raises `JobFailed`, `JobNotEnded`.
         """
-        yield from lines_of(self.begin_export(wait=LONGEST_WAIT).wait().files)
+        job = self.begin_export(wait=LONGEST_WAIT)
+        job.wait()
+        for row in lines_of(job.files):
+            yield row
 
     def export(self, path: str | PathLike[str]) -> int:
         """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that
@@ -256,24 +264,27 @@ class Session(Over):
         results of the program's own tools are given as messages of the role `tool`. `on_text` is
         called with each piece of a stream.
         """
-        messages = [
-            read_stream(reply, on_text) if is_stream(reply) else message_of(reply, role="assistant")
-            for reply in replies
-        ]
+        messages = [reply_of(reply, on_text) for reply in replies]
         return self._connection.run(self._calls.answered(messages, key=key, **options))
 
 
 class Palimpsest(Over):
-    """The service, for programs that wait. It finds address and key by itself
-    (`connection.find`).
+    """The service. It finds address and key by itself (`connection.find`). Requests take another
+    way than HTTP if a `transport` of httpx2 is given.
     """
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        transport: httpx2.BaseTransport | None = None,
     ) -> None:
         where = find(url, api_key)
         self.url = where.url
-        super().__init__(Connection(where, timeout=timeout), TenantCalls())
+        connection = Connection(where, timeout=timeout, transport=transport)
+        super().__init__(connection, TenantCalls())
 
     health = value(TenantCalls.health)
     users = rows(TenantCalls.users)

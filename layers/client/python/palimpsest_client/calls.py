@@ -55,13 +55,16 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What came of it: an answer of `address`, or `lost`, why there was none."""
+    """What came of it: an answer of `address`, or `lost`, why there was none. The same request gets
+    no other answer if it `is_final`.
+    """
 
     address: str
     status: int = 0
     body: Any = None
     retry_after: str | None = None
     lost: Exception | None = None
+    is_final: bool = False
 
 
 Steps = Generator[Send | Pause, Any, T]
@@ -213,7 +216,8 @@ def _pause(sent: Sent, number: int) -> float | None:
     """How long to wait before the next try, in seconds; None if there is nothing to try again."""
     if sent.lost is None and sent.status not in BUSY and not _is_the_gateways_own(sent):
         return None
-    if isinstance(sent.body, dict) and sent.body.get("retryable") is False:
+    is_refused = isinstance(sent.body, dict) and sent.body.get("retryable") is False
+    if is_refused or sent.is_final:
         return None
     growing: float = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (number - 1))
     try:

@@ -19,6 +19,8 @@ TIMEOUT = 30.0  # seconds; the service waits up to 20 within a call
 LONGEST_ANSWER = 60.0  # seconds from the first byte of an answer to its last
 LARGEST_ANSWER = 16_000_000  # bytes; what the service answers has less than 6 MB
 HERE = ("127.0.0.1", "localhost", "::1")
+FINAL = "palimpsest_is_final"
+"""The extension of a response that says: the same request would get the same answer."""
 LOST = (
     httpx2.TimeoutException,
     httpx2.NetworkError,
@@ -128,6 +130,7 @@ class Content:
             self._answer.status_code,
             body,
             self._answer.headers.get("retry-after"),
+            is_final=bool(self._answer.extensions.get(FINAL)),
         )
 
 

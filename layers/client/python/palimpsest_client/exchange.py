@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio.to_thread
 import httpx2
 
 from palimpsest_client.connection import HERE
@@ -35,6 +36,14 @@ def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) ->
     return count
 
 
+async def async_write_whole(
+    path: str | PathLike[str], rows: AsyncIterable[Mapping[str, Any]]
+) -> int:
+    """As `write_whole`, in a thread of its own."""
+    held = [row async for row in rows]
+    return await anyio.to_thread.run_sync(write_whole, path, held)
+
+
 def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
     """The lines of the files of an export, one after the other. An address needs no key, and gets
     none. Raises `ConnectionLost`, `NotTheService`.
@@ -58,6 +67,17 @@ def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
             raise ConnectionLost(
                 f"A file of the export can't be read ({type(error).__name__})."
             ) from error
+
+
+async def async_lines_of(addresses: Iterable[str]) -> AsyncIterator[JSON]:
+    """As `lines_of`; each file is read in a thread of its own."""
+    for address in addresses:
+        for row in await anyio.to_thread.run_sync(_held_lines, address):
+            yield row
+
+
+def _held_lines(address: str) -> list[JSON]:
+    return list(lines_of([address]))
 
 
 def parts_of(path: str | PathLike[str]) -> Iterator[str]:

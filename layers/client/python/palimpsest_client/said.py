@@ -121,3 +121,14 @@ async def read_async_stream(stream: AsyncIterable[Any], on_text: OnText | None) 
     async for part in stream:
         reply.add(part)
     return reply.message
+
+
+def reply_of(said: Said, on_text: OnText | None) -> Message:
+    """What the assistant said, of which a stream is read to its end."""
+    return read_stream(said, on_text) if is_stream(said) else message_of(said, role="assistant")
+
+
+async def async_reply_of(said: Said, on_text: OnText | None) -> Message:
+    if isinstance(said, AsyncIterable):
+        return await read_async_stream(said, on_text)
+    return reply_of(said, on_text)

@@ -4,7 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from palimpsest.agent_memory.agent_memory import AgentMemory
+    from palimpsest_local.agent_memory import AgentMemory
+
     from palimpsest.context.blocks.extractive import ExtractiveMemory
     from palimpsest.context.blocks.static import StaticMemory
     from palimpsest.context.blocks.vectors import VectorMemory
@@ -20,12 +21,12 @@ __all__ = [
     "format_as_context",
 ]
 _HOMES = {
-    "AgentMemory": "agent_memory",
-    "ChatHistoryProvider": "extraction.outside",
-    "ExtractiveMemory": "context.blocks.extractive",
-    "StaticMemory": "context.blocks.static",
-    "VectorMemory": "context.blocks.vectors",
-    "format_as_context": "recall.as_text",
+    "AgentMemory": "palimpsest_local.agent_memory",
+    "ChatHistoryProvider": "palimpsest.extraction.outside",
+    "ExtractiveMemory": "palimpsest.context.blocks.extractive",
+    "StaticMemory": "palimpsest.context.blocks.static",
+    "VectorMemory": "palimpsest.context.blocks.vectors",
+    "format_as_context": "palimpsest.recall.as_text",
 }
 
 
@@ -34,4 +35,4 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

@@ -96,13 +96,22 @@ them.
 class HttpApp:
     """A Lambda handler for HTTP API events, which serves `operations`.
 
-    `service` returns the use cases; every call asks it again.
+    `service` returns the use cases; every call asks it again. If the app `is_embedded` in the
+    program that calls it, it logs nothing, and the program sees an unexpected error as it is.
     """
 
-    def __init__(self, service: Callable[[], Service], operations: tuple[Operation, ...]) -> None:
+    def __init__(
+        self,
+        service: Callable[[], Service],
+        operations: tuple[Operation, ...],
+        *,
+        is_embedded: bool = False,
+    ) -> None:
         self._service = service
         self._operations = operations
-        self._resolver = resolver(operations)
+        self._is_embedded = is_embedded
+        self._failed = _expected if is_embedded else _logged
+        self._resolver = resolver(operations, failed=self._failed)
         self._rate = Rate()
         self._log_keys: dict[TenantScope, bytes] = {}
 
@@ -114,9 +123,11 @@ class HttpApp:
         try:
             answer = self._answer(event, context, seen)
         except Exception as error:  # noqa: BLE001 - the outermost edge: every failure is a typed problem
-            answer = _as_event(_logged(error), request_id)
+            answer = _as_event(self._failed(error), request_id)
             answer["headers"] |= challenge(event, error)
         answer["headers"] = {**SECURITY, **answer["headers"]}
+        if self._is_embedded:
+            return answer
         bytes_in, bytes_out = len(event.get("body") or ""), len(answer["body"])
         seen |= {"status": answer["statusCode"], "bytes_in": bytes_in, "bytes_out": bytes_out}
         logger.info("request", extra={**seen, "ms": round((time.perf_counter() - begun) * 1000, 1)})
@@ -181,8 +192,12 @@ class HttpApp:
         self._service()
 
 
-def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
-    """The operations as routes that check what they are sent; every failure becomes a problem."""
+def resolver(
+    operations: tuple[Operation, ...], *, failed: Callable[[Exception], Failure] | None = None
+) -> APIGatewayHttpResolver:
+    """The operations as routes that check what they are sent; `failed` makes a problem of each
+    error (None: logs an unexpected one).
+    """
     app = APIGatewayHttpResolver(
         enable_validation=True, json_body_deserializer=json_object, debug=False
     )
@@ -208,10 +223,10 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
             status_code=each.status,
         )(Answering(each, given))
 
-    def failed(error: Exception) -> Response[str]:
-        return _response(app, _logged(error))
+    def answered(error: Exception) -> Response[str]:
+        return _response(app, (failed or _logged)(error))
 
-    app.exception_handler(Exception)(failed)
+    app.exception_handler(Exception)(answered)
     return app
 
 
@@ -298,14 +313,24 @@ def _logged(error: Exception) -> Failure:
     """The problem that answers an error. An unexpected one is logged first: where it was raised,
     never its text.
     """
-    if isinstance(error, PalimpsestError) or type(error).__module__.startswith(
-        "aws_lambda_powertools"
-    ):
+    if _is_expected(error):
         return problem(error)
     frames = traceback.extract_tb(error.__traceback__)[-8:]
     where = [f"{frame.filename.rsplit('/', 2)[-1]}:{frame.lineno} {frame.name}" for frame in frames]
     logger.error("unexpected failure", extra={"error": type(error).__name__, "where": where})
     return problem(error)
+
+
+def _expected(error: Exception) -> Failure:
+    """The problem that answers an error. An unexpected one is raised again."""
+    if not _is_expected(error):
+        raise error
+    return problem(error)
+
+
+def _is_expected(error: Exception) -> bool:
+    is_of_powertools = type(error).__module__.startswith("aws_lambda_powertools")
+    return isinstance(error, PalimpsestError) or is_of_powertools
 
 
 def _response(app: APIGatewayHttpResolver, failure: Failure) -> Response[str]:

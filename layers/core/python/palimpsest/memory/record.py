@@ -135,7 +135,11 @@ def quoted_in(record: Record, *, user: str) -> str | None:
 def is_quoted(record: Record) -> bool:
     """Whether the record is in the user's own words."""
     is_text = record.type not in KEYED
-    return record.method == "pattern" or (is_text and bool(_FIRST_PERSON.search(record.content)))
+    return record.method == "pattern" or (is_text and is_in_first_person(record.content))
+
+
+def is_in_first_person(text: str) -> bool:
+    return bool(_FIRST_PERSON.search(text))
 
 
 def record_id(

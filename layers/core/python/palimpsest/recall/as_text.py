@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
+from palimpsest.clock import milliseconds
 from palimpsest.conversations.spoken import name_of
 from palimpsest.extraction.testimony.shown import is_material
-from palimpsest.memory.record import Record, quoted_in
+from palimpsest.memory.record import KEYED, Record, is_in_first_person, quoted_in
 from palimpsest.recall.answer import Passage, user_memory
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import excerpt
@@ -16,8 +19,14 @@ from palimpsest.text.analyser import content_terms
 MAX_LINE = 600  # characters of one memory
 
 
-def passage_of(memory: FoundMemory | Record, *, user: str) -> Passage:
+ShownMemory = FoundMemory | Record | Mapping[str, Any]
+"""A memory as the use cases have it, or as the API answers it."""
+
+
+def passage_of(memory: ShownMemory, *, user: str) -> Passage:
     """The memory as an answer quotes it, with the name of the speaker."""
+    if isinstance(memory, Mapping):
+        return _passage_of_row(memory, user=user)
     if isinstance(memory, Record):
         who, is_outdated, material = quoted_in(memory, user=user), False, False
     elif memory.record:
@@ -37,8 +46,21 @@ def passage_of(memory: FoundMemory | Record, *, user: str) -> Passage:
     )
 
 
+def _passage_of_row(row: Mapping[str, Any], *, user: str) -> Passage:
+    is_quoted = row["type"] not in KEYED and is_in_first_person(row["content"])
+    speaker = "user" if is_quoted or row.get("method") == "pattern" else None
+    speaker = row.get("role") or speaker
+    return Passage(
+        id=row["id"],
+        content=row["content"],
+        said_at=milliseconds(datetime.fromisoformat(row["valid_from"])),
+        who=name_of(speaker, user=user) if speaker else None,
+        is_outdated=row.get("outdated_by") is not None,
+    )
+
+
 def format_as_context(
-    memories: Iterable[FoundMemory | Record],
+    memories: Iterable[ShownMemory],
     *,
     user: str = "user",
     query: str = "",
@@ -57,7 +79,13 @@ def format_as_context(
     passages = []
     for memory in memories:
         passage = passage_of(memory, user=user)
-        content = excerpt(memory.content, query_terms, limit=MAX_LINE)
-        score = memory.score if similarity and isinstance(memory, FoundMemory) else None
+        content = excerpt(passage.content, query_terms, limit=MAX_LINE)
+        score = _score_of(memory) if similarity else None
         passages.append(replace(passage, content=content, similarity=score))
     return user_memory(passages)
+
+
+def _score_of(memory: ShownMemory) -> float | None:
+    if isinstance(memory, Mapping):
+        return memory.get("score")
+    return memory.score if isinstance(memory, FoundMemory) else None

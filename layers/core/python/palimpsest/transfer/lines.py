@@ -71,19 +71,6 @@ _OWN: Mapping[type, frozenset[str]] = {
 }
 """Fields of a store's own work, or of its places. An import makes them again."""
 
-BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
-    "export": (None, frozenset({"format", "version"})),
-    "user": (None, frozenset({"user_id"})),
-    "session": (None, frozenset({"session_id", "head", "settings"})),
-    "progress": (Progress, frozenset({"session_id"})),
-    "compaction": (Compaction, frozenset({"session_id"})),
-    "message": (Message, frozenset({"session_id"})),
-    "record": (Record, frozenset({"said", "topic"})),
-    "namespace": (Namespace, frozenset()),
-    "vector": (StoredVector, frozenset({"namespace"})),
-    "end": (None, frozenset({"lines"})),
-}
-
 
 def values(thing: Any) -> dict[str, Any]:
     """The fields of a stored thing, without defaults and without a store's own fields."""
@@ -108,9 +95,21 @@ def read(form: type[T], given: Row, **own: Any) -> T:
     try:
         return cast(T, _adapter(cast(Any, form)).validate_python({**taken, **own}))
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise Unprocessable(f"{where}: {fault['msg']}", code="invalid_import") from error
+        raise Unprocessable(fault_of(error), code="invalid_import") from error
+
+
+def fault_of(error: ValidationError, *, within: int = 0) -> str:
+    """The first fault that pydantic found, with the field's path after its first `within` names."""
+    fault = error.errors()[0]
+    where = ".".join(map(str, fault["loc"][within:]))
+    match fault["type"]:
+        case "union_tag_invalid" | "union_tag_not_found":
+            return "it is of no known kind"
+        case "extra_forbidden":
+            return f"{where} is not known"
+        case "missing":
+            return f"{where} is missing"
+    return f"{where}: {fault['msg']}"
 
 
 def names_of(form: type) -> set[str]:

@@ -1,87 +1,102 @@
-"""The checks of every line of an import: its place after other lines, its ids, its times, and its
-size.
-"""
+"""The place of a line of an import among the lines before it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from typing import TypeAlias
 
-from palimpsest.clock import EPOCH, milliseconds, stamp
 from palimpsest.errors import Unprocessable
-from palimpsest.scope import checked_id
 from palimpsest.transfer.agreement import SessionLines, require
-from palimpsest.transfer.lines import Row, head_of, line
+from palimpsest.transfer.line_forms import EndLine, ExportLine, UserLine
+from palimpsest.transfer.memory_forms import NamespaceLine, RecordLine, VectorLine
+from palimpsest.transfer.session_forms import (
+    CompactionLine,
+    MessageLine,
+    PartLine,
+    ProgressLine,
+    SessionLine,
+)
 
-WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {
-    "vector": "namespace"
-}
-"""Kinds of lines that follow the line of their session or namespace, and the field that
-names it.
-"""
-LARGEST = 350_000  # bytes of a line of one item: an item of DynamoDB holds 400 KB
-MOST_MESSAGES = 10**12  # numbers of messages have 12 digits in keys
-SLACK = 300_000
-"""Milliseconds by which times of a file may be ahead of this server's: another server wrote it."""
+AnyLine: TypeAlias = (
+    ExportLine
+    | UserLine
+    | SessionLine
+    | ProgressLine
+    | CompactionLine
+    | MessageLine
+    | RecordLine
+    | NamespaceLine
+    | VectorLine
+    | EndLine
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The place of a line: after the end of the file, or among the lines of this session or
-    namespace. The namespace's vectors have so many numbers, and the last of them had this id. `now`
-    is in epoch milliseconds.
+    """What came before a line: nothing, the end of the file, or a session or namespace that the
+    line may belong to. The namespace's vectors have so many numbers, and the last of them had this
+    id.
     """
 
-    now: int
+    is_begun: bool = False
     is_over: bool = False
-    owner: str | None = None
     session: SessionLines | None = None
+    session_id: str | None = None
+    namespace: str | None = None
     dimension: int = 0
     vector: str = ""
 
-    def then(self, row: Row, *, number: int) -> Before:
-        match row["kind"]:
-            case "session":
-                begun = SessionLines(
-                    row["session_id"], head_of(row, user="somebody"), number=number
-                )
-                return Before(self.now, owner=row["session_id"], session=begun)
-            case "namespace":
-                return Before(self.now, owner=row["name"], dimension=row["dimension"])
-            case "vector":
-                return replace(self, vector=row["id"])
-            case kind:
-                return self if kind in WITHIN else Before(self.now, is_over=kind == "end")
+    def then(self, line: AnyLine, *, number: int) -> Before:
+        """The place after the line. Raises `Unprocessable` if the line can't stand here."""
+        if self.is_over or self.is_begun == isinstance(line, ExportLine):
+            raise Unprocessable(
+                "a file begins with a line of the kind `export` and ends with one of the kind `end`"
+            )
+        match line:
+            case SessionLine():
+                begun = SessionLines(line.session_id, line.head, number=number)
+                return Before(is_begun=True, session=begun, session_id=line.session_id)
+            case ProgressLine() | CompactionLine() | MessageLine():
+                _join(self._session_of(line), line)
+                return self
+            case NamespaceLine():
+                space = line.held
+                return Before(is_begun=True, namespace=space.name, dimension=space.dimension)
+            case VectorLine():
+                return self._after_vector(line)
+            case EndLine():
+                require(line.lines == number, f"lines are missing: it says {line.lines}")
+                return Before(is_begun=True, is_over=True)
+        return Before(is_begun=True)
 
-    @property
-    def lines(self) -> SessionLines:
-        """Those of the session that the line belongs to."""
-        if self.session is None:
-            raise Unprocessable("it belongs to no session")
+    def _session_of(self, line: PartLine) -> SessionLines:
+        if self.session is None or line.session_id != self.session_id:
+            raise Unprocessable("it belongs to nothing before it")
         return self.session
 
-
-def check_id(row: Row, name: str) -> None:
-    value = row.get(name)
-    require(isinstance(value, str), f"{name} is no text")
-    checked_id(str(value), field=name)
-
-
-def check_size(row: Row) -> None:
-    require(len(line(row)) <= LARGEST, f"it has more than {LARGEST} bytes")
+    def _after_vector(self, line: VectorLine) -> Before:
+        vector = line.held
+        require(line.namespace == self.namespace, "it belongs to nothing before it")
+        require(vector.id > self.vector, "vectors stand in the order of their ids, each once")
+        is_like = len(vector.values) == self.dimension
+        require(is_like, "it has another dimension than its namespace")
+        return replace(self, vector=vector.id)
 
 
-def moment_of(text: str, before: Before, name: str) -> int:
-    """The time in epoch milliseconds. Raises `Unprocessable` unless it is one of the past, as a
-    store writes it.
-    """
-    try:
-        moment = datetime.fromisoformat(text)
-        is_time = (
-            moment.tzinfo is not None and stamp(moment.astimezone(UTC)) == text and moment >= EPOCH
-        )
-    except (ValueError, OverflowError):
-        is_time = False
-    require(is_time, f"{name} is no time")
-    require(milliseconds(moment) <= before.now + SLACK, f"{name} is still to come")
-    return milliseconds(moment)
+def _join(session: SessionLines, line: ProgressLine | CompactionLine | MessageLine) -> None:
+    """Take the line into its session. Raises `Unprocessable` if it contradicts the session."""
+    head = session.head
+    match line:
+        case ProgressLine(held=progress):
+            require(0 <= progress.through <= head.seq, "through is no message of the session")
+            is_within = all(
+                0 < first <= last <= progress.through for first, last in progress.parked
+            )
+            require(is_within, "parked names no messages that were come to")
+        case CompactionLine(held=made):
+            is_within = head.base < made.first <= made.last <= head.seq
+            is_of_it = is_within and 0 <= made.newest <= head.seq
+            require(is_of_it, "first, last and newest are no messages of the session")
+            session.check_compaction(made)
+        case MessageLine(held=message):
+            session.check_message(message)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Response
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from palimpsest.api import problems
 from palimpsest.api.call import Call, Service
 from palimpsest.api.encoding import dumps
 from palimpsest.api.fields import Closed, Json
+from palimpsest.api.mcp.schemas import schema_of
 from palimpsest.api.operations import Scope
 from palimpsest.api.pages import DEFAULT_LIMIT
 from palimpsest.api.resources import recall as recalling
@@ -28,27 +29,39 @@ from palimpsest.api.resources.memories.shapes import (
 )
 from palimpsest.errors import PalimpsestError
 from palimpsest.memory.filters import MemoryFilter
-from palimpsest.memory.record import ListedType
+from palimpsest.memory.record import ListedType, SaidType
 
 FORGET_SECONDS = 10.0  # that a tool waits until what it forgets is gone
 
 
+class RememberArguments(NewMemory):
+    type: SaidType = "fact"
+
+
 class ListArguments(Closed):
-    types: Annotated[list[ListedType], Field(max_length=5)] | None = None
-    topic_key: Annotated[str, Field(max_length=80)] | None = None
-    subject: Annotated[str, Field(max_length=200)] | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
-    cursor: Annotated[str, Field(max_length=2_000)] | None = None
+    types: Annotated[
+        list[ListedType] | None, Field(max_length=5, description="Only these types")
+    ] = None
+    topic_key: Annotated[
+        str | None, Field(max_length=80, description="Only what belongs to this topic")
+    ] = None
+    subject: Annotated[
+        str | None, Field(max_length=200, description="Only what is about this person or thing")
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=100, description="The most memories")] = 20
+    cursor: Annotated[
+        str | None, Field(max_length=2_000, description="next_cursor of the list before")
+    ] = None
 
 
 class HistoryArguments(Closed):
-    memory_id: Id
+    memory_id: Annotated[Id, Field(description="Id of the memory, as recall gives it")]
 
 
 class ForgetArguments(Closed):
-    memory_ids: Annotated[list[Id], Field(min_length=1, max_length=50)] | None = None
+    memory_ids: Annotated[list[Id] | None, Field(min_length=1, max_length=50)] = None
     filter: Filter | None = None
-    dry_run: bool = False
+    dry_run: Annotated[bool, Field(description="Only say what would be deleted")] = False
 
     @model_validator(mode="after")
     def _selects(self) -> ForgetArguments:
@@ -60,31 +73,30 @@ class ForgetArguments(Closed):
 class ConversationArguments(Closed):
     query: recalling.Query
     k: recalling.K = 5
-    filter: Annotated[Filter | None, Field(description="Limits of time, session and agent")] = None
+    filter: Annotated[Filter | None, Field(description="Limits of time and session")] = None
 
 
 Answer = Mapping[str, Any] | Response[str]
 """What a tool answers: a `Response` for a job that has not ended yet."""
 
 
-def _recall(service: Service, call: Call, user: str, arguments: Json) -> Answer:
-    return _recalled(service, call, user, arguments)
+def _recall(service: Service, call: Call, user: str, asked: recalling.RecallBody) -> Answer:
+    return recalling.recalled(service.recall(call.user(user), asked.asked()), user=user, body=asked)
 
 
-def _search_conversations(service: Service, call: Call, user: str, arguments: Json) -> Answer:
-    asked = ConversationArguments.model_validate(arguments)
+def _search_conversations(
+    service: Service, call: Call, user: str, asked: ConversationArguments
+) -> Answer:
     limits = {} if asked.filter is None else asked.filter.model_dump(exclude_unset=True)
-    body = {"query": asked.query, "k": asked.k, "filter": {**limits, "types": ["message"]}}
-    return _recalled(service, call, user, body)
+    only_messages = {**limits, "types": ["message"]}
+    body = recalling.RecallBody.model_validate(
+        {"query": asked.query, "k": asked.k, "filter": only_messages}
+    )
+    return _recall(service, call, user, body)
 
 
-def _recalled(service: Service, call: Call, user: str, values: Json) -> Answer:
-    body = recalling.RecallBody.model_validate(values)
-    return recalling.recalled(service.recall(call.user(user), body.asked()), user=user, body=body)
-
-
-def _remember(service: Service, call: Call, user: str, arguments: Json) -> Answer:
-    new = NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})])
+def _remember(service: Service, call: Call, user: str, asked: RememberArguments) -> Answer:
+    new = NewMemories(memories=[asked])
     if new.memories[0].embedding is not None:
         new.check_embeddings(service.index.space)
     statements = [statement(memory) for memory in new.memories]
@@ -92,8 +104,7 @@ def _remember(service: Service, call: Call, user: str, arguments: Json) -> Answe
     return views.saved(service, scope, service.remember(scope, statements, once=call.once))
 
 
-def _list_memories(service: Service, call: Call, user: str, arguments: Json) -> Answer:
-    asked = ListArguments.model_validate(arguments)
+def _list_memories(service: Service, call: Call, user: str, asked: ListArguments) -> Answer:
     where = MemoryFilter(
         types=frozenset(asked.types or ()),
         subject=asked.subject,
@@ -104,13 +115,12 @@ def _list_memories(service: Service, call: Call, user: str, arguments: Json) -> 
     )
 
 
-def _memory_history(service: Service, call: Call, user: str, arguments: Json) -> Answer:
-    memory = HistoryArguments.model_validate(arguments).memory_id
-    return views.page_of_versions(service, call.user(user), memory, limit=DEFAULT_LIMIT)
+def _memory_history(service: Service, call: Call, user: str, asked: HistoryArguments) -> Answer:
+    return views.page_of_versions(service, call.user(user), asked.memory_id, limit=DEFAULT_LIMIT)
 
 
-def _forget(service: Service, call: Call, user: str, arguments: Json) -> Answer:
-    asked, scope = ForgetArguments.model_validate(arguments), call.user(user)
+def _forget(service: Service, call: Call, user: str, asked: ForgetArguments) -> Answer:
+    scope = call.user(user)
     if asked.filter is not None:
         limits = asked.filter.model_dump(exclude_unset=True)
         where = ForgetRequest.model_validate({"filter": limits}).filter.read()
@@ -128,65 +138,40 @@ def _forget(service: Service, call: Call, user: str, arguments: Json) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as models see it. `run` takes the user and the arguments; it answers as the API's
-    operation of the same kind does.
+    """A tool as models see it. `arguments` checks what they give, and `shown` are its fields that
+    they see. `run` answers as the API's operation of the same kind does.
     """
 
     description: str
     scope: Scope
-    run: Callable[[Service, Call, str, Json], Answer]
-    required: tuple[str, ...]
-    properties: Mapping[str, Any]
+    run: Callable[[Service, Call, str, Any], Answer]
+    arguments: type[BaseModel]
+    shown: tuple[str, ...]
     hints: Mapping[str, bool] = field(default_factory=lambda: {"readOnlyHint": True})
 
+    @property
+    def schema(self) -> Json:
+        return schema_of(self.arguments, self.shown)
+
     def described(self, name: str) -> Json:
-        hints = {"openWorldHint": False, **self.hints}
-        schema = {"type": "object", "properties": self.properties, "additionalProperties": False}
-        if self.required:
-            schema["required"] = self.required
         return {
             "name": name,
             "description": self.description,
-            "inputSchema": schema,
-            "annotations": hints,
+            "inputSchema": self.schema,
+            "annotations": {"openWorldHint": False, **self.hints},
         }
 
 
-_TYPES = {
-    "type": "array",
-    "items": {"enum": list(get_args(ListedType))},
-    "description": "Only these types",
-}
-_COUNT = {"type": "integer", "minimum": 1, "maximum": 100}
-_TIMES = {
-    f"created_{side}": {
-        "type": "string",
-        "format": "date-time",
-        "description": f"Not {other} than this time",
-    }
-    for side, other in (("after", "earlier"), ("before", "later"))
-}
-_LIMITS = {
-    "types": _TYPES,
-    "subject": {"type": "string", "description": "Only what is about this person or thing"},
-    "session_id": {"type": "string", "description": "Only what comes from this conversation"},
-    **_TIMES,
-}
+_TIME_AND_PLACE = ("filter.session_id", "filter.created_after", "filter.created_before")
+_LIMITS = ("filter.types", "filter.subject", *_TIME_AND_PLACE)
 TOOLS: Mapping[str, Tool] = {
     "recall": Tool(
         "Search and recall what is known of the user: facts, events, instructions, tasks, and what "
         "was said before.",
         "read",
         _recall,
-        ("query",),
-        {
-            "query": {
-                "type": "string",
-                "description": "What to look for, in a few words or as a question",
-            },
-            "k": {**_COUNT, "description": "The most results"},
-            "filter": {"type": "object", "properties": _LIMITS, "additionalProperties": False},
-        },
+        recalling.RecallBody,
+        ("query", "k", *_LIMITS),
     ),
     "remember": Tool(
         "Save something about the user that will matter in later conversations. A newer fact of "
@@ -194,73 +179,38 @@ TOOLS: Mapping[str, Tool] = {
         " replaces the older one, whose history is kept.",
         "write",
         _remember,
-        ("content",),
-        {
-            "content": {
-                "type": "string",
-                "description": "One statement that is understood by itself",
-            },
-            "type": {"enum": ["fact", "event", "instruction", "task"], "default": "fact"},
-            "topic_key": {
-                "type": "string",
-                "description": "Topic of a fact or instruction, such as employer",
-            },
-            "subject": {"type": "string", "description": "Whom or what it is about"},
-            "importance": {"type": "number", "minimum": 0, "maximum": 1},
-        },
+        RememberArguments,
+        ("content", "type", "topic_key", "subject", "importance"),
         {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True},
     ),
     "list_memories": Tool(
         "List what is known of the user, the newest first.",
         "read",
         _list_memories,
-        (),
-        {
-            "types": _TYPES,
-            "topic_key": {"type": "string", "description": "Only what belongs to this topic"},
-            "subject": {"type": "string", "description": "Only what is about this person or thing"},
-            "limit": {**_COUNT, "description": "The most memories"},
-            "cursor": {"type": "string", "description": "next_cursor of the list before"},
-        },
+        ListArguments,
+        ("types", "topic_key", "subject", "limit", "cursor"),
     ),
     "memory_history": Tool(
         "Read how a memory changed: all versions of its topic, the newest first.",
         "read",
         _memory_history,
+        HistoryArguments,
         ("memory_id",),
-        {"memory_id": {"type": "string", "description": "Id of the memory, as recall gives it"}},
     ),
     "forget": Tool(
         "Delete memories for good, by their ids or by a filter. With dry_run nothing is deleted.",
         "write",
         _forget,
-        (),
-        {
-            "memory_ids": {
-                "type": "array",
-                "items": {"type": "string"},
-                "minItems": 1,
-                "maxItems": 50,
-            },
-            "filter": {"type": "object", "properties": _LIMITS, "additionalProperties": False},
-            "dry_run": {"type": "boolean", "description": "Only say what would be deleted"},
-        },
+        ForgetArguments,
+        ("memory_ids", *_LIMITS, "dry_run"),
         {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True},
     ),
     "search_conversations": Tool(
         "Search what was said in the user's past conversations, word by word and by meaning.",
         "read",
         _search_conversations,
-        ("query",),
-        {
-            "query": {"type": "string", "description": "What to look for"},
-            "k": {**_COUNT, "description": "The most passages"},
-            "filter": {
-                "type": "object",
-                "properties": {"session_id": _LIMITS["session_id"], **_TIMES},
-                "additionalProperties": False,
-            },
-        },
+        ConversationArguments,
+        ("query", "k", *_TIME_AND_PLACE),
     ),
 }
 
@@ -271,7 +221,7 @@ def called(service: Service, call: Call, user: str, tool: Tool, arguments: Json)
     """
     try:
         call.caller.require(tool.scope)
-        answer = tool.run(service, call, user, arguments)
+        answer = tool.run(service, call, user, tool.arguments.model_validate(arguments))
     except ValidationError as error:
         return _failed(problems.refusal_of(error))
     except PalimpsestError as error:

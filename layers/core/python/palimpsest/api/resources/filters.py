@@ -176,14 +176,22 @@ class Filter(Closed):
     inclusive.
     """
 
-    types: Annotated[list[ListedType], Field(max_length=5, default_factory=list)]
+    types: Annotated[
+        list[ListedType], Field(max_length=5, default_factory=list, description="Only these types")
+    ]
     min_importance: Share | None = None
     max_importance: Share | None = None
     min_confidence: Share | None = None
     max_confidence: Share | None = None
-    created_after: Timestamp | None = None
-    created_before: Timestamp | None = None
-    subject: Subject | None = None
+    created_after: Annotated[Timestamp | None, Field(description="Not earlier than this time")] = (
+        None
+    )
+    created_before: Annotated[Timestamp | None, Field(description="Not later than this time")] = (
+        None
+    )
+    subject: Annotated[
+        Subject | None, Field(description="Only what is about this person or thing")
+    ] = None
     topic_key: Annotated[TopicKey | None, Field(description="The topic that it belongs to")] = None
     session_id: Annotated[Id | None, Field(description="The session that it comes from")] = None
     agent_id: Id | None = None

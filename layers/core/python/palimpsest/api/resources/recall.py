@@ -45,7 +45,13 @@ operation = operations_on("recall", function="memories")
 MAX_QUERY = 2_000  # characters
 
 Query = Annotated[
-    str, Field(max_length=MAX_QUERY, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)
+    str,
+    Field(
+        max_length=MAX_QUERY,
+        description="What to look for, in a few words or as a question",
+        json_schema_extra=NOT_BLANK,
+    ),
+    AfterValidator(not_blank),
 ]
 K = Annotated[int, Field(ge=1, le=100, description="The most results")]
 AskingSession = Annotated[
@@ -57,7 +63,8 @@ class AnyFilter(Filter):
     """As for memories, with one type more: past messages. Without `types` all six are searched."""
 
     types: Annotated[  # type: ignore[assignment] # one type more than memories have
-        list[filters.MemoryType], Field(max_length=6, default_factory=list)
+        list[filters.MemoryType],
+        Field(max_length=6, default_factory=list, description="Only these types"),
     ]
 
 

@@ -105,7 +105,7 @@ class GivenSource(Closed):
 
 class NewMemory(Closed):
     type: SaidType
-    content: Content
+    content: Annotated[Content, Field(description="One statement that is understood by itself")]
     topic_key: Annotated[
         TopicKey | None,
         Field(

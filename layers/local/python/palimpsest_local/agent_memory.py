@@ -1,38 +1,35 @@
-"""`AgentMemory`: the memory of one user, for Python programs. By default the whole service runs in
+"""`AgentMemory`: the memory of one user for Python programs. By default the whole service runs in
 this process.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
-from palimpsest.agent_memory.checks import PAGE, json_of
-from palimpsest.agent_memory.memories import UserMemories
-from palimpsest.agent_memory.parts import GraphOfUser, PreferencesOfUser, VectorsOfUser
 from palimpsest.api.problems import naming
-from palimpsest.context.blocks.extractive import ExtractiveMemory
+from palimpsest.clock import SystemClock
 from palimpsest.context.blocks.ports import Conversation
-from palimpsest.context.blocks.static import StaticMemory
-from palimpsest.context.blocks.vectors import VectorMemory, similar_messages
-from palimpsest.context.read import SessionContext
 from palimpsest.conversations.configuration import parsed
-from palimpsest.conversations.message import message_key
-from palimpsest.errors import BadRequest, Unavailable
-from palimpsest.memory.filters import MemoryFilter
+from palimpsest.errors import BadRequest
+from palimpsest.incoming import json_object
 from palimpsest.memory.store import MemoryStore
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
-from palimpsest.search.documents import gone, message_version
 from palimpsest.stores import OwnStores
 from palimpsest.wiring.in_process import in_process
 from palimpsest.wiring.service import Service
+from palimpsest_client import Palimpsest
+from palimpsest_client.types import Context
+
+from palimpsest_local.blocks import Blocks, name_of
+from palimpsest_local.memories import UserMemories
+from palimpsest_local.parts import GraphOfUser, PreferencesOfUser, VectorsOfUser
+from palimpsest_local.transport import InProcessTransport, WorkingClock
 
 TENANT = Scope("local")
-
-
-def _no_work() -> None:
-    """Nothing is left to do here: deployed queues and functions do it."""
+ADDRESS = "http://in-process.invalid"
 
 
 class AgentMemory(UserMemories):
@@ -40,10 +37,10 @@ class AgentMemory(UserMemories):
     learned from them.
 
     `AgentMemory()` holds everything in this process. Each call finishes the work it causes
-    (summaries, extraction, indexing) before it returns. Fields have the names, limits and meaning
-    that they have in the API. Errors are those of `palimpsest.errors`, raised before anything is
-    written: `BadRequest`, `Unprocessable`, `TooLarge`, `NotFound`, `Conflict` (`owner_mismatch` for
-    a session of another user or agent), `Unavailable` (try again).
+    (summaries, extraction, indexing) before it returns. `client` is the client of the service in
+    this process, and `user` is the client's user: the methods here are short names for theirs.
+    Arguments, results and errors are those of the client. Bad input is refused before anything is
+    written.
 
     Implements `MemoryBlock`, with a whole context as the result of `get`. Its blocks are `static`,
     `extractive` and `vector`.
@@ -69,36 +66,38 @@ class AgentMemory(UserMemories):
         `stores` are of your own (`palimpsest.stores`), in place of those in memory; the search
         index is made anew from what their feed gives. A `memory_store` is of your own too, and
         takes the place of long-term memory alone: memories are saved there, and recall and contexts
-        read them there. It has no lists and no versions, so what needs these raises `Unprocessable`
+        read them there. It has no lists and no versions, so what needs these raises `Invalid`
         (`not_in_memory_store`).
+
+        Raises `palimpsest.errors.PalimpsestError` if the arguments are wrong.
         """
         if stores is not None and memory_store is not None:
             raise BadRequest(
                 "Long-term memory has one place: give stores, or a memory_store.", code="two_stores"
             )
-        blocks = [
-            {"type": "static"},
-            {"type": "extractive"},
-            *([{"type": "vector"}] if embedder else []),
-        ]
-        config = json_of({"blocks": blocks, **(memory or {})})
+        blocks = [{"type": "static"}, {"type": "extractive"}]
+        if embedder:
+            blocks.append({"type": "vector"})
+        config = _json_of({"blocks": blocks, **(memory or {})})
         with naming("memory"):
             parsed(config)
-        owner = TENANT.user(user)
+        owner, clock = TENANT.user(user), WorkingClock(SystemClock())
         here = in_process(
             TENANT,
             memory=config,
             chat=chat,
             embedder=embedder,
             reranker=reranker,
+            clock=clock,
             own=stores,
             user=owner,
             memory_store=memory_store,
         )
-        self._begin(here.service, owner, agent, here.work)
-        here.work()
+        clock.todo = here.work
+        self._begin(here.service, owner, agent, clock.work)
+        clock.work()
         for number, fact in enumerate(static_facts, 1):
-            here.service.facts.put(TENANT, f"fact-{number}", content=fact)
+            self.put_static_fact(f"fact-{number}", fact)
 
     @classmethod
     def of(cls, service: Service, *, tenant: str, user: str, agent: str | None = None) -> Self:
@@ -114,42 +113,48 @@ class AgentMemory(UserMemories):
         self, service: Service, user: UserScope, agent: str | None, work: Callable[[], None]
     ) -> None:
         self._service = service
-        self._user = user
+        self._scope = user
         self._agent = None if agent is None else checked_id(agent, field="agent_id")
-        self._work = work
-        self.preferences = PreferencesOfUser(service.preferences, user, work)
-        self.vectors = VectorsOfUser(service.vectors, user)
-        self.graph = GraphOfUser(service.graph, service.query_graph, user)
-        stores = service.stores
-        self.static = StaticMemory(stores.facts)
-        extractive = service.context.blocks.extractive or ExtractiveMemory(
-            stores.memories, service.clock
-        )
-        self.extractive = extractive.changing(update=self._learn, delete=self._forget)
-        self.vector = VectorMemory(
-            similar_messages(lambda: service.search), update=self.update, delete=self._drop_vectors
-        )
+        transport = InProcessTransport(service, tenant=user.owner, work=work)
+        self.client = Palimpsest(ADDRESS, "in-process", transport=transport)
+        self.user = self.client.user(user.user)
+        self.preferences = PreferencesOfUser(self.user)
+        self.vectors = VectorsOfUser(self.user)
+        self.graph = GraphOfUser(self.user)
+        blocks = Blocks(service, user, update=self._learn, delete=self._forget)
+        self.conversation = blocks.conversation
+        self.static = blocks.static
+        self.extractive = blocks.extractive
+        self.vector = blocks.vector(update=self.update)
 
-    def get(self, session: str | Conversation, message: str | None = None) -> SessionContext:
+    def get(self, session: str | Conversation, message: str | None = None) -> Context:
         """The same as `context`."""
-        return self.context(session, message)
+        return self.context(name_of(session, self._scope), message)
 
     def update(self, session: str | Conversation, message: str) -> None:
         """Store the message as the user's."""
-        self._append(self._scope(session), [message])
+        self.append(name_of(session, self._scope), message)
+
+    def delete(self, session: str | Conversation) -> None:
+        """Remove the session, everything in it, and the memories that have no other source."""
+        self._mine(name_of(session, self._scope)).delete()
 
     def _learn(self, session: Conversation, message: str) -> None:
-        self._append(self._scope(session), [message], extract="now")
+        name = name_of(session, self._scope)
+        self.append(name, message)
+        self.extract(name)
 
     def _forget(self, session: Conversation) -> None:
-        self._service.forget(self._user, MemoryFilter(session=self._scope(session).session))
-        self._work()
+        self.user.forget({"session_id": name_of(session, self._scope)})
 
-    def _drop_vectors(self, session: Conversation) -> None:
-        scope = self.conversation(session).scope
-        version = message_version(self._service.manage.read(scope).head)
-        keys = [message_key(scope.session, message.seq) for message in self.history(session)]
-        for start in range(0, len(keys), PAGE):
-            dropped = [gone(key, version=version) for key in keys[start : start + PAGE]]
-            if self._service.index.write(self._user, dropped):
-                raise Unavailable("The index did not take every removal.", code="vector")
+
+def _no_work() -> None:
+    """Nothing is left to do here: deployed queues and functions do it."""
+
+
+def _json_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        text = json.dumps(fields, default=dict)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadRequest("This can't be written as JSON.", code="invalid_json") from error
+    return json_object(text)

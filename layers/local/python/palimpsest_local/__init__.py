@@ -1,0 +1,1 @@
+"""Palimpsest within one process: what a program on one machine needs, and no function."""

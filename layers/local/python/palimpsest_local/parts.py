@@ -1,0 +1,94 @@
+"""A user's preferences, vectors and graph: what `AgentMemory` has under these names. Each method is
+one of the client's user, by a shorter name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palimpsest_client import User
+from palimpsest_client.types import GraphRows
+
+
+class PreferencesOfUser:
+    """The preferences of one user: JSON values of at most 16 KB under keys, at most 500, kept until
+    they are deleted. Contexts show them and recall finds them.
+    """
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+
+    def set(self, key: str, value: Any) -> None:
+        """Set the value under this key. Raises `Invalid`, `TooManyPreferences`."""
+        self._user.prefer({key: value})
+
+    def get(self, key: str) -> Any:
+        """The value under this key. Raises `PreferenceNotFound`."""
+        return self._user.preference(key)["value"]
+
+    def all(self) -> dict[str, Any]:
+        """Every value by its key."""
+        return {found["key"]: found["value"] for found in self._user.preferences()}
+
+    def delete(self, key: str) -> None:
+        """Remove a preference with all its versions. Raises `PreferenceNotFound`."""
+        self._user.delete_preference(key)
+
+
+class VectorsOfUser:
+    """Vectors of one user under ids of the caller's own, in namespaces. Fields are those of the
+    API.
+    """
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+
+    def upsert(
+        self, vectors: Sequence[Mapping[str, Any]], *, namespace: str | None = None
+    ) -> dict[str, Any]:
+        """Store vectors (`id`, `values` or `text`, `metadata`), replacing those with the same ids,
+        100 at a time; return the namespace.
+        """
+        return self._user.put_vectors(vectors, namespace=namespace)
+
+    def search(self, **options: Any) -> list[dict[str, Any]]:
+        """The nearest vectors to `values` or `text` (`top_k`, `min_score`, `filter` of metadata,
+        `namespace`), nearest first.
+        """
+        return self._user.search_vectors(**options)
+
+    def delete(self, *ids: str, namespace: str | None = None) -> int:
+        """Remove vectors by id, or without any id all of the namespace; return how many."""
+        count: int = self._user.delete_vectors(*ids, namespace=namespace)["count"]
+        return count
+
+    def stats(self) -> list[dict[str, Any]]:
+        """The namespaces that hold vectors, and how many each holds."""
+        found: list[dict[str, Any]] = self._user.vector_stats()["namespaces"]
+        return found
+
+
+class GraphOfUser:
+    """The knowledge graph of one user: docs/graph.md."""
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+        self.put_entities = user.put_entities
+        self.put_relationships = user.put_relationships
+        self.entities = user.entities
+        self.relationships = user.relationships
+        self.change_entity = user.change_entity
+        self.change_relationship = user.change_relationship
+        self.delete_entity = user.delete_entity
+        self.delete_relationship = user.delete_relationship
+        self.neighbors = user.neighbors
+
+    def query(
+        self, cypher: str, /, *, around: Mapping[str, Any] | None = None, **parameters: Any
+    ) -> GraphRows:
+        """What a query in Cypher that only reads returns over what holds now, or over what is
+        `around` an entity (`entity_id`, `depth`); `$userId` is the user's id. Raises
+        `InvalidQuery`, `QueryWrites`. Needs `pip install palimpsest[graph]`.
+        """
+        return self._user.query_graph(cypher, parameters, around=around)
