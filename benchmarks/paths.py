@@ -22,7 +22,7 @@ from typing import Any
 
 import palimpsest
 from palimpsest.scope import Scope
-from palimpsest.wiring.in_process import in_process
+from palimpsest_local.in_process import in_process
 
 from benchmarks.service import TENANT, body_of, event
 from tests.contract.tables import memories_table, sessions_table, tenants_table

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.models.ports import Embedder

@@ -10,7 +10,7 @@ from palimpsest.clock import FakeClock
 from palimpsest.conversations.drafts import Draft
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
-from palimpsest.wiring.in_process import in_process
+from palimpsest_local.in_process import in_process
 
 from benchmarks.prompt import conversation
 from benchmarks.prompt.conversation import Turn

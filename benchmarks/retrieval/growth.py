@@ -17,7 +17,7 @@ from typing import Any
 
 from palimpsest.clock import milliseconds
 from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.record import Record, record_id
 from palimpsest.models.ports import Space

@@ -15,9 +15,9 @@ from palimpsest.clock import FakeClock, milliseconds, stamp
 from palimpsest.conversations.drafts import Draft, numbered
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Source

@@ -21,7 +21,7 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.memory.ports import Memories

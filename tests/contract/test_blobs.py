@@ -8,7 +8,7 @@ import pytest
 from moto import mock_aws
 from palimpsest.conversations.ports import Blobs
 from palimpsest.engines.aws import S3Blobs
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs
+from palimpsest_local.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import Unavailable
 
 

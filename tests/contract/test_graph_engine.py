@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.engines.ladybug.graphs import LadybugGraphs
+from palimpsest_graph.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, Unprocessable
-from palimpsest.graph.cypher import CypherQuery, read_query
+from palimpsest_graph.cypher import CypherQuery, read_query
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.ports import GraphEngine, GraphLimits
 from palimpsest.graph.things import Entity, Relationship

@@ -9,7 +9,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.ladybug.process import GraphProcess, NotStarted
+from palimpsest_graph.ladybug.process import GraphProcess, NotStarted
 from palimpsest.errors import Unavailable
 
 MEMORY = 64 * 1024 * 1024

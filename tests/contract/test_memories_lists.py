@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.engines.dynamodb.memories import store as on_dynamodb
-from palimpsest.engines.in_memory import memories as in_memory
+from palimpsest_local.in_memory import memories as in_memory
 from palimpsest.errors import BadRequest
 from palimpsest.memory.record import GRAPH, RecordType
 from palimpsest.scope import Scope, UserScope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from palimpsest.engines.dynamodb.shares import PAGE, DynamoDbShares
-from palimpsest.engines.in_memory.shares import InMemoryShares
+from palimpsest_local.in_memory.shares import InMemoryShares
 from palimpsest.jobs.ports import Shares, Waiting
 from palimpsest.parallel import run_each
 from palimpsest.scope import Scope

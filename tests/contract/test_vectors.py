@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.vectors import InMemoryVectors
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import CommitLost
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope

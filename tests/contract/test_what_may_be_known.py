@@ -14,9 +14,9 @@ from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
+from palimpsest_local.in_memory.vectors import InMemoryBlobs
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.job import Job
 from palimpsest.memory.burials import Burial

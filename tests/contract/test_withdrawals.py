@@ -11,7 +11,7 @@ from palimpsest.conversations.append import Append
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.history import History
 from palimpsest.conversations.listing import SessionLimit
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 from palimpsest.scope import SessionScope
 from palimpsest_testing.store import Store
 

@@ -1,6 +1,6 @@
 """The libraries that the console's page carries, bundled from npm's packages into one script.
 
-python -m tests.engines.console     # writes layers/core/python/palimpsest/api/console/vendor.js
+python -m tests.engines.console     # writes layers/console/python/palimpsest_console/vendor.js
 """
 
 import subprocess

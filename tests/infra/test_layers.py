@@ -6,7 +6,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from palimpsest.engines.ladybug.process import PACKED
+from palimpsest_graph.ladybug.process import PACKED
 
 from infra import layer_build, paths, pythons
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
@@ -41,8 +41,8 @@ with Palimpsest("http://127.0.0.1:9", "pal_of-this-test") as memory:
 assert not {"palimpsest", "pydantic", "botocore"} & set(sys.modules)
 """
 GRAPH = """
-from palimpsest.engines.ladybug.graphs import LadybugGraphs
-from palimpsest.graph.cypher import read_query
+from palimpsest_graph.ladybug.graphs import LadybugGraphs
+from palimpsest_graph.cypher import read_query
 from palimpsest.graph.ports import GraphLimits
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.things import Entity

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from palimpsest.clock import FakeClock, SystemClock
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.errors import BadRequest, Conflict, NotFound, TooLarge, Unprocessable
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact

@@ -15,7 +15,7 @@ from typing import Any
 from palimpsest.clock import seconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import Message, message_key
-from palimpsest.engines.in_memory.state import Faults
+from palimpsest_local.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.models.ports import Space

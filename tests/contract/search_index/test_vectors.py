@@ -3,7 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone
 

@@ -11,7 +11,7 @@ import pytest
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
 from palimpsest.tenants.authorize import Authorize

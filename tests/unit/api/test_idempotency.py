@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest.api.call import KEY
-from palimpsest.api.description.openapi import OPERATIONS
+from palimpsest_description.openapi import OPERATIONS
 from palimpsest.idempotency import KEY_SECONDS
 
 from tests.service import DAY

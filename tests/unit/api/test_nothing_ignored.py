@@ -6,7 +6,7 @@ import json
 from typing import Any, get_args
 
 import pytest
-from palimpsest.api.description.openapi import EXAMPLES, REQUESTS, description
+from palimpsest_description.openapi import EXAMPLES, REQUESTS, description
 from palimpsest.api.operations import Function, Operation, operations_of
 from palimpsest.api.site import page
 

@@ -16,7 +16,7 @@ from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.ports import PartState
 from palimpsest.conversations.session import Compaction
-from palimpsest.engines.in_memory.state import Faults
+from palimpsest_local.in_memory.state import Faults
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.job import Job
 from palimpsest.memory.remember import Remember

@@ -10,7 +10,7 @@ from palimpsest.conversations.contents import ABANDONED_SECONDS
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Large, Message, size_of
 from palimpsest.conversations.shortened import LEFT_BYTES, left, within
-from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.sessions import InMemorySessions
 from palimpsest.errors import TooLarge, Unavailable
 
 from tests.unit.conversations.service import ConversationService

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock, milliseconds
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.engines.ladybug.graphs import LadybugGraphs
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_graph.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.graph.manage import GraphLimit, ManageGraph
 from palimpsest.graph.neighbourhood import GraphPart, Which

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.shares import InMemoryShares
-from palimpsest.engines.in_memory.state import State
+from palimpsest_local.in_memory.jobs import InMemoryJobs
+from palimpsest_local.in_memory.shares import InMemoryShares
+from palimpsest_local.in_memory.state import State
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Queues

@@ -22,7 +22,7 @@ from palimpsest.models.usage import Usage
 from palimpsest.recall.question import RecallRequest
 from palimpsest.stores import OwnStores
 from palimpsest.tenants.settings import TenantSettings
-from palimpsest.wiring.in_process import InProcess, in_process
+from palimpsest_local.in_process import InProcess, in_process
 
 from tests.doubles.meanings import Meanings
 from tests.service import SARAH, TENANT

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
 from palimpsest.jobs.events import MessageChanged, RecordChanged
 from palimpsest.jobs.payloads import ReindexPayload

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.events import JobNotice

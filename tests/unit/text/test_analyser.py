@@ -3,7 +3,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines.embedded.writing import PART_SIGN
+from palimpsest_local.embedded.writing import PART_SIGN
 from palimpsest.text.analyser import (
     MAX_QUERY_PARTS,
     MAX_QUERY_TERMS,

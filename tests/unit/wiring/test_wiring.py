@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder, BuiltinReranker

@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryUsages
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import Happened, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.kinds import JobKind

@@ -18,7 +18,7 @@ from palimpsest.memory.store import MemoryStore
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
 from palimpsest.stores import OwnStores
-from palimpsest.wiring.in_process import in_process
+from palimpsest_local.in_process import in_process
 from palimpsest.wiring.service import Service
 from palimpsest_client import Palimpsest
 from palimpsest_client.types import Context

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from palimpsest.graph.cypher import CypherQuery
+from palimpsest_graph.cypher import CypherQuery
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.scope import UserScope
 

@@ -112,7 +112,7 @@ def vector_store(memories_table: str) -> VectorStore:
 @cache
 def graph_engine() -> GraphEngine:
     """Cypher over users' graphs. The engine itself is loaded by the process that it runs in."""
-    from palimpsest.engines.ladybug.graphs import LadybugGraphs
+    from palimpsest_graph.ladybug.graphs import LadybugGraphs
 
     return LadybugGraphs()
 
@@ -254,7 +254,7 @@ def search_index(environment: settings.SearchSettings) -> SearchIndex:
         return AbsentIndex()
     space = Space(environment.embedding_model, environment.embedding_dimension)
     if environment.search_url.startswith("file:"):
-        from palimpsest.engines.embedded.index import EmbeddedIndex
+        from palimpsest_local.embedded.index import EmbeddedIndex
 
         return EmbeddedIndex(Path(urlsplit(environment.search_url).path), space=space)
     if environment.search_url.startswith("dynamodb:"):

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from palimpsest.engines.in_memory.memories import InMemoryMemories, UserPart
-from palimpsest.engines.in_memory.state import State
+from palimpsest_local.in_memory.memories import InMemoryMemories, UserPart
+from palimpsest_local.in_memory.state import State
 from palimpsest.errors import CommitLost
 from palimpsest.scope import UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector

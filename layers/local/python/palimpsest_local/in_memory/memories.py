@@ -10,7 +10,7 @@ from heapq import nsmallest
 from typing import Any
 
 from palimpsest.engines.cursors import record_cursor, user_cursor
-from palimpsest.engines.in_memory.state import State, T
+from palimpsest_local.in_memory.state import State, T
 from palimpsest.engines.places import (
     EXAMINED,
     MOST_ITEMS,

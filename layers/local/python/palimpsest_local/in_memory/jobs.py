@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from palimpsest.engines.cursors import job_cursor
-from palimpsest.engines.in_memory.state import State
+from palimpsest_local.in_memory.state import State
 from palimpsest.engines.places import job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall

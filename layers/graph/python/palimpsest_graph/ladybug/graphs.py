@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.engines.ladybug.process import Ended, GraphProcess
-from palimpsest.engines.ladybug.tables import Tables
+from palimpsest_graph.ladybug.process import Ended, GraphProcess
+from palimpsest_graph.ladybug.tables import Tables
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest.graph.cypher import CypherQuery
+from palimpsest_graph.cypher import CypherQuery
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.ports import GraphLimits, Rows
 from palimpsest.graph.things import MOST_THINGS

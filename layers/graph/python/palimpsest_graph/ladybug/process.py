@@ -18,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from palimpsest.engines.ladybug import worker
+from palimpsest_graph.ladybug import worker
 from palimpsest.errors import Unavailable, Unprocessable
 
 STARTING = 20.0  # seconds

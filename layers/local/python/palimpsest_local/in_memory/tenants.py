@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from palimpsest.engines.in_memory.state import State
+from palimpsest_local.in_memory.state import State
 from palimpsest.engines.places import calls_name
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job

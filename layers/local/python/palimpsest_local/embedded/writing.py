@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass
 
-from palimpsest.engines.embedded.database import Index, OwnerShelf
+from palimpsest_local.embedded.database import Index, OwnerShelf
 from palimpsest.models.ports import Vector
 from palimpsest.models.vectors import unit
 from palimpsest.search.ports import Document, Gone

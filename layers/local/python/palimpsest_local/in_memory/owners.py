@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
 from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk

@@ -19,8 +19,8 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from palimpsest.engines.embedded import writing
-from palimpsest.engines.embedded.database import (
+from palimpsest_local.embedded import writing
+from palimpsest_local.embedded.database import (
     Database,
     OwnerShelf,
     add_index,
@@ -30,7 +30,7 @@ from palimpsest.engines.embedded.database import (
     read_newest,
     shelf_of,
 )
-from palimpsest.engines.embedded.writing import PART_SIGN
+from palimpsest_local.embedded.writing import PART_SIGN
 from palimpsest.errors import Unavailable
 from palimpsest.memory.conditions import TermTest
 from palimpsest.memory.filters import MemoryFilter

@@ -14,7 +14,7 @@ from typing import Any
 
 from palimpsest.clock import stamp
 from palimpsest.errors import Conflict
-from palimpsest.graph.cypher import CypherQuery
+from palimpsest_graph.cypher import CypherQuery
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.things import PREFERENCE_TYPE, PREFERS, USER_TYPE, Entity, Relationship
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palimpsest.engines.in_memory.jobs import T
-from palimpsest.engines.in_memory.state import State
+from palimpsest_local.in_memory.jobs import T
+from palimpsest_local.in_memory.state import State
 from palimpsest.jobs.events import Changed, JobNotice
 
 

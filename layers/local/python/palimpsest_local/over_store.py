@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from palimpsest.context.blocks.stored import ExtractiveInStore
 from palimpsest.context.read import ReadContext
-from palimpsest.engines.memory_store import StoredMemories
+from palimpsest_local.memory_store import StoredMemories
 from palimpsest.errors import ModelFailed, NotFound, Unprocessable
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories, RecordChange
