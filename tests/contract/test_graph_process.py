@@ -9,8 +9,8 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from palimpsest_graph.ladybug.process import GraphProcess, NotStarted
 from palimpsest.errors import Unavailable
+from palimpsest_graph.ladybug.process import GraphProcess, NotStarted
 
 MEMORY = 64 * 1024 * 1024
 DYNAMIC, RUNPATH, RPATH = 2, 29, 15

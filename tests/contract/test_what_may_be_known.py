@@ -14,15 +14,15 @@ from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
-from palimpsest_local.in_memory.vectors import InMemoryBlobs
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.job import Job
 from palimpsest.memory.burials import Burial
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.scope import Scope
 from palimpsest.stores import OwnStores
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
+from palimpsest_local.in_memory.vectors import InMemoryBlobs
 from palimpsest_testing.store import MemoryStore
 
 from tests.contract.memory_builders import job

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.engines.opensearch.index import OpenSearchIndex, document_id
 from palimpsest.errors import Unavailable
 from palimpsest.search.ports import Gone, SearchIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.contract.search_index.builders import EAST, SPACE, Part, document, somebody
 from tests.contract.search_index.conftest import PATIENCE, place_in

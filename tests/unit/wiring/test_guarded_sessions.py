@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.append import Append
-from palimpsest_local.in_memory.sessions import InMemorySessions
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.scope import Scope
+from palimpsest_local.in_memory.sessions import InMemorySessions
 from palimpsest_local.in_process import InProcess, in_process
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from palimpsest_graph.cypher import CypherQuery
+
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.scope import UserScope
 

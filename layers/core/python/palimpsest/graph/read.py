@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cachetools import LRUCache
+from palimpsest_graph.cypher import read_query
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
-from palimpsest_graph.cypher import read_query
 from palimpsest.graph.identity import between, unified
 from palimpsest.graph.neighbourhood import ANY, Graph, GraphPart, Which, around
 from palimpsest.graph.ports import GraphEngine, GraphLimits, Rows

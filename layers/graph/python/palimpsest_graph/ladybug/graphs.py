@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest_graph.ladybug.process import Ended, GraphProcess
-from palimpsest_graph.ladybug.tables import Tables
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest_graph.cypher import CypherQuery
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.ports import GraphLimits, Rows
 from palimpsest.graph.things import MOST_THINGS
 from palimpsest.scope import UserScope
+from palimpsest_graph.cypher import CypherQuery
+from palimpsest_graph.ladybug.process import Ended, GraphProcess
+from palimpsest_graph.ladybug.tables import Tables
 
 HELD = 2  # processes at the same time
 

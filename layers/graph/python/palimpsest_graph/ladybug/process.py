@@ -18,8 +18,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from palimpsest_graph.ladybug import worker
 from palimpsest.errors import Unavailable, Unprocessable
+from palimpsest_graph.ladybug import worker
 
 STARTING = 20.0  # seconds
 LOADING = 20.0  # seconds
@@ -54,7 +54,7 @@ class GraphProcess:
         (`no_graph_engine`) where the engine is not installed.
         """
         command = [python, "-I", "-S", str(worker.__file__), str(_folder())]
-        self._process = subprocess.Popen(  # noqa: S603 - our own script
+        self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -18,6 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from cachetools import LRUCache
+from palimpsest.errors import Unavailable
+from palimpsest.memory.conditions import TermTest
+from palimpsest.memory.filters import MemoryFilter
+from palimpsest.models.ports import Space, Vector
+from palimpsest.models.vectors import Matrix, check_vector, unit
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
+from palimpsest.text.analyser import QueryTerms, TermGroup, asked, query_terms
+from palimpsest.text.bm25 import BASE
 
 from palimpsest_local.embedded import writing
 from palimpsest_local.embedded.database import (
@@ -31,15 +40,6 @@ from palimpsest_local.embedded.database import (
     shelf_of,
 )
 from palimpsest_local.embedded.writing import PART_SIGN
-from palimpsest.errors import Unavailable
-from palimpsest.memory.conditions import TermTest
-from palimpsest.memory.filters import MemoryFilter
-from palimpsest.models.ports import Space, Vector
-from palimpsest.models.vectors import Matrix, check_vector, unit
-from palimpsest.scope import UserScope
-from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
-from palimpsest.text.analyser import QueryTerms, TermGroup, asked, query_terms
-from palimpsest.text.bm25 import BASE
 
 MAX_OWNERS = 8  # whose vectors are held in memory
 BUSY_SECONDS = 5.0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from palimpsest.jobs.events import Changed, JobNotice
+
 from palimpsest_local.in_memory.jobs import T
 from palimpsest_local.in_memory.state import State
-from palimpsest.jobs.events import Changed, JobNotice
 
 
 class InMemoryFeed:
