@@ -38,7 +38,7 @@ GENEROUS = 120  # seconds
 LIMITS = {
     "palimpsest.engines.dynamodb.table.CONNECT_SECONDS": GENEROUS,
     "palimpsest.engines.dynamodb.table.READ_SECONDS": GENEROUS,
-    "palimpsest.engines.ladybug.process.LOADING": GENEROUS,
+    "palimpsest_graph.ladybug.process.LOADING": GENEROUS,
     "palimpsest.engines.opensearch.index.BULK_SECONDS": GENEROUS,
     "palimpsest.engines.opensearch.client.SECONDS": GENEROUS,
     "palimpsest.recall.find.SEARCH_SECONDS": GENEROUS,

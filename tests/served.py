@@ -21,7 +21,7 @@ from palimpsest.clock import SystemClock
 from palimpsest.incoming import MEM0
 from palimpsest.models.ports import Embedder
 from palimpsest.scope import Scope
-from palimpsest.wiring.in_process import InProcess, in_process
+from palimpsest_local.in_process import InProcess, in_process
 
 from tests.unit.api.gateway import ALL_SCOPES, http_event, invoked
 

@@ -15,18 +15,6 @@ from typing import Any
 import pytest
 from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
-from palimpsest.engines.embedded.index import EmbeddedIndex
-from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.owners import InMemoryExpiries, InMemoryOwners
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.state import Faults, State
-from palimpsest.engines.in_memory.tenants import (
-    InMemoryStaticFacts,
-    InMemoryTenants,
-    InMemoryUsages,
-)
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.attempts import MAX_RECEIVES
 from palimpsest.jobs.job import Job
@@ -43,6 +31,14 @@ from palimpsest.vectors.ports import VectorStore
 from palimpsest.wiring.parts import Models, Stores
 from palimpsest.wiring.service import Service as UseCases
 from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
+from palimpsest_local.embedded.index import EmbeddedIndex
+from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.owners import InMemoryExpiries, InMemoryOwners
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.state import Faults, State
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 
 from tests.doubles.extractor import Extracts
 from tests.doubles.failing_index import FailingIndex

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.models.ports import Embedder
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import SearchIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.labelled.dataset import Dataset

@@ -10,19 +10,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import (
-    InMemoryStaticFacts,
-    InMemoryTenants,
-    InMemoryUsages,
-)
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
 from palimpsest.wiring.parts import Models, Stores
 from palimpsest.wiring.service import Service
+from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 
 from benchmarks.retrieval.place import MOST, TENANT, Found, Place
 from benchmarks.service import body_of, event

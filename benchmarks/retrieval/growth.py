@@ -17,13 +17,13 @@ from typing import Any
 
 from palimpsest.clock import milliseconds
 from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.record import Record, record_id
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import of_record
 from palimpsest.search.ports import Document, SearchIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from benchmarks.measure import exponent
 from benchmarks.meter import READS

@@ -15,9 +15,6 @@ from palimpsest.clock import FakeClock, milliseconds, stamp
 from palimpsest.conversations.drafts import Draft, numbered
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Source
@@ -33,6 +30,9 @@ from palimpsest.recall.weights import Weights
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 
 from benchmarks.retrieval.labelled.dataset import (
     Dataset,

@@ -21,7 +21,6 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.memory.ports import Memories
@@ -30,6 +29,7 @@ from palimpsest.models.cached import CachingEmbedder
 from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.recall.rerank import FIRST
 from palimpsest.search.ports import SearchIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.front_door import FrontDoor

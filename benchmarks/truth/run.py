@@ -16,8 +16,8 @@ from palimpsest.api.resources.messages import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import Filter
 from palimpsest.scope import Scope, UserScope
-from palimpsest.wiring.in_process import in_process
 from palimpsest.wiring.service import Service
+from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.truth.form import ANYBODY, OURS, Case, Check, Session, load

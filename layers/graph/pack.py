@@ -1,7 +1,7 @@
 """Pack the engine into one file: unzipped with the models beside it, it would exceed what a
 function may weigh.
 
-`palimpsest.engines.ladybug` unpacks it where a function may write, before its first query.
+`palimpsest_graph.ladybug` unpacks it where a function may write, before its first query.
 """
 
 import shutil

@@ -12,11 +12,11 @@ from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.owners import InMemoryExpiries
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest_local.in_memory.jobs import InMemoryJobs
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.owners import InMemoryExpiries
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 from palimpsest_testing.store import MemoryStore, Store
 from xdist.scheduler import LoadFileScheduling
 

@@ -13,21 +13,17 @@ from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
 from palimpsest.engines.dynamodb.usages import DynamoDbUsages
-from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import (
-    InMemoryStaticFacts,
-    InMemoryTenants,
-    InMemoryUsages,
-)
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.scope import Scope
 from palimpsest.search.absent import AbsentIndex
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.wiring.engines import token_counter
 from palimpsest.wiring.parts import Models, Stores
 from palimpsest.wiring.service import Service
+from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 

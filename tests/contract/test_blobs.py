@@ -8,8 +8,8 @@ import pytest
 from moto import mock_aws
 from palimpsest.conversations.ports import Blobs
 from palimpsest.engines.aws import S3Blobs
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import Unavailable
+from palimpsest_local.in_memory.vectors import InMemoryBlobs
 
 
 @pytest.fixture(params=["in_memory", "moto"])

@@ -20,9 +20,6 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.dynamodb.usages import DynamoDbUsages
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
 from palimpsest.offline.summarizer import ExtractiveSummarizer
@@ -30,6 +27,9 @@ from palimpsest.search.absent import AbsentIndex
 from palimpsest.wiring.parts import Models, Stores
 from palimpsest.wiring.service import Service as UseCases
 from palimpsest.wiring.workers import wire_summarize
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
+from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 
 from benchmarks.conversation import WINDOW, batches, said
 from benchmarks.meter import Meter, Reading, item_bytes, metered

@@ -17,13 +17,6 @@ from palimpsest.conversations.session import Commit, Head
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.embedded.index import EmbeddedIndex
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryUsages
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.attempts import another_attempt
 from palimpsest.jobs.ports import JobNotice, Jobs, MessageChanged, RecordChanged
@@ -36,6 +29,13 @@ from palimpsest.memory.removal.users import Erase, ErasePages, receipt
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search import embed as embed_module
 from palimpsest.search.embed import Embed
+from palimpsest_local.embedded.index import EmbeddedIndex
+from palimpsest_local.in_memory.jobs import InMemoryJobs
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryUsages
+from palimpsest_local.in_memory.vectors import InMemoryBlobs
 
 from tests.contract.builders import NOW, Conversation, compaction, key, settings
 from tests.contract.memory_builders import Memory, record, version

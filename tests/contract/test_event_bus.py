@@ -13,11 +13,11 @@ from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
 from palimpsest.engines.aws import EventBridge, SqsQueues
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import Happened
 from palimpsest.workers.dispatch import Dispatch
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryUsages
 
 CREATED = Happened("MemoryCreated", "acme", {"user_id": "sarah", "memory_id": "mem_1"})
 

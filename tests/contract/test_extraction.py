@@ -18,10 +18,6 @@ from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.report import Report, ReportExtraction
@@ -33,6 +29,10 @@ from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 from palimpsest.wiring.workers import wire_extraction
+from palimpsest_local.in_memory.jobs import InMemoryJobs
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.doubles.extractor import Extracts

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, Unprocessable
-from palimpsest.graph.cypher import CypherQuery, read_query
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.ports import GraphEngine, GraphLimits
+from palimpsest.graph.query import CypherQuery
 from palimpsest.graph.things import Entity, Relationship
 from palimpsest.scope import UserScope
+from palimpsest_graph.cypher import read_query
+from palimpsest_graph.ladybug.graphs import LadybugGraphs
 
 SARAH, DAVID = UserScope("acme", "sarah"), UserScope("acme", "david")
 ENTITIES = (

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from palimpsest.engines.dynamodb.jobs import DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.in_memory.jobs import InMemoryKeyedCalls
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall, KeyedCalls
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.scope import UserScope
+from palimpsest_local.in_memory.jobs import InMemoryKeyedCalls
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
 from palimpsest_testing.store import Store
 
 from tests.contract.builders import NOW, Conversation

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.engines.dynamodb.memories import store as on_dynamodb
-from palimpsest.engines.in_memory import memories as in_memory
 from palimpsest.errors import BadRequest
 from palimpsest.memory.record import GRAPH, RecordType
 from palimpsest.scope import Scope, UserScope
+from palimpsest_local.in_memory import memories as in_memory
 from palimpsest_testing.store import MemoryStore
 
 from tests.contract.memory_builders import Memory, record, version

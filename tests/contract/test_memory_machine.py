@@ -20,10 +20,10 @@ from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Unreadable
 from palimpsest.vectors.ports import VectorStore
+from palimpsest_local.in_memory.state import Faults, State
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.service import TENANT

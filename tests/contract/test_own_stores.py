@@ -21,8 +21,8 @@ import pickle
 from dataclasses import fields
 from pathlib import Path
 
-from palimpsest.wiring.in_process import within
-from palimpsest.engines.in_memory.state import State
+from palimpsest_local.in_process import within
+from palimpsest_local.in_memory.state import State
 
 
 def made(path=None):

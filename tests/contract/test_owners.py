@@ -9,12 +9,12 @@ from palimpsest.engines.dynamodb import jobs as on_dynamodb
 from palimpsest.engines.dynamodb.jobs import DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.owners import InMemoryOwners
-from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
 from palimpsest.memory.ports import Memories, MemoryCommit, Owners
 from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.owners import InMemoryOwners
+from palimpsest_local.in_memory.sessions import InMemorySessions
 
 from tests.contract.builders import Conversation
 from tests.contract.memory_builders import record

@@ -16,11 +16,6 @@ from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.owners import InMemoryExpiries
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import RetainPayload
@@ -33,6 +28,11 @@ from palimpsest.parallel import THREADS
 from palimpsest.scope import Scope, UserScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.tenants.settings import TenantSettings
+from palimpsest_local.in_memory.jobs import InMemoryJobs
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.owners import InMemoryExpiries
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 
 from benchmarks.meter import metered
 from tests.contract.builders import NOW, Conversation

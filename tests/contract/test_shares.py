@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from palimpsest.engines.dynamodb.shares import PAGE, DynamoDbShares
-from palimpsest.engines.in_memory.shares import InMemoryShares
 from palimpsest.jobs.ports import Shares, Waiting
 from palimpsest.parallel import each
 from palimpsest.scope import Scope
+from palimpsest_local.in_memory.shares import InMemoryShares
 
 from tests.contract.builders import NOW
 from tests.contract.tables import sessions_table

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact, StaticFacts
 from palimpsest.tenants.settings import TenantSettings
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
 
 from tests.contract.tables import tenants_table
 

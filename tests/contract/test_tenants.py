@@ -6,11 +6,11 @@ from typing import Any
 import boto3
 import pytest
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants.keys import ApiKey
 from palimpsest.tenants.settings import TenantLimits, TenantSettings
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 
 from tests.contract.tables import tenants_table
 

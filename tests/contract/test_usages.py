@@ -10,11 +10,11 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.usages import DynamoDbUsages
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.parallel import each
 from palimpsest.scope import Scope
 from palimpsest.usage import Row, Tally, Usages, summed
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryUsages
 
 from tests.contract.builders import Conversation, message
 from tests.contract.tables import sessions_table

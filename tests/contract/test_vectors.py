@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import CommitLost
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.vectors import InMemoryVectors
 
 from tests.contract.memory_builders import Memory, record
 from tests.contract.tables import memories_table, sessions_table

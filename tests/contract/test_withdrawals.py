@@ -11,8 +11,8 @@ from palimpsest.conversations.append import Append
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.history import History
 from palimpsest.conversations.listing import SessionLimit
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.scope import SessionScope
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 from palimpsest_testing.store import Store
 
 from tests.doubles.tokens import LetterCounter

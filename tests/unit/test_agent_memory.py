@@ -15,9 +15,7 @@ from typing import Any
 import pytest
 from palimpsest import AgentMemory, format_as_context
 from palimpsest import errors as of_library
-from palimpsest.api.description.openapi import OPERATIONS
 from palimpsest.scope import Scope
-from palimpsest.wiring.in_process import InProcess, in_process
 from palimpsest_client.errors import (
     BadRequest,
     Conflict,
@@ -27,6 +25,8 @@ from palimpsest_client.errors import (
     Problem,
     TooLarge,
 )
+from palimpsest_description.openapi import OPERATIONS
+from palimpsest_local.in_process import InProcess, in_process
 
 from tests.documents import pages
 from tests.doubles.meanings import Meanings

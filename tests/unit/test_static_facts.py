@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from palimpsest.clock import FakeClock, SystemClock
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.errors import BadRequest, Conflict, NotFound, TooLarge, Unprocessable
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact
 from palimpsest.tenants.static_facts import LONGEST_FACT, MOST_FACTS, ManageStaticFacts
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
 
 ACME, OTHER = Scope("acme"), Scope("other")
 

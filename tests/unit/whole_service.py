@@ -15,7 +15,6 @@ from typing import Any
 from palimpsest.clock import seconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import Message, message_key
-from palimpsest.engines.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.job import Job
@@ -24,6 +23,7 @@ from palimpsest.memory.record import GRAPH, Record, RecordType
 from palimpsest.models.ports import Completion, Schema
 from palimpsest.models.usage import Usage
 from palimpsest.scope import UserScope
+from palimpsest_local.in_memory.state import Faults
 
 from tests.doubles.owned_index import OwnedIndex
 from tests.doubles.summarizer import RecordingSummarizer

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.models.ports import Space
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.contract.search_index.builders import SPACE, Part, Place, somebody
 from tests.contract.tables import search_table, vectors_table

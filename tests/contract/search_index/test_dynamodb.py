@@ -17,9 +17,9 @@ from palimpsest.engines.dynamodb.search import shelf
 from palimpsest.engines.dynamodb.search.index import DynamoDbIndex, owner_id
 from palimpsest.engines.dynamodb.search.shelf import Shelf
 from palimpsest.engines.dynamodb.table import Table
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import Unavailable
 from palimpsest.search.ports import Document, Gone
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.contract.search_index.builders import (
     EAST,

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.engines.opensearch.index import OpenSearchIndex, document_id
 from palimpsest.errors import Unavailable
 from palimpsest.search.ports import Gone, SearchIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.contract.search_index.builders import EAST, SPACE, Part, document, somebody
 from tests.contract.search_index.conftest import PATIENCE, place_in
@@ -194,7 +194,7 @@ def test_a_writer_that_waits_too_long_for_another_is_unavailable(tmp_path: Path)
 WRITER = """
 import sys
 from pathlib import Path
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Document
 index = EmbeddedIndex(Path(sys.argv[1]), space=None, busy_seconds=120)

@@ -4,11 +4,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.queries import index_body
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.models.ports import Space
 from palimpsest.search.ports import Gone
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.contract.search_index.builders import (
     EAST,

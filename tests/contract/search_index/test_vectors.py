@@ -3,9 +3,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.contract.search_index.builders import (
     EAST,

@@ -11,11 +11,11 @@ import pytest
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.keys import ApiKey, key_id
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 
 from tests.unit.api.gateway import authorizer_event, http_event, invoked
 from tests.unit.api.handlers import load

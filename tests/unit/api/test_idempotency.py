@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from palimpsest.api.call import KEY
-from palimpsest.api.description.openapi import OPERATIONS
 from palimpsest.idempotency import KEY_SECONDS
+from palimpsest_description.openapi import OPERATIONS
 
 from tests.service import DAY
 from tests.unit.api.conftest import Service

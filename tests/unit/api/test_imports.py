@@ -29,8 +29,8 @@ JOBS = {"palimpsest.api.resources.jobs"}  # whose documents other operations ans
 @pytest.mark.parametrize(
     ("function", "more"),
     [
-        ("sessions", {"palimpsest.api.description", *(OF_MEMORIES - OF_SESSIONS)}),
-        ("memories", {"palimpsest.api.description", *(OF_SESSIONS - OF_MEMORIES - JOBS)}),
+        ("sessions", {"palimpsest_description", *(OF_MEMORIES - OF_SESSIONS)}),
+        ("memories", {"palimpsest_description", *(OF_SESSIONS - OF_MEMORIES - JOBS)}),
         ("authorize", {"palimpsest.api.operations", "palimpsest.api.resources"}),
         ("site", {"boto3", "aws_lambda_powertools.event_handler", "palimpsest.api.resources"}),
     ],

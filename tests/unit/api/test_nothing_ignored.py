@@ -6,9 +6,9 @@ import json
 from typing import Any, get_args
 
 import pytest
-from palimpsest.api.description.openapi import EXAMPLES, REQUESTS, description
 from palimpsest.api.operations import Function, Operation, operations_of
 from palimpsest.api.site import page
+from palimpsest_description.openapi import EXAMPLES, REQUESTS, description
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Answer, Client, http_event

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
-from palimpsest.api.description import examples, memory_examples
-from palimpsest.api.description.openapi import EXAMPLES, OPERATIONS, TAGS, description, written
+from palimpsest_description import examples, memory_examples
+from palimpsest_description.openapi import EXAMPLES, OPERATIONS, TAGS, description, written
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -32,9 +32,7 @@ def schema(name: str) -> dict[str, Any]:
 
 def test_the_checked_in_description_is_the_generated_one() -> None:
     checked_in = resources.files("palimpsest.api").joinpath("openapi.json").read_text()
-    assert checked_in == written(), (
-        "python -m palimpsest.api.description.openapi > …/api/openapi.json"
-    )
+    assert checked_in == written(), "python -m palimpsest_description.openapi > …/api/openapi.json"
 
 
 def test_it_is_valid_openapi_3_1() -> None:

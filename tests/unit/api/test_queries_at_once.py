@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from palimpsest.api.app import HttpApp
 from palimpsest.api.call import LONGEST, QUERIES_AT_ONCE, SPARE, give_back, place_to_query
-from palimpsest.engines.in_memory.jobs import InMemoryKeyedCalls
-from palimpsest.engines.in_memory.state import State
 from palimpsest.errors import LimitReached, Unavailable
 from palimpsest.graph.ports import Rows
 from palimpsest.scope import Scope
+from palimpsest_local.in_memory.jobs import InMemoryKeyedCalls
+from palimpsest_local.in_memory.state import State
 
 from tests.unit.api.conftest import MEMORY_OPERATIONS, Service
 from tests.unit.api.gateway import Answer, Client

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs import steps
 from palimpsest.jobs.attempts import MAX_RECEIVES
@@ -24,6 +22,8 @@ from palimpsest.workers.batches import (
     work_batch,
 )
 from palimpsest.workers.dispatch import Dispatch
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryUsages
 
 from tests.doubles.queues import InMemoryQueues
 from tests.unit.api.gateway import LambdaContext

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
-from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import ModelUnavailable, PalimpsestError, Unavailable
 from palimpsest.models.metered import Meter
 from palimpsest.models.ports import Completion, LanguageModel, Schema, Vector
 from palimpsest.models.usage import Usage
 from palimpsest.wiring.engines import metered
+from palimpsest_local.in_memory.tenants import InMemoryUsages
 
 from tests.doubles.meanings import Meanings
 from tests.doubles.tokens import LetterCounter

@@ -7,10 +7,10 @@ from palimpsest.api.app import HttpApp
 from palimpsest.api.call import MOST_WAITING, SPARE, place_to_wait
 from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
-from palimpsest.engines.in_memory.jobs import InMemoryKeyedCalls
-from palimpsest.engines.in_memory.state import State
 from palimpsest.errors import Unavailable
 from palimpsest.scope import Scope
+from palimpsest_local.in_memory.jobs import InMemoryKeyedCalls
+from palimpsest_local.in_memory.state import State
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from palimpsest.api.call import KEY
-from palimpsest.api.description.openapi import OPERATIONS, description
+from palimpsest_description.openapi import OPERATIONS, description
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

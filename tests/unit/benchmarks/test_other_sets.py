@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from benchmarks.__main__ import arguments
 from benchmarks.retrieval.labelled.dataset import load

@@ -16,7 +16,6 @@ from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.ports import PartState
 from palimpsest.conversations.session import Compaction
-from palimpsest.engines.in_memory.state import Faults
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.memory.remember import Remember
@@ -24,6 +23,7 @@ from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import ChatModel
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.tenants.static_facts import ManageStaticFacts
+from palimpsest_local.in_memory.state import Faults
 
 from tests.service import SARAH, TENANT
 from tests.unit.context.blocks.remembered import Watched

@@ -10,8 +10,8 @@ from palimpsest.conversations.contents import ABANDONED_SECONDS
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Large, Message, size_of
 from palimpsest.conversations.shortened import LEFT_BYTES, left, within
-from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import TooLarge, Unavailable
+from palimpsest_local.in_memory.sessions import InMemorySessions
 
 from tests.unit.conversations.service import ConversationService
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from palimpsest.clock import FakeClock, SystemClock
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.scope import Scope
+from palimpsest_local.in_memory.jobs import InMemoryJobs
+from palimpsest_local.in_memory.sessions import InMemorySessions
 
 from tests.contract.builders import NOW, Conversation, job, message, settings
 

@@ -7,10 +7,6 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock, milliseconds
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.graph.manage import GraphLimit, ManageGraph
 from palimpsest.graph.neighbourhood import GraphPart, Which
@@ -21,6 +17,10 @@ from palimpsest.memory.preferences import ManagePreferences
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.users import Erase
 from palimpsest.scope import UserScope
+from palimpsest_graph.ladybug.graphs import LadybugGraphs
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.tenants import InMemoryTenants
 
 from tests.service import DAVID, SARAH
 

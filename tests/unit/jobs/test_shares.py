@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.shares import InMemoryShares
-from palimpsest.engines.in_memory.state import State
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Queues
 from palimpsest.jobs.shares import FairQueues
 from palimpsest.scope import Scope
+from palimpsest_local.in_memory.jobs import InMemoryJobs
+from palimpsest_local.in_memory.shares import InMemoryShares
+from palimpsest_local.in_memory.state import State
 
 from infra.config import STAGES, tenant_jobs_at_once
 from tests.contract.builders import NOW, job

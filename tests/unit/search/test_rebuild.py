@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
 from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import MessageChanged, RecordChanged
@@ -17,6 +16,7 @@ from palimpsest.scope import Scope, UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
 from palimpsest.search.rebuild import Reindex
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings

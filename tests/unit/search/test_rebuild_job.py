@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
@@ -30,6 +29,7 @@ from palimpsest.search.rebuild import (
     ReindexStep,
     StartReindex,
 )
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings

@@ -3,7 +3,6 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines.embedded.writing import PART_SIGN
 from palimpsest.text.analyser import (
     MAX_QUERY_PARTS,
     MAX_QUERY_TERMS,
@@ -18,6 +17,7 @@ from palimpsest.text.analyser import (
 )
 from palimpsest.text.bm25 import rounded
 from palimpsest.text.folding import normalized
+from palimpsest_local.embedded.writing import PART_SIGN
 
 LUCENE_CLAUSES = 1_024
 

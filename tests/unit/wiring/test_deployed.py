@@ -14,10 +14,10 @@ from palimpsest.models.builtin import SPACE
 from palimpsest.scope import Scope
 from palimpsest.wiring import deployed as deployed_parts
 from palimpsest.wiring import engines
-from palimpsest.wiring.in_process import in_process
 from palimpsest.wiring.parts import Stores
 from palimpsest.wiring.service import Service
 from palimpsest_client.errors import ModelNotAllowed
+from palimpsest_local.in_process import in_process
 
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "us-east-1",

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.append import Append
-from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.scope import Scope
-from palimpsest.wiring.in_process import InProcess, in_process
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_process import InProcess, in_process
 
 
 def stores_within(thing: Any) -> Iterator[type]:

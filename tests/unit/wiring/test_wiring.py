@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder, BuiltinReranker
@@ -13,6 +12,7 @@ from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone
 from palimpsest.settings import SearchSettings
 from palimpsest.wiring import engines
+from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.doubles.owned_index import OwnedIndex
 

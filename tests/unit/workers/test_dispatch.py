@@ -10,12 +10,12 @@ from typing import Any, get_args
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged
 from palimpsest.workers.dispatch import Dispatch, read_event
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryUsages
 
 from tests.doubles.queues import InMemoryQueues
 

@@ -18,12 +18,12 @@ from palimpsest.memory.store import MemoryStore
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
 from palimpsest.stores import OwnStores
-from palimpsest.wiring.in_process import in_process
 from palimpsest.wiring.service import Service
 from palimpsest_client import Palimpsest
 from palimpsest_client.types import Context
 
 from palimpsest_local.blocks import Blocks, name_of
+from palimpsest_local.in_process import in_process
 from palimpsest_local.memories import Memories
 from palimpsest_local.parts import GraphOfUser, PreferencesOfUser, VectorsOfUser
 from palimpsest_local.transport import InProcessTransport, WorkingClock

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from palimpsest.api.resources.memories.shapes import IngestRequest
-from palimpsest.engines.memory_store import StoreIndex
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.extraction.outside import ChatHistoryProvider, Load, newest
 from palimpsest.scope import UserScope, checked_id
@@ -29,6 +28,7 @@ from palimpsest_client.types import (
 )
 
 from palimpsest_local.conversations import Conversations
+from palimpsest_local.memory_store import StoreIndex
 
 
 class Memories(Conversations):

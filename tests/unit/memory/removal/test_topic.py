@@ -10,11 +10,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.state import State
 from palimpsest.memory.ports import MemoryCommit, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.removal.transactions import MOST_PLACES, Removal, transactions
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.state import State
 
 ROOM = InMemoryMemories(State()).room
 

@@ -16,7 +16,6 @@ from cachetools import LRUCache
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
-from palimpsest.graph.cypher import read_query
 from palimpsest.graph.identity import between, unified
 from palimpsest.graph.neighbourhood import ANY, Graph, GraphPart, Which, around
 from palimpsest.graph.ports import GraphEngine, GraphLimits, Rows
@@ -240,7 +239,7 @@ class QueryGraph:
         `missing_parameter`, `query_stopped`, `no_graph_engine`), `NotFound` if the part's entity is
         unknown, `Conflict` for a graph that is too large, and `Unavailable`.
         """
-        asked = read_query(text)
+        asked = self.engine.read(text)
         given = {USER: scope.user, **(parameters or {})}
         if missing := sorted(asked.parameters - given.keys()):
             errors = (FieldError(f"parameters.{missing[0]}", "is missing"),)

@@ -25,9 +25,9 @@ from palimpsest.api.fields import (
 from palimpsest.api.pages import NextCursor
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.memories.shapes import GivenSource
-from palimpsest.graph.cypher import MAX_QUERY
 from palimpsest.graph.names import entity_id
 from palimpsest.graph.neighbourhood import Around, GraphPart
+from palimpsest.graph.query import MAX_QUERY
 from palimpsest.graph.things import (
     ENTITY_TYPE,
     OWN_NAMES,

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 
 from palimpsest.context.blocks.stored import ExtractiveInStore
 from palimpsest.context.read import ReadContext
-from palimpsest.engines.memory_store import StoredMemories
 from palimpsest.errors import ModelFailed, NotFound, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.manage import ManageMemories, RecordChange
@@ -18,6 +17,8 @@ from palimpsest.memory.versions import Version
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.text.analyser import content_terms
 from palimpsest.wiring.service import Service
+
+from palimpsest_local.memory_store import StoredMemories
 
 NEWEST, FOUND = 50, 20
 """How many memories a context chooses from: those said last, and those found by words and by

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.engines.ladybug.process import Ended, GraphProcess
-from palimpsest.engines.ladybug.tables import Tables
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest.graph.cypher import CypherQuery
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.ports import GraphLimits, Rows
+from palimpsest.graph.query import CypherQuery
 from palimpsest.graph.things import MOST_THINGS
 from palimpsest.scope import UserScope
+
+from palimpsest_graph.cypher import read_query
+from palimpsest_graph.ladybug.process import Ended, GraphProcess
+from palimpsest_graph.ladybug.tables import Tables
 
 HELD = 2  # processes at the same time
 
@@ -42,6 +44,9 @@ class LadybugGraphs:
     @property
     def most(self) -> int:
         return MOST_THINGS
+
+    def read(self, text: str) -> CypherQuery:
+        return read_query(text)
 
     def query(
         self,

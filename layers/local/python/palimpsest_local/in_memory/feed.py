@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palimpsest.engines.in_memory.jobs import T
-from palimpsest.engines.in_memory.state import State
 from palimpsest.jobs.ports import Changed, JobNotice
+
+from palimpsest_local.in_memory.jobs import T
+from palimpsest_local.in_memory.state import State
 
 
 class InMemoryFeed:

@@ -18,19 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from cachetools import LRUCache
-
-from palimpsest.engines.embedded import writing
-from palimpsest.engines.embedded.database import (
-    Database,
-    Shelf,
-    add_index,
-    all_indexes,
-    changed_shelf_of,
-    index_read,
-    read_newest,
-    shelf_of,
-)
-from palimpsest.engines.embedded.writing import PART_SIGN
 from palimpsest.errors import Unavailable
 from palimpsest.memory.conditions import TermTest
 from palimpsest.memory.filters import Filter
@@ -40,6 +27,19 @@ from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text.analyser import Asked, QueryTerms, asked, query_terms
 from palimpsest.text.bm25 import BASE
+
+from palimpsest_local.embedded import writing
+from palimpsest_local.embedded.database import (
+    Database,
+    Shelf,
+    add_index,
+    all_indexes,
+    changed_shelf_of,
+    index_read,
+    read_newest,
+    shelf_of,
+)
+from palimpsest_local.embedded.writing import PART_SIGN
 
 MAX_OWNERS = 8  # whose vectors are held in memory
 BUSY_SECONDS = 5.0

@@ -15,20 +15,6 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
-from palimpsest.engines.embedded.index import EmbeddedIndex
-from palimpsest.engines.in_memory.feed import InMemoryFeed
-from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.owners import InMemoryExpiries
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import (
-    InMemoryStaticFacts,
-    InMemoryTenants,
-    InMemoryUsages,
-)
-from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
-from palimpsest.engines.memory_store import StoredMemories, StoreIndex, recalled
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.attempts import MAX_RECEIVES
@@ -47,10 +33,21 @@ from palimpsest.search.ports import SearchIndex
 from palimpsest.stores import Feed, OwnStores
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.wiring.engines import metered, system_clock, token_counter
-from palimpsest.wiring.over_store import ServiceOverStore
 from palimpsest.wiring.parts import Models, Stores
 from palimpsest.wiring.service import Service
 from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
+
+from palimpsest_local.embedded.index import EmbeddedIndex
+from palimpsest_local.in_memory.feed import InMemoryFeed
+from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.owners import InMemoryExpiries
+from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.in_memory.state import State
+from palimpsest_local.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
+from palimpsest_local.memory_store import StoredMemories, StoreIndex, recalled
+from palimpsest_local.over_store import ServiceOverStore
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50

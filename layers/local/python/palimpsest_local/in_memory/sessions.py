@@ -11,12 +11,13 @@ from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.cursors import session_cursor
-from palimpsest.engines.in_memory.state import Faults, Partition, State, T
 from palimpsest.engines.places import COUNTERS, listed_within, session_listed_as
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import MessageChanged
 from palimpsest.scope import Scope, SessionScope, UserScope
+
+from palimpsest_local.in_memory.state import Faults, Partition, State, T
 
 PAGE = 100
 REMOVED_AT_ONCE = 25

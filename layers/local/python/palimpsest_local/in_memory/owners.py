@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page, Reminder
 from palimpsest.scope import SessionScope, UserScope
+
+from palimpsest_local.in_memory.memories import InMemoryMemories
+from palimpsest_local.in_memory.sessions import InMemorySessions
 
 S = TypeVar("S", SessionScope, UserScope)
 

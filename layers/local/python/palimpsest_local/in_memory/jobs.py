@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from palimpsest.engines.cursors import job_cursor
-from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.places import job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
+
+from palimpsest_local.in_memory.state import State
 
 T = TypeVar("T")
 

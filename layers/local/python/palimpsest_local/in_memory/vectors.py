@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from palimpsest.engines.in_memory.memories import InMemoryMemories, Known
-from palimpsest.engines.in_memory.state import State
 from palimpsest.errors import CommitLost
 from palimpsest.scope import UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector
+
+from palimpsest_local.in_memory.memories import InMemoryMemories, Known
+from palimpsest_local.in_memory.state import State
 
 
 class InMemoryVectors:

@@ -1,4 +1,4 @@
-"""The OpenAPI description, made from the operations: `python -m palimpsest.api.description.openapi`
+"""The OpenAPI description, made from the operations: `python -m palimpsest_description.openapi`
 writes it.
 """
 
@@ -9,16 +9,16 @@ import sys
 from http import HTTPStatus
 from typing import Any, get_args
 
-from pydantic import TypeAdapter
-from typing_extensions import is_typeddict
-
 from palimpsest.api import problems
 from palimpsest.api.app import resolver
 from palimpsest.api.call import KEY, OWNER
-from palimpsest.api.description import examples, memory_examples
-from palimpsest.api.description.links import links
 from palimpsest.api.fields import LIKE_AN_ID
 from palimpsest.api.operations import Function, Operation, operations_of
+from pydantic import TypeAdapter
+from typing_extensions import is_typeddict
+
+from palimpsest_description import examples, memory_examples
+from palimpsest_description.links import links
 
 Json = dict[str, Any]
 OPERATIONS = tuple(each for function in get_args(Function) for each in operations_of(function))

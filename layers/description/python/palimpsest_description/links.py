@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from palimpsest.api.description.examples import Json
+from palimpsest_description.examples import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass
 
-from palimpsest.engines.embedded.database import Index, Shelf
 from palimpsest.models.ports import Vector
 from palimpsest.models.vectors import unit
 from palimpsest.search.ports import Document, Gone
 from palimpsest.text.analyser import document_terms
 from palimpsest.text.bm25 import rounded
+
+from palimpsest_local.embedded.database import Index, Shelf
 
 GONE_SECONDS = 600  # how long the version of a removed document is remembered
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it

@@ -18,8 +18,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from palimpsest.engines.ladybug import worker
 from palimpsest.errors import Unavailable, Unprocessable
+
+from palimpsest_graph.ladybug import worker
 
 LOADING = 20.0  # seconds
 
@@ -38,7 +39,7 @@ class GraphProcess:
         is not installed.
         """
         command = [sys.executable, "-I", "-S", str(worker.__file__), str(_folder())]
-        self._process = subprocess.Popen(  # noqa: S603 - our own script
+        self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -14,8 +14,6 @@ from dataclasses import replace
 from typing import Any, cast, get_args
 
 from cachetools import LRUCache
-from pydantic import TypeAdapter
-
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.message import message_of
 from palimpsest.errors import Unavailable
@@ -32,6 +30,7 @@ from palimpsest.recall.question import scores
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, SearchIndex
 from palimpsest.text.analyser import content_terms, terms
+from pydantic import TypeAdapter
 
 MOST_MET = 2_000  # memories that searches found and that may be read right after
 SAID = frozenset[RecordType](get_args(SaidType))

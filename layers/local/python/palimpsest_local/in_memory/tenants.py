@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.places import calls_name
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
@@ -17,6 +16,8 @@ from palimpsest.tenants.keys import ApiKey
 from palimpsest.tenants.ports import StaticFact
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.usage import Row, Tally
+
+from palimpsest_local.in_memory.state import State
 
 
 class InMemoryTenants:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palimpsest.engines.cursors import record_cursor, user_cursor
-from palimpsest.engines.in_memory.state import State, T
 from palimpsest.engines.places import (
     EXAMINED,
     MOST_ITEMS,
@@ -34,6 +33,8 @@ from palimpsest.memory.ports import (
 from palimpsest.memory.record import GRAPH, Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector
+
+from palimpsest_local.in_memory.state import State, T
 
 
 @dataclass(slots=True)
