@@ -22,6 +22,8 @@ from typing import Any
 
 import palimpsest
 from palimpsest.scope import Scope
+from palimpsest_graph import cypher
+from palimpsest_local import in_process as in_process_of
 from palimpsest_local.in_process import in_process
 
 from benchmarks.service import TENANT, body_of, event
@@ -30,6 +32,10 @@ from tests.doubles.meanings import Meanings
 from tests.unit.api.gateway import LambdaContext
 
 LIBRARY = f"{Path(palimpsest.__file__).parent}{os.sep}"
+BESIDE = tuple(
+    f"{Path(str(package.__file__)).parents[1]}{os.sep}" for package in (in_process_of, cypher)
+)
+"""The folders of packages beside the core layer, whose files go by the names of their packages."""
 LIMITS = {"append": 24, "recall": 44}
 """How many files a call may run through on the engines of this process: lower them whenever the
 figures fall.
@@ -106,8 +112,8 @@ def files_of(call: Callable[[], object]) -> tuple[str, ...]:
     def note(frame: FrameType, what: str, _: object) -> None:
         code = frame.f_code
         is_function = code.co_flags & inspect.CO_OPTIMIZED  # the body of a module or class is not
-        if what == "call" and is_function and code.co_filename.startswith(LIBRARY):
-            seen.setdefault(code.co_filename.removeprefix(LIBRARY))
+        if what == "call" and is_function and code.co_filename.startswith((LIBRARY, *BESIDE)):
+            seen.setdefault(_name_of(code.co_filename))
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -117,6 +123,11 @@ def files_of(call: Callable[[], object]) -> tuple[str, ...]:
         sys.setprofile(None)
         threading.setprofile(None)
     return tuple(seen)
+
+
+def _name_of(file: str) -> str:
+    folder = next(folder for folder in (LIBRARY, *BESIDE) if file.startswith(folder))
+    return file.removeprefix(folder)
 
 
 def within_process() -> Service:

@@ -105,32 +105,33 @@ def build(name: str, wheels: Wheels) -> BuiltLayer:
     return BuiltLayer(folder, digest)
 
 
-def build_core(wheels: Wheels) -> BuiltLayer:
+def build_core(wheels: Wheels, *, is_local: bool = False) -> BuiltLayer:
     """The layer of the library itself, with its bytecode and the code of its dataclasses; built
-    anew whenever a source has changed.
+    anew whenever a source has changed. Where functions run on one machine, it holds what is for one
+    machine too.
     """
+    folders = (CORE, LOCAL) if is_local else (CORE,)
     here = on_this_machine()
     beneath = build("runtime", here) if wheels.python == here.python else None
-    sources = sorted(path for path in CORE.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    sources = [source for each in folders for source in _files(each)]
     digest = hashlib.sha256(
         f"{RULES} {wheels.python} {pythons.of_version(wheels.python) is not None}".encode()
     )
     if beneath is not None:
         digest.update(beneath.hash.encode() + DATACLASS_CODE.read_bytes())
     for source in sources:
-        digest.update(
-            f"{source.relative_to(CORE)} {source.stat().st_size} ".encode() + source.read_bytes()
-        )
-    folder = paths.BUILD / "layers" / f"core-py{wheels.python}-{digest.hexdigest()[:16]}"
+        place = source.relative_to(paths.LAYERS)
+        digest.update(f"{place} {source.stat().st_size} ".encode() + source.read_bytes())
+    kind = "local" if is_local else "core"
+    folder = paths.BUILD / "layers" / f"{kind}-py{wheels.python}-{digest.hexdigest()[:16]}"
     with paths.building():
         if not folder.is_dir():
-            for outdated in folder.parent.glob(f"core-py{wheels.python}-*"):
+            for outdated in folder.parent.glob(f"{kind}-py{wheels.python}-*"):
                 shutil.rmtree(outdated)
             unfinished = folder.with_suffix(".unfinished")
             shutil.rmtree(unfinished, ignore_errors=True)
-            shutil.copytree(
-                CORE, unfinished / "python", ignore=shutil.ignore_patterns("__pycache__", ".*")
-            )
+            for each in folders:
+                _copy(each, unfinished / "python")
             _compile(unfinished / "python", wheels)
             if beneath is not None:
                 _compile_dataclasses(unfinished / "python", beneath.folder / "python")
@@ -138,7 +139,17 @@ def build_core(wheels: Wheels) -> BuiltLayer:
     return BuiltLayer(folder, digest.hexdigest())
 
 
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+
+
+def _copy(folder: Path, into: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(folder, into, ignore=ignored, dirs_exist_ok=True)
+
+
 CORE = paths.LAYERS / "core" / "python"
+LOCAL = paths.LAYERS / "local" / "python"
 DATACLASS_CODE = Path(__file__).with_name("dataclass_code.py")
 BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
 """The layers that every function with this one has too: packages of the same version are only in
@@ -146,24 +157,25 @@ those.
 """
 
 
-OWN = {"client": paths.LAYERS / "client" / "python"}
+OWN = {name: paths.LAYERS / name / "python" for name in ("client", "console", "graph")}
 """Layers with a package of ours beside those that it needs."""
+TOOLS = frozenset({"client"})
+"""Layers whose folder holds programs for development, and none that add files to the layer."""
 
 
 def _sources(name: str) -> Iterator[Path]:
-    yield from map(lock_of, (name, *BENEATH.get(name, ())))
+    locks = map(lock_of, (name, *BENEATH.get(name, ())))
+    yield from (lock for lock in locks if lock.is_file())
     yield from _builders(name)
     if name in OWN:
-        yield from sorted(
-            path for path in OWN[name].rglob("*") if path.is_file() and path.suffix != ".pyc"
-        )
+        yield from _files(OWN[name])
 
 
 def _builders(name: str) -> list[Path]:
     """The programs that add files to a layer which no package index has; each is given the folder
     of the packages.
     """
-    return [] if name in OWN else sorted((paths.LAYERS / name).glob("*.py"))
+    return [] if name in TOOLS else sorted((paths.LAYERS / name).glob("*.py"))
 
 
 def lock_of(name: str) -> Path:
@@ -186,17 +198,13 @@ def _make(name: str, wheels: Wheels, folder: Path) -> None:
     packages.mkdir(parents=True)
     wanted = unfinished / "requirements.txt"
     wanted.write_text("".join(_wanted(name)))
-    _install(wanted, wheels, packages)
+    if wanted.stat().st_size:
+        _install(wanted, wheels, packages)
     wanted.unlink()
     for builder in _builders(name):
         subprocess.run([sys.executable, builder, packages], check=True)
     if name in OWN:
-        shutil.copytree(
-            OWN[name],
-            packages,
-            ignore=shutil.ignore_patterns("__pycache__", ".*"),
-            dirs_exist_ok=True,
-        )
+        _copy(OWN[name], packages)
     _drop_unused(packages)
     _compile(packages, wheels)
     unfinished.replace(folder)
@@ -209,6 +217,8 @@ def _wanted(name: str) -> list[str]:
 
 
 def _requirements(name: str) -> list[str]:
+    if not lock_of(name).is_file():
+        return []
     logical_lines = lock_of(name).read_text().replace("\\\n", " ").splitlines(keepends=True)
     return [line for line in logical_lines if line.strip() and not line.startswith("#")]
 

@@ -163,7 +163,9 @@ class Palimpsest(Stack):
         functions = {
             "sessions": self._add_sessions(),
             "memories": self._add_memories(),
-            "site": self._function("site", "JWT_ISSUER", seconds=10, memory_mb=512),
+            "site": self._function(
+                "site", "JWT_ISSUER", seconds=10, memory_mb=512, layers=self._layers.console
+            ),
         }
         self.front = HttpFront(
             self, stage=self._stage, key=self._key, authorizer=self._authorizer()

@@ -12,14 +12,15 @@ CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
 class Layers(Construct):
     """What `every` function has; beside it `models` what calls a model or searches; `embedding`
     what makes vectors too: where the models ship with the functions, a layer holds them; `graph`
-    what queries knowledge graphs; `tokens` what checks tokens of an issuer. No function of ours has
-    `client`: it is for agents that run in Lambda.
+    what queries knowledge graphs; `console` what serves pages; `tokens` what checks tokens of an
+    issuer. No function of ours has `client`: it is for agents that run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
         super().__init__(scope, "Layers")
         self._stage = stage
-        core = self._layer("Core", layer_build.build_core(stage.wheels))
+        is_local = stage.search == "embedded"  # a file that functions on one machine share
+        core = self._layer("Core", layer_build.build_core(stage.wheels, is_local=is_local))
         self.every = [core, self._built("runtime")]
         self.models = [self._built("models")]
         client = layer_build.build("client", stage.wheels)  # without compiled code
@@ -32,6 +33,7 @@ class Layers(Construct):
             self, "Client", code=code_of(client), compatible_runtimes=pythons
         )
         self.graph = [self._built("graph")]
+        self.console = [self._built("console")]
         self.embedding = [
             *self.models,
             *([self._built("builtin")] if stage.embedding == BUILTIN else ()),

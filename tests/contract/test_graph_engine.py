@@ -15,9 +15,10 @@ import pytest
 from palimpsest.errors import Conflict, Unprocessable
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.ports import GraphEngine, GraphLimits
+from palimpsest.graph.query import CypherQuery
 from palimpsest.graph.things import Entity, Relationship
 from palimpsest.scope import UserScope
-from palimpsest_graph.cypher import CypherQuery, read_query
+from palimpsest_graph.cypher import read_query
 from palimpsest_graph.ladybug.graphs import LadybugGraphs
 
 SARAH, DAVID = UserScope("acme", "sarah"), UserScope("acme", "david")

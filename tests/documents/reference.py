@@ -27,8 +27,9 @@ from tests.documents.tables import HEAD, cell, table
 
 FOLDER = paths.PROJECT / "docs" / "reference"
 LIBRARY = paths.LAYERS / "core" / "python" / "palimpsest"
-WITHIN_A_PROCESS = ("wiring/over_store.py",)
+WITHIN_A_PROCESS = ("over_store.py",)
 """Their errors reach Python programs, and never a caller of the API."""
+GRAPH = paths.LAYERS / "graph" / "python" / "palimpsest_graph"
 MEANINGS = {
     "auto_recall": "whether contexts offer the model a tool that searches memory",
     "blocks": "what a context holds of long-term memory, at most one block of each type",
@@ -83,9 +84,8 @@ def error_codes() -> str:
     for kind in kinds():
         if status := status_of(kind):
             codes.setdefault(kind.code, status)
-    for file in sorted(LIBRARY.rglob("*.py")):
-        if not file.relative_to(LIBRARY).as_posix().startswith(WITHIN_A_PROCESS):
-            codes.update(raised_in(file))
+    for file in sorted([*LIBRARY.rglob("*.py"), *GRAPH.rglob("*.py")]):
+        codes.update(raised_in(file))
     codes["internal_error"] = HTTPStatus.INTERNAL_SERVER_ERROR
     rows = [
         (f"`{code}`", f"{status.value} {title(status)}")
@@ -112,7 +112,8 @@ def status_of(kind: type[errors.PalimpsestError]) -> HTTPStatus | None:
 def raised_in(file: Path) -> Iterator[tuple[str, HTTPStatus]]:
     """The codes with which a module makes errors."""
     by_name = {kind.__name__: kind for kind in kinds()}
-    name = ".".join(("palimpsest", *file.relative_to(LIBRARY).with_suffix("").parts))
+    package = next(folder for folder in (LIBRARY, GRAPH) if folder in file.parents)
+    name = ".".join(file.relative_to(package.parent).with_suffix("").parts)
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue

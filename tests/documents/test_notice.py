@@ -4,13 +4,14 @@ import re
 
 from infra import paths
 from layers.builtin import builtin_models
+from tests.engines import console
 
 NOTICE = " ".join((paths.PROJECT / "NOTICE").read_text().split())
 CORE = paths.LAYERS / "core" / "python" / "palimpsest"
 
 
 def test_the_bundle_of_the_console_is_named_with_its_versions() -> None:
-    head = (CORE / "api" / "console" / "vendor.js").read_text().partition("*/")[0]
+    head = console.VENDOR.read_text().partition("*/")[0]
     bundled = re.findall(r"(\w+ \d+\.\d+\.\d+) \(", head)
     assert bundled
     assert [each for each in bundled if each not in NOTICE] == []

@@ -98,6 +98,7 @@ def built_layers(*names: str) -> list[Path]:
     wheels = layer_build.on_this_machine()
     return [
         paths.LAYERS / "core" / "python",
+        paths.LAYERS / "local" / "python",
         *(layer_build.build(name, wheels).folder / "python" for name in names),
     ]
 

@@ -8,7 +8,7 @@ import subprocess
 from infra import paths
 from tests.engines import npm
 
-VENDOR = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "console" / "vendor.js"
+VENDOR = paths.LAYERS / "console" / "python" / "palimpsest_console" / "vendor.js"
 ESBUILD = npm.NODE_MODULES / "esbuild" / "bin" / "esbuild"
 NOTICE = (
     "/* preact 11.2.0 (MIT, Copyright (c) 2015-present Jason Miller) and"

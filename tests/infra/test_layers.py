@@ -267,7 +267,24 @@ def test_the_library_s_layer_holds_its_sources_and_nothing_else() -> None:
     )
     assert there == here
     suffixes = {path.suffix for path in built.rglob("*") if path.is_file()}
-    assert suffixes <= {".py", ".pyc", ".md", ".json", ".typed", ".html", ".css", ".js", ".marshal"}
+    assert suffixes <= {".py", ".pyc", ".md", ".json", ".typed", ".marshal"}
+
+
+def test_what_is_for_one_machine_is_in_the_core_layer_of_one_machine_alone() -> None:
+    wheels = on_this_machine()
+    everywhere = layer_build.build_core(wheels).folder / "python"
+    here = layer_build.build_core(wheels, is_local=True).folder / "python"
+    assert {folder.name for folder in everywhere.iterdir()} == {"palimpsest", "palimpsest_tables"}
+    assert (here / "palimpsest_local" / "embedded" / "index.py").is_file()
+    assert (here / "palimpsest" / "wiring" / "service.py").is_file()
+
+
+def test_the_console_and_the_graph_have_layers_of_their_own() -> None:
+    wheels = on_this_machine()
+    console, graph = packages("console", wheels), packages("graph", wheels)
+    assert (console / "palimpsest_console" / "page.html").is_file()
+    assert (graph / "palimpsest_graph" / "cypher.py").is_file()
+    assert (graph / PACKED).is_file()
 
 
 @pytest.mark.parametrize("wheels", [ON_AWS, on_this_machine()], ids=lambda wheels: wheels.processor)

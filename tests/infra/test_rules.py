@@ -75,7 +75,10 @@ def test_tokens_of_an_issuer_take_the_place_of_keys(tmp_path: Path) -> None:
     for function in (authorize, site):
         assert function["Environment"]["Variables"]["JWT_ISSUER"] == "https://issuer.example"
     assert authorize["Environment"]["Variables"]["JWT_AUDIENCE"] == "palimpsest,other"
-    assert len(authorize["Layers"]) == len(site["Layers"]) + 1  # what checks tokens, and only there
+    plain = functions["DispatchFunction"]["Properties"]
+    assert (
+        len(authorize["Layers"]) == len(plain["Layers"]) + 1
+    )  # what checks tokens, and only there
     assert (
         sum(
             authorize["Layers"][-1] in each["Properties"].get("Layers", ())

@@ -15,6 +15,7 @@ from tests.contract.client.conftest import ROOT
 
 DESCRIPTION: dict[str, Any] = json.loads(write_types.DESCRIPTION.read_text())
 SERVICE = ROOT / "layers" / "core" / "python" / "palimpsest"
+GRAPH = ROOT / "layers" / "graph" / "python" / "palimpsest_graph"
 NEVER_ANSWERED = {"damaged_job", "not_in_memory_store", "two_stores"}
 """Codes that jobs have, that problems hide, or that the library alone raises."""
 
@@ -65,7 +66,8 @@ def test_the_types_that_are_shipped_can_be_read() -> None:
 def test_there_is_an_exception_for_every_code_of_the_service() -> None:
     """A code that is new needs a class in palimpsest_client/errors.py."""
     codes: set[str] = set()
-    for source in (text for file in SERVICE.rglob("*.py") if "code=" in (text := file.read_text())):
+    files = [*SERVICE.rglob("*.py"), *GRAPH.rglob("*.py")]
+    for source in (text for file in files if "code=" in (text := file.read_text())):
         for node in ast.walk(ast.parse(source)):
             match node:
                 case (

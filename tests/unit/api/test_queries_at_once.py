@@ -15,7 +15,9 @@ from palimpsest.api.app import HttpApp
 from palimpsest.api.call import LONGEST, QUERIES_AT_ONCE, SPARE, give_back, place_to_query
 from palimpsest.errors import LimitReached, Unavailable
 from palimpsest.graph.ports import Rows
+from palimpsest.graph.query import CypherQuery
 from palimpsest.scope import Scope
+from palimpsest_graph.cypher import read_query
 from palimpsest_local.in_memory.jobs import InMemoryKeyedCalls
 from palimpsest_local.in_memory.state import State
 
@@ -32,6 +34,9 @@ class CountedEngine:
 
     def __init__(self) -> None:
         self.ran = 0
+
+    def read(self, text: str) -> CypherQuery:
+        return read_query(text)
 
     def query(self, *_: Any, **__: Any) -> Rows:
         self.ran += 1

@@ -8,7 +8,7 @@ def test_an_append_and_a_recall_run_through_few_files() -> None:
     assert trails.keys() == LIMITS.keys()
     assert trails["recall"][0] == "api/app.py"  # where a call comes in
     assert any(
-        name.startswith("engines/embedded/") for name in trails["recall"]
+        name.startswith("palimpsest_local/embedded/") for name in trails["recall"]
     )  # asked on threads of its own
     for call, files in trails.items():
         assert len(files) <= LIMITS[call], f"{call}: {', '.join(files)}"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.errors import Unprocessable
-from palimpsest_graph.cypher import MAX_QUERY, MOST_STEPS, MOST_TERMS, REFUSED, read_query
+from palimpsest.graph.query import MAX_QUERY
+from palimpsest_graph.cypher import MOST_STEPS, MOST_TERMS, REFUSED, read_query
 
 READS = "MATCH (u:User {id: $userId})-[:PREFERS]->(p) RETURN p.name, p.value"
 

@@ -5,13 +5,12 @@ properties.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.graph.query import MAX_QUERY, CypherQuery, Name
 
-MAX_QUERY = 2_000  # characters
 MOST_NAMES = 50
 DEEPEST = 16
 """How many brackets and `CASE` may be open at once, because the engine's time grows with a power of
@@ -79,41 +78,6 @@ _TOKEN = re.compile(
 _OPENED = {")": "(", "]": "[", "}": "{"}
 _STEP = re.compile(r"\)<?-(?=[\[-])")
 """The signs with which a relationship begins in a pattern."""
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A type that a query names, and where: of nodes or of edges."""
-
-    text: str
-    of: Literal["node", "edge"]
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class CypherQuery:
-    """A query that only reads, with the types that it names, its properties in order, and its
-    parameters.
-    """
-
-    text: str
-    types: tuple[Name, ...]
-    properties: tuple[str, ...]
-    parameters: frozenset[str]
-
-    def renamed(self, names: Mapping[str, str]) -> str:
-        """The text with the engine's names for the types of edges. `names` has the types in lower
-        case.
-        """
-        text = self.text
-        for name in reversed(self.types):
-            if (
-                name.of == "edge"
-                and (known := names.get(name.text.casefold(), name.text)) != name.text
-            ):
-                text = f"{text[: name.start]}`{known}`{text[name.end :]}"
-        return text
 
 
 @dataclass(frozen=True, slots=True)

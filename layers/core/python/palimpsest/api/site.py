@@ -228,7 +228,7 @@ def console_policy() -> str:
 
 
 def _console_file(name: str) -> str:
-    return resources.files("palimpsest.api").joinpath("console", name).read_text()
+    return resources.files("palimpsest_console").joinpath(name).read_text()
 
 
 def _hash_of(name: str) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from palimpsest_graph.cypher import CypherQuery
-
 from palimpsest.graph.neighbourhood import Graph
+from palimpsest.graph.query import CypherQuery
 from palimpsest.scope import UserScope
 
 
@@ -42,6 +41,11 @@ class GraphEngine(Protocol):
 
     @property
     def most(self) -> int: ...
+
+    def read(self, text: str) -> CypherQuery:
+        """The query, if it only reads. Raises `Unprocessable` (`query_writes`, `invalid_query`,
+        `query_too_large`).
+        """
 
     def query(
         self,

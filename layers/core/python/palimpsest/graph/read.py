@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cachetools import LRUCache
-from palimpsest_graph.cypher import read_query
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
@@ -244,7 +243,7 @@ class QueryGraph:
         `missing_parameter`, `query_stopped`, `no_graph_engine`), `NotFound` if the part's entity is
         unknown, `Conflict` for a graph that is too large, and `Unavailable`.
         """
-        asked = read_query(text)
+        asked = self.engine.read(text)
         given = {USER: scope.user, **(parameters or {})}
         if missing := sorted(asked.parameters - given.keys()):
             errors = (FieldError(f"parameters.{missing[0]}", "is missing"),)

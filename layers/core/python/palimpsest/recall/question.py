@@ -14,7 +14,7 @@ from typing import Final
 
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.text.analyser import content_terms, function_words, terms, topic_key, words
-from palimpsest.text.bm25 import BASE, Field
+from palimpsest.text.bm25 import BASE, Field, Matches, scored
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
 from palimpsest.text.folding import folded
@@ -213,17 +213,16 @@ def coverage(question_terms: Sequence[str], text_terms: Collection[str]) -> floa
 def scores(question_terms: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
     """The BM25 score of each text, among these texts alone. A text is a sequence of its terms."""
     counts = [Counter(text) for text in texts]
-    every = Field(documents=len(texts), terms=sum(map(len, texts)))
-    weights = {}
+    lengths = [len(text) for text in texts]
+    every = Field(documents=len(texts), terms=sum(lengths))
+    costs = {length: BASE + every.slope * length for length in lengths}  # not as they are stored
+    found = []
     for term in question_terms:
-        weights[term] = every.weight(sum(term in count for count in counts))
-
-    def score(count: Counter[str], length: int) -> float:
-        base = BASE + every.slope * length
-        shared = (term for term in question_terms if term in count)
-        return sum(weights[term] * count[term] / (count[term] + base) for term in shared)
-
-    return [score(count, len(text)) for text, count in zip(texts, counts, strict=True)]
+        numbers = [number for number, count in enumerate(counts) if term in count]
+        postings = [(number, counts[number][term], lengths[number]) for number in numbers]
+        found.append(Matches([(every.weight(len(numbers)), postings)], costs))
+    by_number = scored(found)
+    return [by_number.get(number, 0.0) for number in range(len(texts))]
 
 
 def excerpt(text: str, question_terms: Sequence[str], *, limit: int) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 K1, B = 1.2, 0.75  # of BM25: Lucene's and everyone's
@@ -27,6 +29,42 @@ class Field:
     def weight(self, documents: int) -> float:
         """The weight of a term that so many of the documents have."""
         return (K1 + 1) * math.log1p((self.documents - documents + 0.5) / (documents + 0.5))
+
+    def costs(self, lengths: Collection[int]) -> dict[int, float]:
+        """The amount that each length of a document adds to the denominator of its scores."""
+        return {length: BASE + self.slope * rounded(length) for length in lengths}
+
+
+Posting = tuple[int, int, int]
+"""A document's number, how often it has the term, and its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Terms that belong together, such as the parts of a word: the weight of each, and the
+    documents that have it. A document matches if it has so many of the terms as are `needed`.
+    """
+
+    terms: Sequence[tuple[float, Iterable[Posting]]]
+    costs: Mapping[int, float]
+    needed: int = 1
+
+
+def scored(every: Iterable[Matches]) -> dict[int, float]:
+    """The score of each document that matches, by its number."""
+    scores: dict[int, float] = defaultdict(float)
+    for matches in every:
+        costs = matches.costs
+        sums: dict[int, float] = defaultdict(float)
+        matched: dict[int, int] = defaultdict(int)
+        for weight, postings in matches.terms:
+            for number, times, length in postings:
+                sums[number] += weight * times / (times + costs[length])
+                matched[number] += 1
+        for number, total in sums.items():
+            if matched[number] >= matches.needed:
+                scores[number] += total
+    return scores
 
 
 def rounded(length: int) -> int:

@@ -5,6 +5,7 @@ first use of their engine.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,10 +112,11 @@ def vector_store(memories_table: str) -> VectorStore:
 
 @cache
 def graph_engine() -> GraphEngine:
-    """Cypher over users' graphs. The engine itself is loaded by the process that it runs in."""
-    from palimpsest_graph.ladybug.graphs import LadybugGraphs
-
-    return LadybugGraphs()
+    """Cypher over users' graphs, from the layer `graph`. The engine itself is loaded by the process
+    that it runs in.
+    """
+    made: GraphEngine = import_module("palimpsest_graph.ladybug.graphs").LadybugGraphs()
+    return made
 
 
 @cache
@@ -254,9 +256,10 @@ def search_index(environment: settings.SearchSettings) -> SearchIndex:
         return AbsentIndex()
     space = Space(environment.embedding_model, environment.embedding_dimension)
     if environment.search_url.startswith("file:"):
-        from palimpsest_local.embedded.index import EmbeddedIndex
-
-        return EmbeddedIndex(Path(urlsplit(environment.search_url).path), space=space)
+        path = Path(urlsplit(environment.search_url).path)
+        of_file = import_module("palimpsest_local.embedded.index").EmbeddedIndex
+        index: SearchIndex = of_file(path, space=space)
+        return index
     if environment.search_url.startswith("dynamodb:"):
         from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
 

@@ -14,9 +14,11 @@ from typing import Any
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.ports import GraphLimits, Rows
+from palimpsest.graph.query import CypherQuery
 from palimpsest.graph.things import MOST_THINGS
 from palimpsest.scope import UserScope
-from palimpsest_graph.cypher import CypherQuery
+
+from palimpsest_graph.cypher import read_query
 from palimpsest_graph.ladybug.process import Ended, GraphProcess
 from palimpsest_graph.ladybug.tables import Tables
 
@@ -42,6 +44,9 @@ class LadybugGraphs:
     @property
     def most(self) -> int:
         return MOST_THINGS
+
+    def read(self, text: str) -> CypherQuery:
+        return read_query(text)
 
     def query(
         self,

@@ -19,6 +19,7 @@ from time import monotonic
 from typing import Any
 
 from palimpsest.errors import Unavailable, Unprocessable
+
 from palimpsest_graph.ladybug import worker
 
 STARTING = 20.0  # seconds

@@ -15,8 +15,8 @@ from typing import Any
 from palimpsest.clock import stamp
 from palimpsest.errors import Conflict
 from palimpsest.graph.neighbourhood import Graph
+from palimpsest.graph.query import CypherQuery
 from palimpsest.graph.things import PREFERENCE_TYPE, PREFERS, USER_TYPE, Entity, Relationship
-from palimpsest_graph.cypher import CypherQuery
 
 MOST_TYPES = 200  # of nodes, and of edges from one type of nodes to another
 MOST_PROPERTIES = 200

@@ -26,7 +26,7 @@ from palimpsest.models.vectors import Matrix, check_vector, unit
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text.analyser import QueryTerms, TermGroup, asked, query_terms
-from palimpsest.text.bm25 import BASE
+from palimpsest.text.bm25 import Matches, Posting, scored
 
 from palimpsest_local.embedded import writing
 from palimpsest_local.embedded.database import (
@@ -43,18 +43,10 @@ from palimpsest_local.embedded.writing import PART_SIGN
 
 MAX_OWNERS = 8  # whose vectors are held in memory
 BUSY_SECONDS = 5.0
-_BY_WORDS = """
-WITH asked (term, word, needed, weight, slope) AS (
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
-           json_extract(value, '$[3]'), json_extract(value, '$[4]')
-    FROM json_each(:asked)
-), matched (document, score) AS (
-    SELECT postings.document, sum(weight * times / (times + :base + slope * length))
-    FROM asked CROSS JOIN postings ON postings.shelf = :shelf AND postings.term = asked.term
-    GROUP BY postings.document, asked.word HAVING count(*) >= max(needed)
-)
-SELECT key, sum(score) AS score FROM matched JOIN documents ON documents.id = matched.document
-WHERE {conditions} GROUP BY documents.id ORDER BY score DESC, key LIMIT :k
+FIRST = 500  # documents that the file is asked for first; the rest only if these are too few
+_POSTINGS = "SELECT document, times, length FROM postings WHERE shelf = ? AND term = ?"
+_THERE = """
+SELECT id, key FROM documents WHERE id IN (SELECT value FROM json_each(:ids)) AND {conditions}
 """
 _KNOWN = """
 SELECT id, term, (
@@ -158,11 +150,22 @@ def _by_words(
     where: MemoryFilter,
     k: int,
 ) -> tuple[Hit, ...]:
-    terms = list(_asked(connection, shelf, list(asked(query))))
-    values: dict[str, Any] = {"asked": json.dumps(terms), "shelf": shelf.id, "base": BASE, "k": k}
-    conditions, more = _conditions(where)
-    rows = connection.execute(_BY_WORDS.format(conditions=conditions), values | more)
-    return tuple(Hit(row["key"], row["score"]) for row in rows)
+    """The best documents that pass the filter. The file is asked for the documents with the highest
+    scores, and for the others only if one of them may be among the best.
+    """
+    scores = scored(_matches(connection, shelf, list(asked(query))))
+    ordered = sorted(scores, key=scores.__getitem__, reverse=True)
+    conditions, values = _conditions(where)
+    best: list[tuple[float, str]] = []
+    for part in (ordered[:FIRST], ordered[FIRST:]):
+        if not part or (len(best) == k and scores[part[0]] < -best[-1][0]):
+            break
+        rows = connection.execute(
+            _THERE.format(conditions=conditions), {**values, "ids": json.dumps(part)}
+        )
+        found = [(-scores[row["id"]], row["key"]) for row in rows]
+        best = heapq.nsmallest(k, [*best, *found])
+    return tuple(Hit(key, -score) for score, key in best)
 
 
 def _keys(
@@ -183,27 +186,26 @@ def _count(connection: sqlite3.Connection, shelf: OwnerShelf) -> int:
     return int(row.fetchone()[0])
 
 
-def _asked(
+def _matches(
     connection: sqlite3.Connection, shelf: OwnerShelf, groups: Sequence[TermGroup]
-) -> Iterator[tuple[int, int, int, float, float]]:
-    """For each term: its id, the number of its word, how many terms of that word must match, its
-    weight, and the cost of one unit of length.
-    """
-    known = _known(
-        connection, shelf, [_stored(group, term) for group in groups for term in group.terms]
-    )
-    for number, group in enumerate(groups):
+) -> Iterator[Matches]:
+    """What matches of each group on the shelf."""
+    every = [_stored(group, term) for group in groups for term in group.terms]
+    known = _known(connection, shelf, every)
+    cursor = connection.cursor()
+    cursor.row_factory = None  # tuples, of which there may be many
+    for group in groups:
         field = shelf.words if group.is_word else shelf.parts
+        terms = []
+        lengths: set[int] = set()
         for term in group.terms:
             identity, documents = known.get(_stored(group, term), (0, 0))
-            if documents:
-                yield (
-                    identity,
-                    number,
-                    group.needed,
-                    group.share * field.weight(documents),
-                    field.slope,
-                )
+            if not documents:
+                continue
+            postings: list[Posting] = cursor.execute(_POSTINGS, (shelf.id, identity)).fetchall()
+            lengths |= {length for _, _, length in postings}
+            terms.append((group.share * field.weight(documents), postings))
+        yield Matches(terms, field.costs(lengths), group.needed)
 
 
 def _stored(group: TermGroup, term: str) -> str:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, cast
 
-from palimpsest_graph.cypher import MAX_QUERY
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
@@ -28,6 +27,7 @@ from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.memories.shapes import GivenSource
 from palimpsest.graph.names import entity_id
 from palimpsest.graph.neighbourhood import Around, GraphPart
+from palimpsest.graph.query import MAX_QUERY
 from palimpsest.graph.things import (
     ENTITY_TYPE,
     OWN_NAMES,

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, Self
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.search.ports import Document
 from palimpsest.text.analyser import TermGroup, document_terms
-from palimpsest.text.bm25 import BASE, Field, rounded
+from palimpsest.text.bm25 import Field, Matches, Posting
 
 # characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
 BLOCK = 10_000
@@ -273,29 +273,21 @@ def _folded(pairs: Sequence[tuple[int, int]]) -> list[int]:
     return flat
 
 
-def scored(
+def matches(
     groups: Sequence[TermGroup], having: Mapping[str, Sequence[tuple[int, int]]], every: Columns
-) -> dict[int, float]:
-    """The BM25 score of each document that matches, by its number.
-
-    `having` gives for each stored term the documents that have it, with its times there.
+) -> Iterator[Matches]:
+    """What matches of each group. `having` gives for each stored term the documents that have it,
+    with its times there.
     """
     words, parts = _Lengths(every, "words"), _Lengths(every, "parts")
-    scores: dict[int, float] = defaultdict(float)
     for group in groups:
         lengths = words if group.is_word else parts
-        sums: dict[int, float] = defaultdict(float)
-        matched: dict[int, int] = defaultdict(int)
-        for term in group.terms:
-            found = having.get(stored(group, term), ())
-            weight = group.share * lengths.field.weight(len(found))
-            for number, times in found:
-                sums[number] += weight * times / (times + lengths.costs[lengths.of[number]])
-                matched[number] += 1
-        for number, total in sums.items():
-            if matched[number] >= group.needed:
-                scores[number] += total
-    return scores
+        found = [having.get(stored(group, term), ()) for term in group.terms]
+        terms = [
+            (group.share * lengths.field.weight(len(pairs)), lengths.beside(pairs))
+            for pairs in found
+        ]
+        yield Matches(terms, lengths.costs, group.needed)
 
 
 class _Lengths:
@@ -304,8 +296,13 @@ class _Lengths:
     """
 
     def __init__(self, every: Columns, field: Literal["words", "parts"]) -> None:
-        self.of: list[int] = every.field(field)
-        gone = [self.of[number] for number in every.gone]
-        held = len(self.of) - self.of.count(0) - (len(gone) - gone.count(0))
-        self.field = Field(held, sum(self.of) - sum(gone))
-        self.costs = {length: BASE + self.field.slope * rounded(length) for length in set(self.of)}
+        self._of: list[int] = every.field(field)
+        gone = [self._of[number] for number in every.gone]
+        held = len(self._of) - self._of.count(0) - (len(gone) - gone.count(0))
+        self.field = Field(held, sum(self._of) - sum(gone))
+        self.costs = self.field.costs(set(self._of))
+
+    def beside(self, pairs: Sequence[tuple[int, int]]) -> list[Posting]:
+        """The postings of those documents and times."""
+        of = self._of
+        return [(number, times, of[number]) for number, times in pairs]

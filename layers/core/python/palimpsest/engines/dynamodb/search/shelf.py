@@ -24,9 +24,9 @@ from palimpsest.engines.dynamodb.search.packing import (
     block_of,
     blocks,
     joined,
+    matches,
     packed,
     postings_in,
-    scored,
     stored_terms,
     unfolded,
     unpacked,
@@ -36,6 +36,7 @@ from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.search.ports import Hit
 from palimpsest.text.analyser import QueryTerms, asked
+from palimpsest.text.bm25 import scored
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
 MOST_DOCUMENTS = (
@@ -108,7 +109,7 @@ class Shelf:
     def by_words(self, query: QueryTerms, *, where: MemoryFilter, k: int) -> tuple[Hit, ...]:
         groups = list(asked(query))
         every, having = self._read(stored_terms(groups))
-        scores = scored(groups, having, every)
+        scores = scored(matches(groups, having, every))
         best = sorted(scores, key=lambda number: (-scores[number], every.keys[number]))
         return tuple(
             Hit(every.keys[number], scores[number])

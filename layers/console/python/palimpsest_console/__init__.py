@@ -1,0 +1,1 @@
+"""The page of the memory console: files that the function `site` serves."""

@@ -1,0 +1,44 @@
+"""A query in Cypher, once it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+MAX_QUERY = 2_000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A type that a query names, and where: of nodes or of edges."""
+
+    text: str
+    of: Literal["node", "edge"]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CypherQuery:
+    """A query that only reads, with the types that it names, its properties in order, and its
+    parameters.
+    """
+
+    text: str
+    types: tuple[Name, ...]
+    properties: tuple[str, ...]
+    parameters: frozenset[str]
+
+    def renamed(self, names: Mapping[str, str]) -> str:
+        """The text with the engine's names for the types of edges. `names` has the types in lower
+        case.
+        """
+        text = self.text
+        for name in reversed(self.types):
+            if (
+                name.of == "edge"
+                and (known := names.get(name.text.casefold(), name.text)) != name.text
+            ):
+                text = f"{text[: name.start]}`{known}`{text[name.end :]}"
+        return text

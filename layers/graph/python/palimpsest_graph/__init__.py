@@ -1,0 +1,1 @@
+"""Queries in Cypher over a user's graph: how they are read, and the engine that answers them."""
