@@ -18,7 +18,13 @@ from palimpsest.extraction.testimony.extents import (
 from palimpsest.extraction.testimony.lines import Mark
 from palimpsest.extraction.testimony.quotations import quotations
 from palimpsest.extraction.testimony.requests import announced
-from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases
+from palimpsest.extraction.testimony.words import (
+    Phrases,
+    anywhere,
+    in_lines,
+    lead_of_sentence,
+    phrases,
+)
 
 LONGEST_JOKE = 600
 WORDS_OF_A_JOKE = 3
@@ -77,7 +83,7 @@ def _persona() -> Phrases:
 def _personas(text: str) -> Iterator[Mark]:
     """Sentences that tell the assistant who it is to be."""
     for match in _persona().finditer(text):
-        if _persona().begins_sentence(text, match.start(), match.start() + 1) is not None:
+        if lead_of_sentence(text, match.start()) is not None:
             yield match.start(), match.end(), "play"
 
 

@@ -116,6 +116,7 @@ def _heading() -> re.Pattern[str]:
     return re.compile(
         rf"[ \t]*(?:[#*_\[(]{{1,4}}[ ]?)?(?:(?:{phrases('headings')}){number}"
         r"(?:[\])*_:.–—-][^\n]{0,60})?|(?:INT|EXT|INT/EXT)\.? [A-ZÀ-Þ][^\n]{0,80}"
+        rf"|(?:{phrases('documents')})(?: [\w.]{{1,15}}){{0,3}}:?"
         r"|(?:FADE|CUT) (?:IN|OUT|TO)\b[^\n]{0,20})[ \t]*$",
         re.IGNORECASE,
     )

@@ -12,6 +12,7 @@ from palimpsest.extraction.testimony.extents import (
     after_blanks,
     paragraph_end,
     quotation_end,
+    return_of_the_speaker,
     sentence_start,
     text_end,
 )
@@ -19,7 +20,6 @@ from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, whole
 
 LONGEST_REQUEST = 240
-WORDS_OF_A_LABEL = 2
 _GIVES = re.compile(
     r"(?:here|this is|got|received|sent|hier|das ist|voici|c['’]est|aquí|est[ea] es|read|look"
     r"|lis|lies|lee|explain|answer|wrote)",
@@ -124,19 +124,19 @@ def _labelled_sources(text: str) -> Iterator[Mark]:
     """Lines whose label says that a text of others follows: "Job ad: We are hiring"."""
     for match in _LABELLED.finditer(text):
         if _is_source(match["label"]):
-            yield match.end(), paragraph_end(text, match.end()), "document"
+            end = paragraph_end(text, match.end())
+            yield match.end(), return_of_the_speaker(text, match.end(), end), "document"
 
 
 def _is_source(label: str) -> bool:
     """Whether a label names a text of others, or a work in which nobody speaks of themselves."""
-    words = len(label.split())
-    is_own_label = words <= WORDS_OF_A_LABEL and whole("own_labels").fullmatch(label) is not None
-    if anywhere("about_oneself").search(label) or (is_own_label and words == 1):
+    is_own_label = " " not in label.strip() and whole("own_labels").fullmatch(label) is not None
+    if is_own_label or anywhere("about_oneself").search(label):
         return False
     if anywhere("works").search(label):
         return True
     is_own = anywhere("first_person").search(label) or anywhere("reports").search(label)
-    return not (is_own or is_own_label) and anywhere("sources").search(label) is not None
+    return not is_own and anywhere("sources").search(label) is not None
 
 
 def _introduced(text: str) -> Iterator[Mark]:
