@@ -20,6 +20,7 @@ from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, whole
 
 LONGEST_REQUEST = 240
+WORDS_OF_A_LABEL = 2
 _GIVES = re.compile(
     r"(?:here|this is|got|received|sent|hier|das ist|voici|c['’]est|aquí|est[ea] es|read|look"
     r"|lis|lies|lee|explain|answer|wrote)",
@@ -130,7 +131,8 @@ def _labelled_sources(text: str) -> Iterator[Mark]:
 
 def _is_source(label: str) -> bool:
     """Whether a label names a text of others, or a work in which nobody speaks of themselves."""
-    is_own_label = " " not in label.strip() and whole("own_labels").fullmatch(label) is not None
+    is_short = len(label.split()) <= WORDS_OF_A_LABEL
+    is_own_label = is_short and whole("own_labels").fullmatch(label) is not None
     if is_own_label or anywhere("about_oneself").search(label):
         return False
     if anywhere("works").search(label):
