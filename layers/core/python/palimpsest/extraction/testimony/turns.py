@@ -149,7 +149,8 @@ def _shown(name: str) -> str:
     if not name[:1].isalpha():
         return UNKNOWN
     words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
-    return " ".join(words[:MOST_WORDS_SHOWN])
+    shown = " ".join(words[:MOST_WORDS_SHOWN])
+    return UNKNOWN if whole("own_labels").fullmatch(shown) else shown
 
 
 def labelled(text: str, *, is_own: frozenset[str]) -> str:
