@@ -101,7 +101,7 @@ _OPEN_KEY = re.compile(r"[ \t]*[\"']?[\w.-]{1,40}[\"']?:[ \t]*$")
 _CHANGED = re.compile(r"[+-](?![+\-\s])[^\n]*$")
 _TAKEN_OUT = re.compile(r"-(?![-\s])\S")
 _PUT_IN = re.compile(r"\+(?![+\s\d])\S")
-_SEPARATORS = (",", ";", "\t", "|")
+_SEPARATORS = (",", ";", "\t")
 _LEAST_SEPARATORS = 2
 
 

@@ -61,7 +61,7 @@ def _requests(text: str) -> Iterator[Mark]:
 
 def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     about = match["about"]
-    names_it = anywhere("this").search(about) is not None
+    names_it = any(anywhere(name).search(about) for name in ("this", "sources"))
     if _is_of_own_things(match, names_it=names_it) or anywhere("deferred").search(about):
         return None
     start = after_blanks(text, match.end())
