@@ -98,7 +98,12 @@ def _order_start(text: str, place: int) -> int:
     start = sentence_start(text, place)
     lead = text[start:place].strip()
     is_stated = anywhere("first_person").search(text, start, place) is not None
-    return place if is_stated and lead.endswith((",", ";", " -", "–", " and", " und")) else start
+    return (
+        place
+        if is_stated
+        and lead.endswith((",", ";", " -", "–", " and", " und", " like", " wie", " comme", " como"))
+        else start
+    )
 
 
 def _fiction(text: str) -> Iterator[Mark]:

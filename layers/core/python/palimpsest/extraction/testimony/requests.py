@@ -77,11 +77,21 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     return start, text_end(text, match.end(), is_long=is_long), "request"
 
 
+_MINE = re.compile(r"\s*(?P<mine>\w+) (?P<thing>[\w-]+)")
+
+
+def _is_text(thing: str) -> bool:
+    return any(anywhere(name).search(thing) for name in ("this", "sources", "works"))
+
+
 def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
     """Whether a request is about what the speaker says of themselves: "Check my plan: I moved"."""
     if anywhere("asks").search(match["about"]):
         return True
     is_own = anywhere("first_person").search(match["about"]) is not None
+    thing = _MINE.match(match["about"])
+    if thing and whole("first_person").fullmatch(thing["mine"]) and not _is_text(thing["thing"]):
+        return True
     if match["work_on_this"]:
         return not names_it or (is_own and _GIVES.match(match["work_on_this"]) is not None)
     return is_own and not names_it
