@@ -4,10 +4,23 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.truth.form import OURS, Case, Check, load
+from benchmarks.truth.form import OURS, VOICES, Case, Check, load
 from benchmarks.truth.run import Memory, failing, outcomes, passes, table
 
 CASES = load(OURS)
+EACH_SET = pytest.mark.parametrize("cases", [CASES, load(VOICES)], ids=["ours", "voices"])
+
+
+def test_the_second_set_speaks_in_four_voices_and_four_languages() -> None:
+    assert {path.stem for path in VOICES.glob("*.json")} == {
+        "developer",
+        "group-chat",
+        "support-chat",
+        "voice-transcript",
+    }
+    for path in VOICES.glob("*.json"):
+        told = [case for case in load(VOICES) if case.id.startswith(path.stem)]
+        assert {case.language for case in told} == {"en", "de", "fr", "es"}, path
 
 
 def case_of(name: str, *checks: dict[str, object], twin_of: str | None = None) -> Case:
@@ -33,14 +46,16 @@ def test_every_file_of_our_set_has_cases_of_the_form() -> None:
         assert len(kinds) == 1, path
 
 
-def test_each_id_names_one_case() -> None:
-    ids = [case.id for case in CASES]
+@EACH_SET
+def test_each_id_names_one_case(cases: list[Case]) -> None:
+    ids = [case.id for case in cases]
     assert len(ids) == len(set(ids))
 
 
-def test_each_chance_to_be_wrong_has_a_twin_of_the_same_user() -> None:
-    wrong = {case.id: case for case in CASES if case.twin_of is None}
-    twins = {case.twin_of: case for case in CASES if case.twin_of is not None}
+@EACH_SET
+def test_each_chance_to_be_wrong_has_a_twin_of_the_same_user(cases: list[Case]) -> None:
+    wrong = {case.id: case for case in cases if case.twin_of is None}
+    twins = {case.twin_of: case for case in cases if case.twin_of is not None}
     assert wrong.keys() == twins.keys()
     for name, twin in twins.items():
         assert name is not None
@@ -49,17 +64,19 @@ def test_each_chance_to_be_wrong_has_a_twin_of_the_same_user() -> None:
         assert any(check.known for check in twin.checks), twin.id
 
 
-def test_no_user_is_in_both_halves_and_the_halves_are_about_equal() -> None:
-    halves = {(case.user, case.held_out) for case in CASES}
+@EACH_SET
+def test_no_user_is_in_both_halves_and_the_halves_are_about_equal(cases: list[Case]) -> None:
+    halves = {(case.user, case.held_out) for case in cases}
     assert len(halves) == len({user for user, _ in halves})
     sizes = Counter(held_out for _, held_out in halves)
     assert 0.4 <= sizes[True] / len(halves) <= 0.6
 
 
-def test_no_two_messages_are_the_same_but_those_that_a_twin_repeats() -> None:
+@EACH_SET
+def test_no_two_messages_are_the_same_but_those_that_a_twin_repeats(cases: list[Case]) -> None:
     spoken = [
         (case.twin_of or case.id, said.content)
-        for case in CASES
+        for case in cases
         for session in case.sessions
         for said in session.messages
         if said.role == "user"

@@ -163,6 +163,7 @@ class Found(TypedDict):
     source: Provenance
     valid_from: str
     role: str | None
+    material: bool
     outdated_by: str | None
     subject: str | None
     topic_key: str | None

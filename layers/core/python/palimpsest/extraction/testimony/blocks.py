@@ -55,7 +55,8 @@ def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
 @cache
 def _machine_line() -> re.Pattern[str]:
     return re.compile(
-        rf"^[ \t*]*({phrases('machine_labels')})(?: ?\d{{1,4}})?[ *]*:[ *]*\S[^\n]*$",
+        rf"^[ \t*]*({phrases('machine_labels')})(?: ?\d{{1,4}})?"
+        r"(?:[ ]\([^)\n]{1,20}\))?[ *]*:[ *]*\S[^\n]*$",
         re.IGNORECASE | re.MULTILINE,
     )
 

@@ -15,6 +15,7 @@ CLOSERS = {
     "‹": "›", "›": "‹", "「": "」", "『": "』", "`": "`",
 }  # fmt: skip
 OPENERS = '(?:["“„«‘‚‹「『`]|(?<!\\w)[»›](?=\\w))'
+QUOTATION = rf"{OPENERS}|(?<=[\s:(])'(?=\w)"
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’»)]*(?=\s|$)|\n")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _BLANKS = re.compile(r"\s*")

@@ -92,6 +92,8 @@ WHOLE = frozenset({"diff", "subtitles"})
 """A paragraph that has a line of these shapes is material from there to its end."""
 
 _COMMENT = re.compile(r"[ \t]*(?:#|--|//|\"{3}|'{3}|\*|;)")
+_ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,40}[ ]?=[ ]?\S")
+LEAST_ASSIGNED = 2
 _PROMPT = re.compile(r"[ \t]*(?:[$%#][ ]|PS [A-Z]:|\w+@[\w.-]+[:~])")
 _TITLE = re.compile(r"[ ]{0,3}#{1,6}[ ]([^\n#]{2,80}?)[ #:]*")
 _KEY = re.compile(r"[ \t]*(?:- )?[\"']?[\w.-]{1,40}[\"']?[ ]?:(?:[ ]\S[^\n]*)?$")
@@ -99,7 +101,7 @@ _OPEN_KEY = re.compile(r"[ \t]*[\"']?[\w.-]{1,40}[\"']?:[ \t]*$")
 _CHANGED = re.compile(r"[+-](?![+\-\s])[^\n]*$")
 _TAKEN_OUT = re.compile(r"-(?![-\s])\S")
 _PUT_IN = re.compile(r"\+(?![+\s\d])\S")
-_SEPARATORS = (",", ";", "\t", "|")
+_SEPARATORS = (",", ";", "\t")
 _LEAST_SEPARATORS = 2
 
 
@@ -116,6 +118,7 @@ def _heading() -> re.Pattern[str]:
     return re.compile(
         rf"[ \t]*(?:[#*_\[(]{{1,4}}[ ]?)?(?:(?:{phrases('headings')}){number}"
         r"(?:[\])*_:.–—-][^\n]{0,60})?|(?:INT|EXT|INT/EXT)\.? [A-ZÀ-Þ][^\n]{0,80}"
+        rf"|(?:{phrases('documents')})(?: [\w.]{{1,15}}){{0,3}}:?"
         r"|(?:FADE|CUT) (?:IN|OUT|TO)\b[^\n]{0,20})[ \t]*$",
         re.IGNORECASE,
     )
@@ -187,6 +190,11 @@ def _shapes(lines: list[tuple[int, str]]) -> list[str | None]:
     if _is_nested(texts):
         shapes = [
             shape or ("config" if _KEY.match(text) else None)
+            for shape, text in zip(shapes, texts, strict=True)
+        ]
+    if len(list(filter(_ASSIGNED.match, texts))) >= LEAST_ASSIGNED or "config" in shapes:
+        shapes = [
+            shape or ("config" if _ASSIGNED.match(text) else None)
             for shape, text in zip(shapes, texts, strict=True)
         ]
     if any(map(_TAKEN_OUT.match, texts)) and any(map(_PUT_IN.match, texts)):

@@ -14,7 +14,8 @@ def _stated_and_asked() -> re.Pattern[str]:
         rf"(?P<own>{SENTENCE_START}(?:[^\W\d_]{{1,12}},? ){{0,2}}"
         rf"(?:{phrases('first_person')})(?!\w)"
         r"[^\n.!?]{3,200}?),(?P<gap>[ ])"
-        rf"(?=(?:(?:so|and|also|then|und|et|y|entonces|donc|alors) )?"
+        rf"(?=(?:(?!(?:or|oder|ou|o|u)\b)[^\s.!?,;\n]+ ){{2,20}}[^\s.!?,\n]+ ?\?"
+        rf"|(?:(?:so|and|also|then|und|et|y|entonces|donc|alors) )?"
         rf"¿?(?:{phrases('questions')})(?!\w)"
         r"[^\n.!?]{2,200}\?)",
         re.IGNORECASE | re.MULTILINE,

@@ -46,7 +46,7 @@ _ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SpokenLine:
     """A line that somebody says. `words` is where the words begin; a `sure` one is marked by more
     than a name and a colon.
     """
@@ -77,12 +77,12 @@ def is_name(label: str, *, sure: bool = False) -> bool:
 
 
 @lru_cache(maxsize=16)
-def turns(text: str) -> tuple[Turn, ...]:
+def turns(text: str) -> tuple[SpokenLine, ...]:
     """The lines of others and of the user in a text, each with the name of its speaker.
 
     A line without a name between two turns belongs to the one before it.
     """
-    found: list[Turn] = []
+    found: list[SpokenLine] = []
     headers = sum(1 for line in _ENDS_IN_TIME.finditer(text) if _HEADER.fullmatch(line[0]))
     speaking: str | None = None
     for lines in paragraphs(text):
@@ -93,7 +93,7 @@ def turns(text: str) -> tuple[Turn, ...]:
 
 def _of_paragraph(
     lines: list[tuple[int, str]], speaking: str | None, *, headed: bool
-) -> tuple[list[Turn], str | None]:
+) -> tuple[list[SpokenLine], str | None]:
     """The turns of a paragraph, and who speaks on if it ends with a header alone."""
     heads = [_head(start, line, headed=headed) for start, line in lines]
     labels = Counter(head.name for head in heads if head and not head.sure)
@@ -103,7 +103,7 @@ def _of_paragraph(
     )
     is_talk = len(labels) >= LEAST_TURNS or max(labels.values(), default=0) >= LEAST_TURNS
     last = max((place for place, head in enumerate(heads) if head), default=-1)
-    told: list[Turn] = []
+    told: list[SpokenLine] = []
     header = speaking
     speaker = speaking
     for place, ((start, line), head) in enumerate(zip(lines, heads, strict=True)):
@@ -115,7 +115,7 @@ def _of_paragraph(
         elif head:
             speaker = header = None
         elif speaker is not None and (header is not None or place < last):
-            told.append(Turn(start, end, start, speaker, sure=True))
+            told.append(SpokenLine(start, end, start, speaker, sure=True))
     is_alone = bool(heads) and header is not None and bool(heads[-1])
     return told, header if is_alone else None
 
@@ -126,7 +126,7 @@ def _counts(label: str, *, is_form: bool, is_talk: bool) -> bool:
     return is_name(label) or (is_talk and len(label.split()) == 1 and not label.isupper())
 
 
-def _head(start: int, line: str, *, headed: bool) -> Turn | None:
+def _head(start: int, line: str, *, headed: bool) -> SpokenLine | None:
     """The turn that a line begins, whoever its label names."""
     seen = line.rstrip()[:LONGEST_READ]
     header = _HEADER.fullmatch(seen)
@@ -135,13 +135,15 @@ def _head(start: int, line: str, *, headed: bool) -> Turn | None:
         is_person = len(name.split()) <= MOST_WORDS_OF_A_NAME and name[:1].isupper()
         is_plain = _PLAIN_HEADER.fullmatch(seen) is not None
         if is_person and is_name(name, sure=True) and (headed or not is_plain):
-            return Turn(start, start + len(line), start + len(line), name, sure=True)
+            return SpokenLine(start, start + len(line), start + len(line), name, sure=True)
         return None
     match = _TURN.match(seen)
     if match is None or match.lastgroup is None:
         return None
     name = match[match.lastgroup].strip()
-    return Turn(start, start + len(line), start + match.end(), name, match.lastgroup != "label")
+    return SpokenLine(
+        start, start + len(line), start + match.end(), name, match.lastgroup != "label"
+    )
 
 
 def _shown(name: str) -> str:
@@ -149,7 +151,8 @@ def _shown(name: str) -> str:
     if not name[:1].isalpha():
         return UNKNOWN
     words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
-    return " ".join(words[:MOST_WORDS_SHOWN])
+    shown = " ".join(words[:MOST_WORDS_SHOWN])
+    return UNKNOWN if whole("own_labels").fullmatch(shown) else shown
 
 
 def labelled(text: str, *, is_own: frozenset[str]) -> str:
@@ -163,7 +166,7 @@ def labelled(text: str, *, is_own: frozenset[str]) -> str:
     return "".join(_rewritten(text, found, is_own))
 
 
-def _rewritten(text: str, found: tuple[Turn, ...], is_own: frozenset[str]) -> Iterator[str]:
+def _rewritten(text: str, found: tuple[SpokenLine, ...], is_own: frozenset[str]) -> Iterator[str]:
     place = 0
     for turn in found:
         yield text[place : turn.start]

@@ -31,7 +31,7 @@ LONGEST_LEAD = 16
 NOT_LOOKED_FOR = frozenset(
     {
         "closing", "salutation", "not_a_person", "mail_headers", "own_labels", "machine_labels",
-        "self_labels", "headings", "wrote_line", "questions", "others",
+        "self_labels", "headings", "documents", "wrote_line", "questions", "others",
         "passwords",
     }
 )  # fmt: skip
@@ -89,10 +89,16 @@ class Phrases:
     def begins_sentence(self, text: str, start: int, end: int) -> int | None:
         """Where the first sentence begins that a match begins; None if none does."""
         for match in self.finditer(text, start, end):
-            lead = _LED.search(text[max(0, match.start() - LONGEST_LEAD) : match.start()])
-            if lead:
-                return max(start, match.start() - len(lead[0].lstrip(".!?\n\"'”’»)…*(")))
+            lead = lead_of_sentence(text, match.start())
+            if lead is not None:
+                return max(start, match.start() - len(lead))
         return None
+
+
+def lead_of_sentence(text: str, place: int) -> str | None:
+    """The blanks and small words before a place, if a sentence begins with them; else None."""
+    lead = _LED.search(text[max(0, place - LONGEST_LEAD) : place])
+    return lead[0].lstrip(".!?\n\"'”’»)…*(") if lead else None
 
 
 @cache

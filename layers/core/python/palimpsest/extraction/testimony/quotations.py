@@ -1,0 +1,107 @@
+"""Words of others within a text: between paired marks, or after "she said"."""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - marks of many scripts
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from palimpsest.extraction.testimony.extents import (
+    OPENERS,
+    QUOTATION,
+    after_blanks,
+    quotation_end,
+    sentence_end,
+    text_end,
+)
+from palimpsest.extraction.testimony.lines import Mark
+from palimpsest.extraction.testimony.words import Phrases, anywhere, phrases
+
+LEAST_QUOTATION, LEAST_SPACES = 8, 2
+WORDS_OF_A_REPORT = 2
+LONGEST_NAME_OF_ANOTHER = 60
+_OPENING = re.compile(rf"{OPENERS}|(?<![\w'])'(?=\w)")
+_CLOSING = frozenset("\"”“»«’'›‹」』`")
+_QUOTING = Phrases(
+    ("quoting",), before="", after=rf"(?!\w)[^\n.!?\"“„«]{{0,60}}?(?P<quote>{QUOTATION})"
+)
+_TOLD = Phrases(("reports", "reports_to_me"), before="", after=r"(?!\w)[^\n.!?:]{0,40}[ ]?:(?=\s)")
+
+
+def quotations(text: str) -> Iterator[Mark]:
+    """All words of others that a text gives."""
+    yield from _quotations(text)
+    yield from _all_quotations(text)
+    yield from _reported(text)
+
+
+def _quotations(text: str) -> Iterator[Mark]:
+    """What somebody else said, and words that are only mentioned."""
+    place = 0
+    while match := _QUOTING.search(text, place):
+        start = match.start("quote")
+        end = quotation_end(text, start)
+        place = max(match.end(), end or 0)
+        if end is not None and " " in text[start:end]:
+            yield start, end, "quotation"
+
+
+@cache
+def _goes() -> Phrases:
+    own = phrases("first_person")
+    return Phrases(("goes",), before="", after=rf"(?: like)?,?(?= (?:{own})(?!\w))")
+
+
+_NAMED = re.compile(r"(?:\A|[.!?\n] ?)[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)? \Z")
+
+
+@cache
+def _other() -> re.Pattern[str]:
+    """Somebody without a name, right before what they do."""
+    return re.compile(rf"(?<!\w)(?:{phrases('others')})(?: [\w'’]+){{0,3}}?[ ]?\Z", re.IGNORECASE)
+
+
+def _reported(text: str) -> Iterator[Mark]:
+    """Words of somebody without a name, in direct speech."""
+    place = 0
+    for match in sorted((*_TOLD.finditer(text), *_goes().finditer(text)), key=re.Match.start):
+        before = text[max(0, match.start() - LONGEST_NAME_OF_ANOTHER) : match.start()]
+        is_named = (
+            _NAMED.search(before) is not None
+            and len(match[0].split()) > WORDS_OF_A_REPORT
+            and anywhere("first_person").search(before) is None
+        )
+        if match.start() < place or not (is_named or _other().search(before)):
+            continue
+        start = after_blanks(text, match.end())
+        is_below = "\n" in text[match.end() : start]
+        end = text_end(text, match.end(), is_long=True) if is_below else sentence_end(text, start)
+        place = max(match.end(), end)
+        yield start, end, "quotation"
+
+
+def _all_quotations(text: str) -> Iterator[Mark]:
+    """Sentences between paired marks, whoever said them."""
+    place = 0
+    while match := _OPENING.search(text, place):
+        start = match.start()
+        end = quotation_end(text, start)
+        place = max(match.end(), end or 0)
+        if end is None or end - start < LEAST_QUOTATION or text[end - 1] not in _CLOSING:
+            continue
+        inside = text[start + 1 : end - 1]
+        is_sentence = inside.count(" ") >= LEAST_SPACES and (
+            anywhere("first_person").search(inside) is not None
+            or inside.rstrip()[-1:] in tuple(".!?…")
+        )
+        if is_sentence and not _is_asked_for(text, start):
+            yield start, end, "quotation"
+
+
+def _is_asked_for(text: str, start: int) -> bool:
+    """Whether the speaker orders that these words be used: they are no one's testimony, but the
+    order would be lost without them.
+    """
+    asked = anywhere("uses_words").finditer(text, max(0, start - LONGEST_NAME_OF_ANOTHER), start)
+    return any(match.end() >= start - 1 for match in asked)
