@@ -331,7 +331,13 @@ def _together(
             order = sorted(items, key=lambda name: ranks.get(name, (last, None))[0])
             shown[content.block] = tuple(items[name] for name in order)
     there = {item.id for items in shown.values() for item in items}
-    left_out = {(each.block, each.id): each for each in (*stable.left_out, *recalled.left_out)}
+    left_out = {
+        (content.block, item.id): LeftOut(
+            content.block, item.id, "no_room" if item.is_asked_for else "not_asked_for"
+        )
+        for content in contents
+        for item in content.items
+    } | {(each.block, each.id): each for each in (*stable.left_out, *recalled.left_out)}
     return MemoryPrompt(
         text=memory_text({block: shown[block] for block in PRIORITY if block in shown}, tags),
         tokens=stable.tokens + recalled.tokens,
