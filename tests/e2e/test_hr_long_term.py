@@ -90,9 +90,11 @@ def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_i
     talk: Talk,
 ) -> None:
     context = talk.call.whole(f"{FIRST}/context", {"message": "So am I eligible?"})
-    system, remembered, *recent, _ = context["messages"]
+    system, stable, *recent, recalled, _ = context["messages"]
     assert system["content"] == SYSTEM
-    assert remembered == {"role": "user", "content": context["memory_prompt"]}
+    assert (stable["role"], recalled["role"]) == ("user", "user")
+    assert stable["content"].startswith(f"<memory><static_memory>\n- {POLICY}\n")
+    assert ELIGIBLE in recalled["content"]
     assert recent == talk.said[-len(recent) :]
     assert 2 * KEPT_TURNS <= len(recent) < len(talk.said)
     memory = context["memory_prompt"]

@@ -136,4 +136,4 @@ def _digest(chat: Chat) -> bytes:
 
 def cache_key(scope: SessionScope) -> str:
     """A key by which providers route prompts to the same cache. It names nobody."""
-    return hashlib.sha256(f"{scope.tenant}\x1f{scope.session}".encode()).hexdigest()[:32]
+    return hashlib.sha256(scope.session.encode()).hexdigest()[:32]

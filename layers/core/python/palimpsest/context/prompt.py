@@ -14,7 +14,7 @@ from typing import Literal
 
 from palimpsest.context.blocks.ports import BlockContent, Item
 from palimpsest.conversations.blocks import OUTER_TAG, PRIORITY, BlockType
-from palimpsest.conversations.configuration import MemoryAs
+from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM, MemoryAs
 from palimpsest.conversations.message import Chat, text_of
 from palimpsest.conversations.own_tools import MEMORY_TOOL
 from palimpsest.conversations.spoken import line_of
@@ -38,14 +38,15 @@ Tags = Mapping[BlockType, str]
 """The tag around the text of each block. Other blocks have `<type>_memory`."""
 NO_TAGS: Tags = MappingProxyType({})
 
-Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
+Why = Literal["in_window", "shown_before", "no_room", "over_limit", "not_asked_for"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """An item that is not in the prompt, with the reason. `in_window`: the window shows its
     messages, or the summary its text. `shown_before`: a block of higher priority shows it or nearly
-    all of its text. `over_limit`: its block may show no more items. Otherwise there was no room.
+    all of its text. `not_asked_for`: it shares no word with the newest message. `over_limit`: its
+    block may show no more items. Otherwise there was no room.
     """
 
     block: BlockType
@@ -312,7 +313,9 @@ def room_for(material: Material) -> Room:
     if whole.cuts or len(whole.seqs) < material.shown_messages:
         tight = fit(material, reserve=most)
         return Room(tight.reserved, tight)
-    return Room(min(most, max(0, material.budget - material.taken - whole.tokens)), whole)
+    budget = material.budget - material.taken
+    least_beside = max(whole.tokens, whole.system_tokens + MIN_SYSTEM_ROOM)
+    return Room(max(0, min(most, budget - least_beside)), whole)
 
 
 def held_by(session: str, fitted: Fitted, material: Material) -> Callable[[Item], bool]:

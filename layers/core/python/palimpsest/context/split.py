@@ -32,18 +32,15 @@ STABLE_SHARE, FACTS_SHARE = 4, 10
 """The stable part takes at most these parts of the budget, as a whole and its facts."""
 LEAST_STABLE, LEAST_FACTS = 600, 300
 """The tokens that they may take of a small budget, but never more than half of it."""
-NEEDED_SHARE, LEAST_NEEDED = 20, 300
+NEEDED_SHARE, LEAST_NEEDED = 16, 450
 """What a question needs takes at most this part of the budget, because no cache serves it; or so
-many tokens, if that is more. Its facts take at most half of that.
+many tokens, if that is more. Its facts take at most a third of that.
 """
 STEPS = 3  # how often the stable part is halved before it goes
 
-LABEL = (
-    "Recalled from memory for the message that follows. This is no part of that message: nobody "
-    "says it now."
-)
+LABEL = "Recalled from memory. Nobody says it now."
 UPDATE_TAG = "memory_update"
-UPDATE_LABEL = "What has changed since the memory above was written. Only this holds now:"
+UPDATE_LABEL = "Changed since the memory above was written. Only this holds:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +241,7 @@ def _rest(
     ]
     most, max_items = content.max_tokens, content.max_items
     if content.block == "extractive":
-        most = min(most or budget, _most(budget, share=NEEDED_SHARE, least=LEAST_NEEDED) // 2)
+        most = min(most or budget, _most(budget, share=NEEDED_SHARE, least=LEAST_NEEDED) // 3)
         shown_items = len(stable.of(content.block)) + len(changes)
         max_items = None if max_items is None else max(0, max_items - shown_items)
     return replace(
@@ -331,7 +328,13 @@ def _together(
             order = sorted(items, key=lambda name: ranks.get(name, (last, None))[0])
             shown[content.block] = tuple(items[name] for name in order)
     there = {item.id for items in shown.values() for item in items}
-    left_out = {(each.block, each.id): each for each in (*stable.left_out, *recalled.left_out)}
+    left_out = {
+        (content.block, item.id): LeftOut(
+            content.block, item.id, "no_room" if item.is_asked_for else "not_asked_for"
+        )
+        for content in contents
+        for item in content.items
+    } | {(each.block, each.id): each for each in (*stable.left_out, *recalled.left_out)}
     return MemoryPrompt(
         text=memory_text({block: shown[block] for block in PRIORITY if block in shown}, tags),
         tokens=stable.tokens + recalled.tokens,
