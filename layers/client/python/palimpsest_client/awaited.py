@@ -193,6 +193,7 @@ class AsyncUser(AsyncOver):
         )
 
     read = value(UserCalls.read)
+    set_names = value(UserCalls.set_names)
     recall = value(UserCalls.recall)
     search = value(UserCalls.search)
     remember = value(UserCalls.remember)

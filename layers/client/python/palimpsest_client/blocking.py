@@ -149,6 +149,7 @@ class User(Over):
         )
 
     read = value(UserCalls.read)
+    set_names = value(UserCalls.set_names)
     recall = value(UserCalls.recall)
     search = value(UserCalls.search)
     remember = value(UserCalls.remember)

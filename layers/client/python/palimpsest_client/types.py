@@ -152,6 +152,7 @@ class Found(TypedDict):
     source: Provenance
     valid_from: str
     role: str | None
+    speaker: str
     outdated_by: str | None
     subject: str | None
     topic_key: str | None
@@ -307,6 +308,8 @@ class ListedJob(TypedDict):
 
 class ListedUser(TypedDict):
     user_id: str
+    name: NotRequired[str | None]
+    aliases: NotRequired[list[str]]
     memories: NotRequired[MemoryCounts]
     sessions: NotRequired[SessionCounts]
     last_activity: NotRequired[str | None]
@@ -317,6 +320,7 @@ class Memory(TypedDict):
     type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship"]
     content: str
     subject: str | None
+    speaker: str
     topic_key: str | None
     keywords: list[str]
     queries: list[str]
@@ -359,6 +363,12 @@ class ModelUsage(TypedDict):
     tokens_in: int
     tokens_out: int
     cost_usd: float | None
+
+
+class NamedUser(TypedDict):
+    user_id: str
+    name: str | None
+    aliases: list[str]
 
 
 class Nameless(TypedDict):
@@ -457,6 +467,7 @@ class SavedMemory(TypedDict):
     type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship"]
     content: str
     subject: str | None
+    speaker: str
     topic_key: str | None
     keywords: list[str]
     queries: list[str]
@@ -527,6 +538,7 @@ class ShownMemory(TypedDict):
         "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
     ]
     content: str
+    speaker: str
     score: float | None
     valid_from: str | None
     source: Provenance
@@ -539,6 +551,7 @@ class ShownMessage(TypedDict):
         "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
     ]
     content: str
+    speaker: str
     score: float | None
     valid_from: str | None
     source: Provenance
@@ -603,6 +616,8 @@ class Used(TypedDict):
 
 class User(TypedDict):
     user_id: str
+    name: str | None
+    aliases: list[str]
     memories: MemoryCounts
     sessions: SessionCounts
     last_activity: str | None

@@ -22,6 +22,11 @@ from palimpsest.memory.record import ListedType, Source
 MAX_BYTES = 5_000_000
 
 
+Speaker = Annotated[
+    str, Field(description="Whose words it is: user, assistant, tool, or the name of somebody else")
+]
+
+
 class Provenance(TypedDict):
     """Where something comes from: messages of a session, and the words in them that it rests on."""
 

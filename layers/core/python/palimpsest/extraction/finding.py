@@ -14,7 +14,8 @@ class Finding:
 
     `quote` is the text that it rests on, `seqs` are the sequence numbers of the messages that it
     cites. `claims` holds any `user_id`, `tenant` or `session` that the extractor named without
-    being asked. `relations` are what it says of people and things, for the graph.
+    being asked. `relations` are what it says of people and things, for the graph. `speaker` is the
+    name of the one who says it; None: the user does.
     """
 
     type: str
@@ -29,6 +30,7 @@ class Finding:
     confidence: float = 1.0
     claims: Mapping[str, str] = field(default_factory=dict)
     relations: tuple[Relation, ...] = ()
+    speaker: str | None = None
 
 
 def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:

@@ -36,6 +36,7 @@ from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.record import GRAPH, Source
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
+from palimpsest.memory.user_names import names_of
 from palimpsest.models import deadline
 from palimpsest.models.catalogue import priced
 from palimpsest.retry import until_committed
@@ -53,7 +54,8 @@ ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 @dataclass(frozen=True, slots=True)
 class _StepFindings:
     """The result of a step: its messages, its extraction, the checked findings, and counts of the
-    dropped ones. `redactions` counts those of the session when the messages were read.
+    dropped ones. `redactions` counts those of the session when the messages were read. `names` are
+    the names of the user that were known then.
     """
 
     turn: Turn
@@ -62,6 +64,7 @@ class _StepFindings:
     findings: tuple[Finding, ...]
     dropped: Mapping[str, int]
     redactions: int = 0
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,9 @@ class ExtractChunk:
         limited = deadline.limited(extraction_seconds(at.settings))
         with counting(self.steps.jobs, job), paid_by(user_of(job)), limited:
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
-        return _checked_findings(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
+        owner = replace(_owner(job), names=names_of(self.remember.memories, user_of(job)).all)
+        found = _checked_findings(at.turn, chunk, extraction, owner=owner, most=MOST_FINDINGS)
+        return replace(found, names=owner.names)
 
     def _commit(self, job: Job, found: _StepFindings) -> bool:
         """Commit if it is still this job's turn; if another delivery was faster, discard the work.
@@ -163,9 +168,11 @@ class ExtractChunk:
             return self._prepared(job, at, found, relations=relations // 2)
         if excess > 0:
             fewer = len(found.findings) + -excess // ITEMS_EACH
+            owner = replace(_owner(job), names=found.names)
             less = _checked_findings(
-                found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer
+                found.turn, found.chunk, found.extraction, owner=owner, most=fewer
             )
+            less = replace(less, names=found.names, redactions=found.redactions)
             return self._prepared(job, at, less)
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
         return prepared, replace(found, dropped=dropped)

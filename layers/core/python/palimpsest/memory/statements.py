@@ -63,6 +63,7 @@ class Statement:
     prompt_hash: str | None = None
     sets: frozenset[str] = frozenset()
     draws: tuple[str, ...] = ()
+    speaker: str | None = None
 
     @property
     def topic_key(self) -> str | None:
@@ -120,6 +121,7 @@ def drafted(
         prompt_hash=statement.prompt_hash,
         rank=rank,
         draws=statement.draws,
+        speaker=statement.speaker,
         version=now,
     )
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from palimpsest.conversations.spoken import name_of
-from palimpsest.memory.record import Record, quoted_in
+from palimpsest.memory.as_line import quoted_in, unlabelled
+from palimpsest.memory.record import Record
 from palimpsest.recall.answer import Passage, user_memory
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import excerpt
@@ -22,11 +23,11 @@ def passage_of(memory: FoundMemory | Record, *, user: str) -> Passage:
     elif memory.record:
         who, is_outdated = quoted_in(memory.record, user=user), memory.outdated_by is not None
     else:
-        who = name_of(memory.speaker or "", user=user)
+        who = memory.name or name_of(memory.speaker or "", user=user)
         is_outdated = memory.outdated_by is not None
     return Passage(
         id=memory.id,
-        content=memory.content,
+        content=unlabelled(memory.content, who),
         said_at=memory.valid_from,
         who=who,
         is_outdated=is_outdated,
@@ -53,7 +54,7 @@ def format_as_context(
     passages = []
     for memory in memories:
         passage = passage_of(memory, user=user)
-        content = excerpt(memory.content, query_terms, limit=MAX_LINE)
+        content = excerpt(passage.content, query_terms, limit=MAX_LINE)
         score = memory.score if similarity and isinstance(memory, FoundMemory) else None
         passages.append(replace(passage, content=content, similarity=score))
     return user_memory(passages)

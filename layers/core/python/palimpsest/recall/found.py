@@ -52,7 +52,8 @@ class FoundMemory:
     """A found record or message as the tables have it, with its `candidate` for ranking.
 
     `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is
-    the role of a message, None for a record. If this memory says an earlier value, `outdated_by` is
+    the role of a message, None for a record; `name` is that of a message's speaker who is not the
+    user. If this memory says an earlier value, `outdated_by` is
     the id of the record or message with the current value. `times` is the number of found memories
     and messages with this text. `before` is the text right before a message; it is read only for a
     reranker.
@@ -66,6 +67,7 @@ class FoundMemory:
     candidate: Candidate
     record: Record | None = None
     speaker: str | None = None
+    name: str | None = None
     score: float = 0.0
     times: int = 1
     before: str = ""
@@ -73,6 +75,12 @@ class FoundMemory:
     @property
     def found_by(self) -> tuple[str, ...]:
         return tuple(sorted(self.candidate.scores))
+
+    @property
+    def said_by(self) -> str:
+        """Whose words it is: `user`, `assistant`, `tool`, or the name of somebody else."""
+        who = self.record.speaker if self.record else self.name or self.speaker
+        return who or "user"
 
     @property
     def outdated_by(self) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -17,8 +17,10 @@ from palimpsest.conversations.message import SPOKEN_ROLES, Message, message_key,
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.spoken import said_at, spoken_text
+from palimpsest.memory.names import is_own_name
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record, Source
+from palimpsest.memory.user_names import names_of
 from palimpsest.memory.versions import as_of
 from palimpsest.recall.found import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
@@ -84,7 +86,31 @@ def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResu
         lambda: _RecordReader(memories, sessions)(run, records),
         lambda: _read_messages(run, messages, sessions),
     )
-    return ReadResult().join(read)
+    every = ReadResult().join(read)
+    every.found = _with_names(every.found, memories, run.scope)
+    return every
+
+
+def _with_names(
+    found: list[FoundMemory], memories: Memories, scope: UserScope
+) -> list[FoundMemory]:
+    """The found ones; a message under a name of the user is the user's. Reads the user's names only
+    if a message has a name.
+    """
+    if not any(one.name for one in found):
+        return found
+    names = names_of(memories, scope).all
+    return [
+        replace(one, name=None)
+        if one.name and is_own_name(one.name, user=scope.user, names=names)
+        else one
+        for one in found
+    ]
+
+
+def _name_of(message: Message) -> str | None:
+    name = message.chat.get("name")
+    return str(name) if name and message.role == "user" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +348,7 @@ def _found_message(
         source=Source(session=session, message_ids=(message.id,), seqs=(message.seq,)),
         valid_from=when,
         speaker=message.role,
+        name=_name_of(message),
         before=before,
         candidate=Candidate(
             key=key,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from palimpsest.memory.removal.retention import ManageSettings
     from palimpsest.memory.removal.sessions import ForgetSessions
     from palimpsest.memory.removal.users import Erase
+    from palimpsest.memory.user_names import ManageNames
     from palimpsest.recall.recall import Recall
     from palimpsest.recall.search import FindSessions, SearchMemories
     from palimpsest.recall.tool import MemoryTools
@@ -292,6 +293,12 @@ class Service:
         from palimpsest.memory.preferences import ManagePreferences
 
         return ManagePreferences(self.stores.memories, self.remember, self.clock, self._exports)
+
+    @cached_property
+    def names(self) -> ManageNames:
+        from palimpsest.memory.user_names import ManageNames
+
+        return ManageNames(self.stores.memories, self.preferences)
 
     @cached_property
     def facts(self) -> ManageStaticFacts:

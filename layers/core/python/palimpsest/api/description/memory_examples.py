@@ -13,6 +13,7 @@ MEMORY: Json = {
     "type": "fact",
     "content": "Sarah works in Marketing.",
     "subject": "Sarah",
+    "speaker": "user",
     "topic_key": "department",
     "keywords": ["marketing", "department"],
     "queries": ["Which department is Sarah in?"],
@@ -64,6 +65,7 @@ FOUND: Json = {
             "source",
             "valid_from",
             "subject",
+            "speaker",
             "topic_key",
             "importance",
             "agent_id",
@@ -227,10 +229,13 @@ ANSWERS: dict[str, Json] = {
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
     "User": {
         "user_id": "sarah",
+        "name": "Sarah",
+        "aliases": ["sj", "Sarah J."],
         "memories": COUNTS,
         "sessions": {"active": 1, "ended": 2, "total": 3},
         "last_activity": "2026-01-05T09:30:00.000Z",
     },
+    "NamedUser": {"user_id": "sarah", "name": "Sarah", "aliases": ["sj", "Sarah J."]},
     "UserPage": {"users": [{"user_id": "sarah"}], "next_cursor": None},
 }
 REQUESTS: dict[str, Json] = {
@@ -240,6 +245,7 @@ REQUESTS: dict[str, Json] = {
         '{"kind":"user","user_id":"sarah"}\n'
     },
     "UserImport": {"format": "mem0", "data": {"results": [{"id": "1", "memory": "Likes tea."}]}},
+    "UserNaming": {"name": "Sarah", "aliases": ["sj", "Sarah J."]},
     "Mem0Add": {
         "messages": [{"role": "user", "content": "I work in Marketing."}],
         "user_id": "sarah",

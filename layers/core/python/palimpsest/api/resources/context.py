@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, answered, provenance
+from palimpsest.api.answers import Provenance, Speaker, answered, provenance
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LONGEST_WAIT, Closed, Json, MaxTokens, Moment, SessionId, rfc3339
 from palimpsest.api.operations import operations_on
@@ -108,6 +108,7 @@ class ShownMemory(TypedDict):
     id: str
     type: Annotated[str, Field(json_schema_extra={"enum": [*get_args(MemoryType)]})]
     content: str
+    speaker: Speaker
     score: float | None
     valid_from: Moment | None
     source: Provenance
@@ -321,6 +322,7 @@ def _remembered(item: Item) -> ShownMemory:
         "id": item.id,
         "type": item.kind,
         "content": item.text,
+        "speaker": item.said_by,
         "score": item.score,
         "valid_from": None if item.said_at is None else rfc3339(item.said_at),
         "source": provenance(item.source),

@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query as InQuery
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, provenance
+from palimpsest.api.answers import Provenance, Speaker, provenance
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
@@ -166,6 +166,7 @@ class Found(TypedDict):
     source: Provenance
     valid_from: Moment
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
+    speaker: Speaker
     outdated_by: Annotated[
         str | None,
         Field(
@@ -281,6 +282,7 @@ def _found(found: FoundMemory) -> Found:
         "source": provenance(found.source),
         "valid_from": rfc3339(found.valid_from),
         "role": found.speaker,
+        "speaker": found.said_by,
         "outdated_by": found.outdated_by,
         "subject": record.subject if record else None,
         "topic_key": record.topic_key if record else None,

@@ -20,8 +20,9 @@ Content_co = TypeVar("Content_co", covariant=True)
 @dataclass(frozen=True, slots=True)
 class Item:
     """One fact, record or past message of a block. `said_at` is in epoch milliseconds; `speaker` is
-    the role of a past message. `who` names the speaker if the text quotes one, else None. Each
-    block has its own `score`; a higher score fits better.
+    the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
+    else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
+    has its own `score`; a higher score fits better.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Item:
     source: Source = field(default_factory=Source)
     agent: str | None = None
     speaker: str | None = None
+    said_by: str = "user"
     who: str | None = None
 
     def is_from(self, source: Source) -> bool:

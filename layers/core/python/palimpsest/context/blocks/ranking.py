@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from palimpsest.context.blocks.ports import Item
-from palimpsest.conversations.spoken import name_of
-from palimpsest.memory.record import Record, is_quoted
+from palimpsest.memory.as_line import quoted_in, unlabelled
+from palimpsest.memory.record import Record
 from palimpsest.recall.found import words_of
 from palimpsest.recall.freshness import faded
 from palimpsest.text.analyser import content_terms, terms
@@ -39,17 +39,14 @@ class RecordRanking:
                 having[word].append(place)
         return dict(having)
 
-    @cached_property
-    def _quoted(self) -> list[bool]:
-        return [is_quoted(record) for record in self.records]
-
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
         """Return the records that have not expired, the best first; tasks of other sessions come
-        last. Records in the user's own words carry the user's name. `now` is in epoch milliseconds.
+        last. Records in somebody's own words carry the name of the speaker. `now` is in epoch
+        milliseconds.
         """
-        shared, name = self._shared(message), name_of("user", user=user)
+        shared = self._shared(message)
         items = [
-            _item(record, _score(record, shared[place], now), name if self._quoted[place] else None)
+            _item(record, _score(record, shared[place], now), quoted_in(record, user=user))
             for place, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now
         ]
@@ -81,11 +78,12 @@ def _item(record: Record, score: float, who: str | None) -> Item:
     return Item(
         id=record.id,
         kind=record.type,
-        text=record.content,
+        text=unlabelled(record.content, record.speaker),
         score=score,
         said_at=record.valid_from,
         source=record.source,
         agent=record.agent,
+        said_by=record.speaker or "user",
         who=who,
     )
 

@@ -116,5 +116,6 @@ def _item(one: FoundMemory, owner: UserScope) -> Item:
         said_at=one.valid_from,
         source=one.source,
         speaker=one.speaker,
-        who=name_of(one.speaker or "", user=owner.user),
+        said_by=one.said_by,
+        who=one.name or name_of(one.speaker or "", user=owner.user),
     )

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, provenance
+from palimpsest.api.answers import Provenance, Speaker, provenance
 from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
@@ -114,6 +114,9 @@ class NewMemory(Closed):
         ),
     ] = None
     subject: Annotated[Subject | None, Field(description="Whom or what it is about")] = None
+    speaker: Annotated[Subject | None, Field(description="Who says it, if it is not the user")] = (
+        None
+    )
     keywords: Annotated[Keywords, Field(default_factory=list)]
     queries: Annotated[
         Queries, Field(default_factory=list, description="Questions that it answers")
@@ -241,6 +244,7 @@ def statement(given: NewMemory) -> Statement:
         content=given.content,
         topic=given.topic_key,
         subject=given.subject,
+        speaker=given.speaker,
         keywords=tuple(given.keywords),
         queries=tuple(given.queries),
         importance=given.importance,
@@ -280,6 +284,7 @@ class Memory(TypedDict):
     type: RecordType
     content: str
     subject: str | None
+    speaker: Speaker
     topic_key: Annotated[str | None, Field(description="Folded to words joined by `_`")]
     keywords: Sequence[str]
     queries: Sequence[str]
@@ -338,6 +343,7 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "type": record.type,
         "content": record.content,
         "subject": record.subject,
+        "speaker": record.speaker or "user",
         "topic_key": record.topic_key,
         "keywords": record.keywords,
         "queries": record.queries,

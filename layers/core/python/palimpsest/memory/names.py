@@ -1,0 +1,90 @@
+"""Names in texts: how speakers introduce themselves, and whether a name is the user's."""
+
+# ruff: noqa: RUF001 - two kinds of apostrophes
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Final
+
+from palimpsest.text.folding import normalized
+from palimpsest.text.word_files import entries
+
+PACKAGE: Final = "palimpsest.memory"
+_NAME = r"[A-ZÀ-Þ][\w'’-]*(?:\.(?=\s[A-ZÀ-Þ]))?(?: [A-ZÀ-Þ][\w'’-]*){0,2}"
+_START = (
+    r"(?:^|[.!?,;:–—-]|\b(?i:hi|hey|hello|hallo|salut|hola|bonjour|and|und|but|et|y)\b)[^\w\n]{0,4}"
+)
+_WORD = re.compile(r"[^\W_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_ID_IS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
+
+
+def is_own_name(
+    name: str, *, user: str, names: Iterable[str] = (), others: Iterable[str] = ()
+) -> bool:
+    """Whether a name is the user's: it is one of `names`, or a part of one, or of the user's id.
+
+    If no name of the user is known, and the id is no name, a name is the user's if nobody of the
+    `others` in the conversation has another one.
+    """
+    known = [*names]
+    words = _words(name)
+    if not words or any(normalized(name) == normalized(each) for each in (user, *known)):
+        return True
+    if any(words <= _words(each) for each in known) or _letters(name) <= _letters(user):
+        return True
+    return not known and not _ID_IS_A_NAME.fullmatch(user) and set(others) == {name}
+
+
+def _words(name: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(name)}
+
+
+def _letters(name: str) -> set[str]:
+    return {word.casefold() for word in _LETTERS.findall(name)} or {name}
+
+
+def introduced_in(text: str) -> tuple[str, ...]:
+    """The names by which a text's speaker introduces themselves: "I'm Sarah", "me llamo Ana"."""
+    return tuple(dict.fromkeys(_introductions(text)))
+
+
+def is_introduction(text: str) -> bool:
+    """Whether a text says a name and nothing else: "I'm Sarah."."""
+    found = _alone().fullmatch(text.strip())
+    return found is not None and not _no_name().fullmatch(found["name"].split()[0])
+
+
+def _introductions(text: str) -> Iterator[str]:
+    sure, likely = _patterns()
+    yield from (found["name"].rstrip("'’-") for found in sure.finditer(text))
+    for found in likely.finditer(text):
+        name = found["name"].rstrip("'’-")
+        if not _no_name().fullmatch(name.split()[0]):
+            yield name
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    sure, likely, after = (
+        "|".join(entries(PACKAGE, field))
+        for field in ("names_follow", "names_may_follow", "after_a_name")
+    )
+    ends = rf"(?=\s*(?:$|[.!?,;:()\n–—]|(?i:{after})\b))"
+    return (
+        re.compile(rf"(?<!\w)(?i:{sure}) (?P<name>{_NAME})", re.MULTILINE),
+        re.compile(rf"{_START}(?i:{likely}) (?P<name>{_NAME}){ends}", re.MULTILINE),
+    )
+
+
+@cache
+def _alone() -> re.Pattern[str]:
+    leads = "|".join(entries(PACKAGE, "names_alone_follow"))
+    return re.compile(rf"(?:[^\W\d_]+[,!] )?(?i:{leads}) (?P<name>{_NAME})[.!]?")
+
+
+@cache
+def _no_name() -> re.Pattern[str]:
+    return re.compile("|".join(entries(PACKAGE, "no_names")))
