@@ -31,6 +31,8 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "content": "Answer in German.",
         "subject": "language",
         "speaker": "Ann",
+        "occurs_at": "2026-01-10",
+        "due_at": "2026-01-12T09:00:00Z",
         "topic_key": "Answer  language!",
         "keywords": ["german"],
         "queries": ["Which language?"],

@@ -6,20 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[
-        list[
-            Literal[
-                "fact",
-                "event",
-                "instruction",
-                "task",
-                "preference",
-                "entity",
-                "relationship",
-                "message",
-            ]
-        ]
-    ]
+    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -74,9 +61,7 @@ class Context(TypedDict):
     tokens: ContextTokens
     omitted: SequenceRange | None
     compaction: Literal["none", "pending", "failed"]
-    why_not: NotRequired[
-        Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None
-    ]
+    why_not: NotRequired[Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None]
     degraded: list[str]
     static_facts: list[ShownFact]
     extracted_facts: list[ShownMemory]
@@ -142,15 +127,16 @@ class Filter(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float
     found_by: list[str]
     times: int
     source: Provenance
     valid_from: str
+    occurs_at: str | None
+    due_at: str | None
+    when: str | None
     role: str | None
     speaker: str
     outdated_by: str | None
@@ -229,21 +215,7 @@ class Indexed(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal[
-        "summarize",
-        "delete",
-        "withdraw",
-        "redact",
-        "extract",
-        "flush",
-        "forget",
-        "forget_sessions",
-        "erase",
-        "retain",
-        "upload",
-        "export",
-        "import",
-    ]
+    kind: Literal["summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -282,21 +254,7 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal[
-        "summarize",
-        "delete",
-        "withdraw",
-        "redact",
-        "extract",
-        "flush",
-        "forget",
-        "forget_sessions",
-        "erase",
-        "retain",
-        "upload",
-        "export",
-        "import",
-    ]
+    kind: Literal["summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -330,6 +288,8 @@ class Memory(TypedDict):
     version: int
     valid_from: str
     valid_to: str | None
+    occurs_at: str | None
+    due_at: str | None
     created_at: str
     supersedes: str | None
     superseded_by: str | None
@@ -477,6 +437,8 @@ class SavedMemory(TypedDict):
     version: int
     valid_from: str
     valid_to: str | None
+    occurs_at: str | None
+    due_at: str | None
     created_at: str
     supersedes: str | None
     superseded_by: str | None
@@ -492,7 +454,13 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
+SequenceRange = TypedDict(
+    "SequenceRange",
+    {
+        "from": int,
+        "to": int,
+    },
+)
 
 
 class Session(TypedDict):
@@ -534,26 +502,24 @@ class ShownLimits(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     speaker: str
     score: float | None
     valid_from: str | None
+    when: str | None
     source: Provenance
     agent_id: str | None
 
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     speaker: str
     score: float | None
     valid_from: str | None
+    when: str | None
     source: Provenance
     agent_id: str | None
     role: str | None

@@ -27,6 +27,13 @@ Speaker = Annotated[
 ]
 
 
+Occurs = Annotated[
+    str | None,
+    Field(description="Day or time of what it says, in ISO 8601; of a longer time the first day"),
+]
+Due = Annotated[str | None, Field(description="Day or time by which it must be done, in ISO 8601")]
+
+
 class Provenance(TypedDict):
     """Where something comes from: messages of a session, and the words in them that it rests on."""
 

@@ -21,6 +21,7 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.objections import not_testimony
 from palimpsest.extraction.testimony.speakers import attributed, names_in
+from palimpsest.extraction.timing import timed
 from palimpsest.graph.things import Relation
 from palimpsest.memory.record import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
@@ -225,6 +226,8 @@ def statement_of(
     cited = [messages[seq] for seq in finding.seqs]
     spoken_at = max(map(said_at, cited))
     day = spoken_at.date()
+    timing = timed(finding, at=day)
+    finding = timing.finding
     content = dated(finding.content, at=day)
     labels = [found.label for found in relative_dates(finding.content, at=day)]
     return Statement(
@@ -233,6 +236,9 @@ def statement_of(
         topic=finding.topic,
         subject=finding.subject,
         speaker=finding.speaker,
+        occurs_at=timing.occurs_at,
+        due_at=timing.due_at,
+        time_unit=timing.unit,
         keywords=tuple(dict.fromkeys((*finding.keywords, *labels))),
         queries=finding.queries,
         importance=finding.importance,

@@ -29,6 +29,10 @@ KEPT: Any = object()
 """The `data` of a change that does not touch it; None removes the data."""
 
 
+CLEARED = ("data", "occurs_at", "due_at")
+"""Fields that None takes away."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordChange:
     """Fields of a record to set; None leaves a field as it is."""
@@ -39,6 +43,8 @@ class RecordChange:
     subject: str | None = None
     metadata: Mapping[str, Any] | None = None
     data: Any = KEPT
+    occurs_at: Any = KEPT
+    due_at: Any = KEPT
     keywords: tuple[str, ...] | None = None
 
 
@@ -191,8 +197,9 @@ class ManageMemories:
         said = {
             name: value for name, value in fields.items() if value is not None and value is not KEPT
         }
-        if change.data is None:
-            said["data"] = None
+        said |= {name: None for name in CLEARED if fields[name] is None}
+        if said.keys() & {"occurs_at", "due_at"}:
+            said["time_unit"] = "day"
         if not found.version.is_current:
             if change.content is not None and found.holds(said):
                 return found.newest

@@ -108,6 +108,10 @@ class Record:
     draws: tuple[
         str, ...
     ] = ()  # topics of relationships that were drawn from it, or from its topic before
+    # ISO 8601: when it happens, the first day of its unit; by when it must be done, the last day
+    occurs_at: str | None = None
+    due_at: str | None = None
+    time_unit: str = "day"  # or week, month, year: how exact that is
     speaker: str | None = None  # who says it; None: the user does, or the caller who stored it
     index_state: IndexState = "pending"
     version: int = (

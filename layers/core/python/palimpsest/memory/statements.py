@@ -64,6 +64,9 @@ class Statement:
     sets: frozenset[str] = frozenset()
     draws: tuple[str, ...] = ()
     speaker: str | None = None
+    occurs_at: str | None = None
+    due_at: str | None = None
+    time_unit: str = "day"
 
     @property
     def topic_key(self) -> str | None:
@@ -122,6 +125,9 @@ def drafted(
         rank=rank,
         draws=statement.draws,
         speaker=statement.speaker,
+        occurs_at=statement.occurs_at,
+        due_at=statement.due_at,
+        time_unit=statement.time_unit,
         version=now,
     )
 

@@ -40,7 +40,9 @@ class _GroundedAnswer(BaseModel):
 class Passage:
     """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` names the speaker if
     the memory is in the speaker's own words; it is None if the memory speaks of the user in the
-    third person. The text shows `similarity` unless it is None.
+    third person. The text shows `similarity` unless it is
+    None. `when` says when it happens, happened or was due: a line shows it in place of the day on
+    which it was said.
     """
 
     id: str
@@ -49,6 +51,7 @@ class Passage:
     who: str | None = None
     is_outdated: bool = False
     similarity: float | None = None
+    when: str | None = None
 
     @property
     def day(self) -> str:
@@ -79,7 +82,9 @@ def _element(number: int, passage: Passage) -> str:
     speaker = f' speaker="{escape(passage.who)}"' if passage.who else ""
     outdated = ' outdated="in part"' if passage.is_outdated else ""
     content = escape(passage.content, quote=False)
-    return f'<memory id="m{number}" date="{passage.day}"{speaker}{outdated}>{content}</memory>'
+    when = f' when="{escape(passage.when)}"' if passage.when else ""
+    attributes = f'id="m{number}" date="{passage.day}"{when}{speaker}{outdated}'
+    return f"<memory {attributes}>{content}</memory>"
 
 
 def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
@@ -137,7 +142,10 @@ def _similarity(passage: Passage) -> str:
 
 def line_of_passage(passage: Passage) -> str:
     outdated = " (outdated in part)" if passage.is_outdated else ""
-    return line_of(harmless(passage.content), who=passage.who, day=passage.day + outdated)
+    content = harmless(passage.content)
+    if passage.when is not None:
+        return line_of(f"{content} ({passage.when}){outdated}", who=passage.who, day=None)
+    return line_of(content, who=passage.who, day=passage.day + outdated)
 
 
 MODEL_SECONDS = 20.0  # for all model calls of one request together

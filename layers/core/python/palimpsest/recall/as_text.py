@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from palimpsest.conversations.spoken import name_of
-from palimpsest.memory.as_line import quoted_in, unlabelled
+from palimpsest.memory.as_line import quoted_in, unlabelled, when, with_one_date
 from palimpsest.memory.record import Record
 from palimpsest.recall.answer import Passage, user_memory
 from palimpsest.recall.found import FoundMemory
@@ -16,21 +17,27 @@ from palimpsest.text.analyser import content_terms
 MAX_LINE = 600  # characters of one memory
 
 
-def passage_of(memory: FoundMemory | Record, *, user: str) -> Passage:
-    """The memory as an answer quotes it, with the name of the speaker."""
+def passage_of(memory: FoundMemory | Record, *, user: str, now: datetime | None = None) -> Passage:
+    """The memory as an answer quotes it, with the name of the speaker, and with its time as it is
+    seen from `now` (default: the present), or from the moment of the recall that found it.
+    """
+    time: str | None
     if isinstance(memory, Record):
         who, is_outdated = quoted_in(memory, user=user), False
+        time = when(memory, now=now or datetime.now(UTC))
     elif memory.record:
         who, is_outdated = quoted_in(memory.record, user=user), memory.outdated_by is not None
+        time = memory.when
     else:
         who = memory.name or name_of(memory.speaker or "", user=user)
-        is_outdated = memory.outdated_by is not None
+        is_outdated, time = memory.outdated_by is not None, None
     return Passage(
         id=memory.id,
-        content=unlabelled(memory.content, who),
+        content=with_one_date(unlabelled(memory.content, who), when=time),
         said_at=memory.valid_from,
         who=who,
         is_outdated=is_outdated,
+        when=time,
     )
 
 

@@ -56,7 +56,7 @@ class FoundMemory:
     user. If this memory says an earlier value, `outdated_by` is
     the id of the record or message with the current value. `times` is the number of found memories
     and messages with this text. `before` is the text right before a message; it is read only for a
-    reranker.
+    reranker. `when` says when what a record says happens, happened or was due.
     """
 
     id: str
@@ -71,6 +71,7 @@ class FoundMemory:
     score: float = 0.0
     times: int = 1
     before: str = ""
+    when: str | None = None
 
     @property
     def found_by(self) -> tuple[str, ...]:

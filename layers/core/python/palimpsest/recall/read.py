@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from palimpsest.conversations.message import SPOKEN_ROLES, Message, message_key,
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.spoken import said_at, spoken_text
+from palimpsest.memory.as_line import is_long_past, when
 from palimpsest.memory.names import is_own_name
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record, Source
@@ -227,7 +228,7 @@ def _found_record(
         uses=uses[0],
         used_at=uses[1] * 1000,
         by_words=record.type == "task",
-        is_over=record.type == "task" and is_over,
+        is_over=(record.type == "task" and is_over) or is_long_past(record, now=_day_of(run)),
         neighbours=_messages_of(record.source),
     )
     return FoundMemory(
@@ -238,7 +239,12 @@ def _found_record(
         valid_from=record.valid_from,
         record=record,
         candidate=candidate,
+        when=when(record, now=_day_of(run)),
     )
+
+
+def _day_of(run: RecallRun) -> datetime:
+    return datetime.fromtimestamp(run.moment / 1000, UTC)
 
 
 def _messages_of(source: Source) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from datetime import date
+from typing import get_args
 
 from palimpsest.clock import LATEST
 from palimpsest.graph.things import is_sound
@@ -11,11 +13,14 @@ from palimpsest.memory.conditions import leaves
 from palimpsest.memory.record import GRAPH, MAX_ALSO, MAX_CONTENT, MAX_METADATA_TERMS, Record
 from palimpsest.models.vectors import unit, unpacked
 from palimpsest.scope import checked_id
+from palimpsest.text.date_words import Unit
 from palimpsest.transfer.agreement import require
 from palimpsest.transfer.lines import Row, read, topic_of
 from palimpsest.transfer.places import MOST_MESSAGES, SLACK, Before, check_id, check_size
 from palimpsest.vectors.manage import MAX_DIMENSION
 from palimpsest.vectors.ports import Namespace, StoredVector
+
+LONGEST_NAME, LONGEST_TIME = 200, 40  # characters
 
 
 def check_record(row: Row, before: Before) -> None:
@@ -36,6 +41,10 @@ def check_record(row: Row, before: Before) -> None:
         "expires_at is before it was saved, or after the year 9999",
     )
     require(0 < len(record.content) <= MAX_CONTENT, f"content has 1 to {MAX_CONTENT} characters")
+    _check_times(record)
+    require(
+        len(record.speaker or "") <= LONGEST_NAME, f"speaker has at most {LONGEST_NAME} characters"
+    )
     require((record.retention or 0) >= 0, "retention is negative")
     shares = (record.importance, record.confidence)
     require(min(shares) >= 0 and max(shares) <= 1, "importance and confidence are from 0 to 1")
@@ -63,6 +72,17 @@ def _check_source(record: Record) -> None:
     require(len(record.also) <= MAX_ALSO, f"also has at most {MAX_ALSO} sessions")
     is_place = all(0 <= seq < MOST_MESSAGES for seq in record.source.seqs) and record.rank >= 0
     require(is_place, "source: a number is no message's")
+
+
+def _check_times(record: Record) -> None:
+    require(record.time_unit in get_args(Unit), "time_unit is day, week, month or year")
+    for text in filter(None, (record.occurs_at, record.due_at)):
+        try:
+            date.fromisoformat(text[:10])
+            is_time = len(text) <= LONGEST_TIME
+        except ValueError:
+            is_time = False
+        require(is_time, "occurs_at and due_at are days or times")
 
 
 def check_namespace(row: Row, _: Before) -> None:

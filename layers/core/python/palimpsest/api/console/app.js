@@ -722,7 +722,7 @@
           (memory) => html`<li class="card" key=${memory.id}>
             <${Text}>${memory.content}<//>
             <p class="notes">
-              <${Tag}>${memory.type}<//> said by ${memory.speaker} · score ${number(memory.score)} · since ${time(memory.valid_from)}
+              <${Tag}>${memory.type}<//> said by ${memory.speaker} · score ${number(memory.score)} · ${memory.when ?? html`since ${time(memory.valid_from)}`}
               ${memory.times > 1 && html` · said ${memory.times} times`}
               ${memory.outdated_by && html` · <${Tag}>outdated<//>`} <${Source} of=${memory.source} />
             </p>

@@ -313,6 +313,7 @@ def _notes(row: Mapping[str, Any]) -> list[str]:
     session = (row.get("source") or {}).get("session_id")
     superseded = row["status"] if row.get("status") == "superseded" else None
     speaker = f"said by {row['speaker']}"
-    about = [speaker, row["type"], row["valid_from"][:10], f"id {row['id']}"]
+    time = row.get("when") or row["valid_from"][:10]
+    about = [speaker, row["type"], time, f"id {row['id']}"]
     notes = [row.get("outcome"), superseded, *about]
     return [note for note in [*notes, session and f"session {session}"] if note]

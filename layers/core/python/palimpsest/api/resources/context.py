@@ -111,6 +111,9 @@ class ShownMemory(TypedDict):
     speaker: Speaker
     score: float | None
     valid_from: Moment | None
+    when: Annotated[
+        str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
+    ]
     source: Provenance
     agent_id: str | None
 
@@ -325,6 +328,7 @@ def _remembered(item: Item) -> ShownMemory:
         "speaker": item.said_by,
         "score": item.score,
         "valid_from": None if item.said_at is None else rfc3339(item.said_at),
+        "when": item.when,
         "source": provenance(item.source),
         "agent_id": item.agent,
     }

@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query as InQuery
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, Speaker, provenance
+from palimpsest.api.answers import Due, Occurs, Provenance, Speaker, provenance
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
@@ -165,6 +165,11 @@ class Found(TypedDict):
     ]
     source: Provenance
     valid_from: Moment
+    occurs_at: Occurs
+    due_at: Due
+    when: Annotated[
+        str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
+    ]
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
     speaker: Speaker
     outdated_by: Annotated[
@@ -281,6 +286,9 @@ def _found(found: FoundMemory) -> Found:
         "times": found.times,
         "source": provenance(found.source),
         "valid_from": rfc3339(found.valid_from),
+        "occurs_at": record.occurs_at if record else None,
+        "due_at": record.due_at if record else None,
+        "when": found.when,
         "role": found.speaker,
         "speaker": found.said_by,
         "outdated_by": found.outdated_by,

@@ -22,7 +22,8 @@ class Item:
     """One fact, record or past message of a block. `said_at` is in epoch milliseconds; `speaker` is
     the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
     else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
-    has its own `score`; a higher score fits better.
+    has its own `score`; a higher score fits better. `when` says when what a record says happens,
+    happened or was due.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Item:
     agent: str | None = None
     speaker: str | None = None
     said_by: str = "user"
+    when: str | None = None
     who: str | None = None
 
     def is_from(self, source: Source) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 
 from palimpsest.context.blocks.ports import Item
-from palimpsest.memory.as_line import quoted_in, unlabelled
+from palimpsest.memory.as_line import is_long_past, quoted_in, unlabelled, when, with_one_date
 from palimpsest.memory.record import Record
 from palimpsest.recall.found import words_of
 from palimpsest.recall.freshness import faded
@@ -41,16 +42,24 @@ class RecordRanking:
 
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
         """Return the records that have not expired, the best first; tasks of other sessions come
-        last. Records in somebody's own words carry the name of the speaker. `now` is in epoch
-        milliseconds.
+        last, and so does what was due long ago. Records in somebody's own words carry the name of
+        the speaker. `now` is in epoch milliseconds.
         """
         shared = self._shared(message)
+        day = datetime.fromtimestamp(now / 1000, UTC)
+        over = {record.id for record in self.records if is_long_past(record, now=day)}
         items = [
-            _item(record, _score(record, shared[place], now), quoted_in(record, user=user))
+            _item(record, _score(record, shared[place], now), quoted_in(record, user=user), day)
             for place, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now
         ]
-        items.sort(key=lambda item: (_is_others_task(item, session), -(item.score or 0), item.id))
+        items.sort(
+            key=lambda item: (
+                item.id in over or _is_others_task(item, session),
+                -(item.score or 0),
+                item.id,
+            )
+        )
         return tuple(items)
 
     def _shared(self, message: str | None) -> list[float]:
@@ -74,11 +83,13 @@ def _score(record: Record, shared: float, now: int) -> float:
     return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
 
 
-def _item(record: Record, score: float, who: str | None) -> Item:
+def _item(record: Record, score: float, who: str | None, now: datetime) -> Item:
+    time = when(record, now=now)
     return Item(
         id=record.id,
         kind=record.type,
-        text=unlabelled(record.content, record.speaker),
+        text=with_one_date(unlabelled(record.content, record.speaker), when=time),
+        when=time,
         score=score,
         said_at=record.valid_from,
         source=record.source,

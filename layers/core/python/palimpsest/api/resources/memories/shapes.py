@@ -19,11 +19,12 @@ from pydantic import (
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, Speaker, provenance
+from palimpsest.api.answers import Due, Occurs, Provenance, Speaker, provenance
 from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
     Closed,
+    DayOrTime,
     JsonValue,
     Moment,
     Timestamp,
@@ -130,6 +131,12 @@ class NewMemory(Closed):
             "is one event"
         ),
     ] = None
+    occurs_at: Annotated[
+        DayOrTime | None, Field(description="Day or time at which it happens or happened")
+    ] = None
+    due_at: Annotated[
+        DayOrTime | None, Field(description="Day or time by which it must be done")
+    ] = None
     expires_at: Annotated[
         Timestamp | None,
         Field(description="When it expires, later than now; default: by the tenant's retention"),
@@ -168,13 +175,15 @@ class MemoryChange(Change):
     another id.
     """
 
-    NULLABLE = frozenset({"data"})
+    NULLABLE = frozenset({"data", "occurs_at", "due_at"})
 
     content: Content | None = None
     importance: Share | None = None
     confidence: Share | None = None
     subject: Subject | None = None
     keywords: Keywords | None = None
+    occurs_at: Annotated[DayOrTime | None, Field(description="null takes it away")] = None
+    due_at: Annotated[DayOrTime | None, Field(description="null takes it away")] = None
     metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
     data: Annotated[
         JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")
@@ -255,6 +264,8 @@ def statement(given: NewMemory) -> Statement:
         data=given.data,
         embedding=None if given.embedding is None else packed(given.embedding),
         valid_from=milliseconds_of(given.valid_from),
+        occurs_at=given.occurs_at,
+        due_at=given.due_at,
         expires_at=None
         if given.expires_at is None
         else (milliseconds_of(given.expires_at) or 0) // 1000,
@@ -263,7 +274,10 @@ def statement(given: NewMemory) -> Statement:
 
 
 _SETTABLE = frozenset(
-    {"subject", "keywords", "queries", "importance", "confidence", "metadata", "data", "embedding"}
+    {
+        *("subject", "keywords", "queries", "importance", "confidence", "metadata", "data"),
+        *("embedding", "speaker", "occurs_at", "due_at"),
+    }
 )
 
 
@@ -275,6 +289,8 @@ def change(given: MemoryChange) -> Changed:
         subject=given.subject,
         metadata=given.metadata,
         data=given.data if "data" in given.model_fields_set else KEPT,
+        occurs_at=given.occurs_at if "occurs_at" in given.model_fields_set else KEPT,
+        due_at=given.due_at if "due_at" in given.model_fields_set else KEPT,
         keywords=None if given.keywords is None else tuple(given.keywords),
     )
 
@@ -296,6 +312,8 @@ class Memory(TypedDict):
     valid_to: Annotated[
         Moment | None, Field(description="When the next version began to hold, or it was deleted")
     ]
+    occurs_at: Occurs
+    due_at: Due
     created_at: Moment
     supersedes: Annotated[str | None, Field(description="Id of the version before")]
     superseded_by: Annotated[str | None, Field(description="Id of the version after")]
@@ -353,6 +371,8 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "version": version.number,
         "valid_from": rfc3339(record.valid_from),
         "valid_to": None if version.valid_to is None else rfc3339(version.valid_to),
+        "occurs_at": record.occurs_at,
+        "due_at": record.due_at,
         "created_at": rfc3339(record.created_at),
         "supersedes": version.supersedes,
         "superseded_by": version.superseded_by,
