@@ -64,6 +64,8 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "topic_key": "answer_language",
         "valid_from": "2025-12-24T17:00:00.000Z",
         "valid_to": None,
+        "rests_on": [],
+        "rests_on_changed": False,
         "status": "current",
         "version": 1,
         "created_at": "2026-01-01T00:00:00.000Z",

@@ -10,7 +10,7 @@ WEDNESDAY = date(2026, 3, 4)
 
 def days(text: str) -> tuple[str, str] | None:
     moment = moment_of(text, at=WEDNESDAY)
-    return moment and (moment.first.isoformat(), moment.last.isoformat())
+    return (moment.first.isoformat(), moment.last.isoformat()) if moment else None
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,7 @@ class Found(TypedDict):
     occurs_at: str | None
     due_at: str | None
     when: str | None
+    rests_on_changed: bool
     role: str | None
     speaker: str
     outdated_by: str | None
@@ -290,6 +291,8 @@ class Memory(TypedDict):
     valid_to: str | None
     occurs_at: str | None
     due_at: str | None
+    rests_on: list[str]
+    rests_on_changed: bool
     created_at: str
     supersedes: str | None
     superseded_by: str | None
@@ -439,6 +442,8 @@ class SavedMemory(TypedDict):
     valid_to: str | None
     occurs_at: str | None
     due_at: str | None
+    rests_on: list[str]
+    rests_on_changed: bool
     created_at: str
     supersedes: str | None
     superseded_by: str | None
@@ -508,6 +513,7 @@ class ShownMemory(TypedDict):
     score: float | None
     valid_from: str | None
     when: str | None
+    rests_on_changed: bool
     source: Provenance
     agent_id: str | None
 
@@ -520,6 +526,7 @@ class ShownMessage(TypedDict):
     score: float | None
     valid_from: str | None
     when: str | None
+    rests_on_changed: bool
     source: Provenance
     agent_id: str | None
     role: str | None

@@ -34,6 +34,12 @@ Occurs = Annotated[
 Due = Annotated[str | None, Field(description="Day or time by which it must be done, in ISO 8601")]
 
 
+RestsOnChanged = Annotated[
+    bool,
+    Field(description="A memory that it rests on was superseded, has ended or was deleted since"),
+]
+
+
 class Provenance(TypedDict):
     """Where something comes from: messages of a session, and the words in them that it rests on."""
 

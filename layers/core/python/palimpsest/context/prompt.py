@@ -21,7 +21,7 @@ from palimpsest.conversations.spoken import line_of
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.conversations.window.render import called_for, shown
-from palimpsest.memory.as_line import names_a_date
+from palimpsest.memory.as_line import NO_LONGER_SURE, names_a_date
 from palimpsest.text.cutting import Count, escaped, harmless, shortened
 
 MAX_LINE = 2_000  # characters of one item
@@ -209,7 +209,9 @@ def line(item: Item) -> str:
 
 def _said(item: Item) -> str:
     text = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
-    return escaped(text if item.when is None else f"{text} ({item.when})")
+    if item.when is not None:
+        text += f" ({item.when})"
+    return escaped(f"{text} ({NO_LONGER_SURE})" if item.rests_on_changed else text)
 
 
 def _heading(item: Item) -> str | None:

@@ -25,6 +25,7 @@ from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.finding import Finding, fitting
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.ports import Extraction, Extractor
+from palimpsest.extraction.resting import dependent_of
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.drawn import Drawn, drawn_from
 from palimpsest.graph.manage import GraphLimit
@@ -35,6 +36,7 @@ from palimpsest.jobs.steps import counting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.record import GRAPH, Source
 from palimpsest.memory.remember import Prepared, Remember
+from palimpsest.memory.resting import grounds_of
 from palimpsest.memory.statements import Statement
 from palimpsest.memory.user_names import names_of
 from palimpsest.models import deadline
@@ -155,9 +157,8 @@ class ExtractChunk:
         one transaction.
         Before that, it does without some relations.
         """
-        statements, of_graph = self._with_graph(
-            job, found, _statements(job, at, found), most=relations
-        )
+        resting = self._resting(user_of(job), found.findings, _statements(job, at, found))
+        statements, of_graph = self._with_graph(job, found, resting, most=relations)
         prepared, forgotten = self._prepared_without_removed(user_of(job), [*statements, *of_graph])
         try:
             prepared = replace(prepared, commit=self.limit.guarded(user_of(job), prepared.commit))
@@ -176,6 +177,20 @@ class ExtractChunk:
             return self._prepared(job, at, less)
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
         return prepared, replace(found, dropped=dropped)
+
+    def _resting(
+        self, scope: UserScope, findings: Sequence[Finding], statements: Sequence[Statement]
+    ) -> Sequence[Statement]:
+        """The statements, each with the records on which it rests."""
+        dependents = list(map(dependent_of, findings))
+        if not any(each.topics for each in dependents):
+            return statements
+        made = [one.record for one in self.remember.prepared(scope, statements).made]
+        grounds = grounds_of(self.remember.memories, scope, dependents, made)
+        return [
+            replace(statement, rests_on=rests_on)
+            for statement, rests_on in zip(statements, grounds, strict=True)
+        ]
 
     def _with_graph(
         self, job: Job, found: _StepFindings, statements: Sequence[Statement], *, most: int

@@ -23,6 +23,8 @@ def unlabelled(content: str, speaker: str | None) -> str:
     return content[len(label) :] if is_labelled else content
 
 
+NO_LONGER_SURE = "may no longer be so: what it rests on has changed"
+"""The note at a memory that rests on another one that has changed."""
 LONG_PAST = 7
 """Days after which a task that was due counts as over."""
 _BRACKETS = re.compile(r" \((?:week of )?\d{4}(?:-\d\d){0,2}\)")

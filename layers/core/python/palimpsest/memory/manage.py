@@ -18,6 +18,7 @@ from palimpsest.memory.preferences import limited
 from palimpsest.memory.record import GRAPH, ListedType, Record
 from palimpsest.memory.remember import Remember, Room
 from palimpsest.memory.removal.transactions import Removal, RemovesExports, no_exports, transactions
+from palimpsest.memory.resting import check_grounds
 from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
 from palimpsest.memory.versions import Version, versions
 from palimpsest.retry import until_committed
@@ -45,6 +46,7 @@ class RecordChange:
     data: Any = KEPT
     occurs_at: Any = KEPT
     due_at: Any = KEPT
+    rests_on: tuple[str, ...] | None = None
     keywords: tuple[str, ...] | None = None
 
 
@@ -192,6 +194,7 @@ class ManageMemories:
 
     def _patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         epoch = self.memories.user(scope).epoch
+        check_grounds(self.memories, scope, [change.rests_on or ()], field="rests_on")
         found = self._found(scope, record_id)
         fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
         said = {

@@ -112,6 +112,7 @@ class Record:
     occurs_at: str | None = None
     due_at: str | None = None
     time_unit: str = "day"  # or week, month, year: how exact that is
+    rests_on: tuple[str, ...] = ()  # ids of the records without which it may not be so
     speaker: str | None = None  # who says it; None: the user does, or the caller who stored it
     index_state: IndexState = "pending"
     version: int = (

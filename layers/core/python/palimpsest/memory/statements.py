@@ -67,6 +67,7 @@ class Statement:
     occurs_at: str | None = None
     due_at: str | None = None
     time_unit: str = "day"
+    rests_on: tuple[str, ...] = ()
 
     @property
     def topic_key(self) -> str | None:
@@ -128,6 +129,7 @@ def drafted(
         occurs_at=statement.occurs_at,
         due_at=statement.due_at,
         time_unit=statement.time_unit,
+        rests_on=statement.rests_on,
         version=now,
     )
 

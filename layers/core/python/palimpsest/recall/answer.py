@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from palimpsest import parallel
 from palimpsest.conversations.spoken import line_of
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
+from palimpsest.memory.as_line import NO_LONGER_SURE
 from palimpsest.models.catalogue import NANO_USD, cost
 from palimpsest.models.ports import Completion, JsonModel, Schema
 from palimpsest.models.usage import Usage
@@ -52,6 +53,7 @@ class Passage:
     is_outdated: bool = False
     similarity: float | None = None
     when: str | None = None
+    rests_on_changed: bool = False
 
     @property
     def day(self) -> str:
@@ -83,7 +85,8 @@ def _element(number: int, passage: Passage) -> str:
     outdated = ' outdated="in part"' if passage.is_outdated else ""
     content = escape(passage.content, quote=False)
     when = f' when="{escape(passage.when)}"' if passage.when else ""
-    attributes = f'id="m{number}" date="{passage.day}"{when}{speaker}{outdated}'
+    changed = f' note="{NO_LONGER_SURE}"' if passage.rests_on_changed else ""
+    attributes = f'id="m{number}" date="{passage.day}"{when}{speaker}{outdated}{changed}'
     return f"<memory {attributes}>{content}</memory>"
 
 
@@ -143,6 +146,8 @@ def _similarity(passage: Passage) -> str:
 def line_of_passage(passage: Passage) -> str:
     outdated = " (outdated in part)" if passage.is_outdated else ""
     content = harmless(passage.content)
+    if passage.rests_on_changed:
+        content += f" ({NO_LONGER_SURE})"
     if passage.when is not None:
         return line_of(f"{content} ({passage.when}){outdated}", who=passage.who, day=None)
     return line_of(content, who=passage.who, day=passage.day + outdated)

@@ -22,6 +22,7 @@ def passage_of(memory: FoundMemory | Record, *, user: str, now: datetime | None 
     seen from `now` (default: the present), or from the moment of the recall that found it.
     """
     time: str | None
+    has_changed = isinstance(memory, FoundMemory) and memory.rests_on_changed
     if isinstance(memory, Record):
         who, is_outdated = quoted_in(memory, user=user), False
         time = when(memory, now=now or datetime.now(UTC))
@@ -38,6 +39,7 @@ def passage_of(memory: FoundMemory | Record, *, user: str, now: datetime | None 
         who=who,
         is_outdated=is_outdated,
         when=time,
+        rests_on_changed=has_changed,
     )
 
 

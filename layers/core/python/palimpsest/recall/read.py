@@ -21,6 +21,7 @@ from palimpsest.memory.as_line import is_long_past, when
 from palimpsest.memory.names import is_own_name
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record, Source
+from palimpsest.memory.resting import changed_grounds
 from palimpsest.memory.user_names import names_of
 from palimpsest.memory.versions import as_of
 from palimpsest.recall.found import Candidate, FoundMemory, Scores, words_of
@@ -186,6 +187,7 @@ class _RecordReader:
         self, run: RecallRun, held: Sequence[Held], *, uses: Mapping[str, tuple[int, int]]
     ) -> list[FoundMemory]:
         over = self._ended_sessions(run, [record for record, _ in held])
+        changed = changed_grounds(self.memories, run.scope, [record for record, _ in held])
         return [
             _found_record(
                 record,
@@ -193,6 +195,7 @@ class _RecordReader:
                 run,
                 uses=uses.get(record.id, (0, 0)),
                 is_over=record.source.session in over,
+                has_changed=record.id in changed,
             )
             for record, scores in held
         ]
@@ -214,10 +217,16 @@ class _RecordReader:
 
 
 def _found_record(
-    record: Record, scores: Scores, run: RecallRun, *, uses: tuple[int, int], is_over: bool
+    record: Record,
+    scores: Scores,
+    run: RecallRun,
+    *,
+    uses: tuple[int, int],
+    is_over: bool,
+    has_changed: bool,
 ) -> FoundMemory:
     """`uses` is how often the record was used, and when last (epoch seconds). `is_over` says
-    whether its session has ended.
+    whether its session has ended, `has_changed` whether something that it rests on has changed.
     """
     candidate = Candidate(
         key=record.id,
@@ -228,7 +237,9 @@ def _found_record(
         uses=uses[0],
         used_at=uses[1] * 1000,
         by_words=record.type == "task",
-        is_over=(record.type == "task" and is_over) or is_long_past(record, now=_day_of(run)),
+        is_over=(record.type == "task" and is_over)
+        or has_changed
+        or is_long_past(record, now=_day_of(run)),
         neighbours=_messages_of(record.source),
     )
     return FoundMemory(
@@ -240,6 +251,7 @@ def _found_record(
         record=record,
         candidate=candidate,
         when=when(record, now=_day_of(run)),
+        rests_on_changed=has_changed,
     )
 
 

@@ -10,6 +10,7 @@ from typing import get_args
 from palimpsest.clock import LATEST
 from palimpsest.graph.things import is_sound
 from palimpsest.memory.conditions import leaves
+from palimpsest.memory.grounds import MOST_GROUNDS
 from palimpsest.memory.record import GRAPH, MAX_ALSO, MAX_CONTENT, MAX_METADATA_TERMS, Record
 from palimpsest.models.vectors import unit, unpacked
 from palimpsest.scope import checked_id
@@ -42,6 +43,9 @@ def check_record(row: Row, before: Before) -> None:
     )
     require(0 < len(record.content) <= MAX_CONTENT, f"content has 1 to {MAX_CONTENT} characters")
     _check_times(record)
+    require(len(record.rests_on) <= MOST_GROUNDS, f"rests_on has at most {MOST_GROUNDS} memories")
+    for ground in record.rests_on:
+        checked_id(ground, field="rests_on")
     require(
         len(record.speaker or "") <= LONGEST_NAME, f"speaker has at most {LONGEST_NAME} characters"
     )

@@ -344,6 +344,7 @@
       <p class="notes">
         <${Tag}>${memory.type}<//> said by ${memory.speaker}${memory.topic_key && html` <${Tag}>${memory.topic_key}<//>`}
         ${memory.status === "superseded" && html` <${Tag}>superseded<//>`} since ${time(memory.valid_from)}
+        ${memory.rests_on_changed && html` · <${Tag}>rests on something that changed<//>`}
         ${memory.importance != null && html` · importance ${number(memory.importance)}`} <${Source} of=${memory.source} />
       </p>
       <div class="row">
@@ -724,7 +725,8 @@
             <p class="notes">
               <${Tag}>${memory.type}<//> said by ${memory.speaker} · score ${number(memory.score)} · ${memory.when ?? html`since ${time(memory.valid_from)}`}
               ${memory.times > 1 && html` · said ${memory.times} times`}
-              ${memory.outdated_by && html` · <${Tag}>outdated<//>`} <${Source} of=${memory.source} />
+              ${memory.outdated_by && html` · <${Tag}>outdated<//>`}
+              ${memory.rests_on_changed && html` · <${Tag}>rests on something that changed<//>`} <${Source} of=${memory.source} />
             </p>
             <${Places} place=${of[memory.id]} most=${most} read=${read} />
           </li>`,

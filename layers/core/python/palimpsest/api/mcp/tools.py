@@ -27,6 +27,7 @@ from palimpsest.api.resources.memories.shapes import (
     statement,
 )
 from palimpsest.errors import PalimpsestError
+from palimpsest.memory.as_line import NO_LONGER_SURE
 from palimpsest.memory.filters import Filter as StoredFilter
 from palimpsest.memory.record import ListedType
 
@@ -315,5 +316,6 @@ def _notes(row: Mapping[str, Any]) -> list[str]:
     speaker = f"said by {row['speaker']}"
     time = row.get("when") or row["valid_from"][:10]
     about = [speaker, row["type"], time, f"id {row['id']}"]
-    notes = [row.get("outcome"), superseded, *about]
+    changed = NO_LONGER_SURE if row.get("rests_on_changed") else None
+    notes = [row.get("outcome"), superseded, *about, changed]
     return [note for note in [*notes, session and f"session {session}"] if note]

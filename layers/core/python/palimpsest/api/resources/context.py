@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, Speaker, answered, provenance
+from palimpsest.api.answers import Provenance, RestsOnChanged, Speaker, answered, provenance
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LONGEST_WAIT, Closed, Json, MaxTokens, Moment, SessionId, rfc3339
 from palimpsest.api.operations import operations_on
@@ -114,6 +114,7 @@ class ShownMemory(TypedDict):
     when: Annotated[
         str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
     ]
+    rests_on_changed: RestsOnChanged
     source: Provenance
     agent_id: str | None
 
@@ -329,6 +330,7 @@ def _remembered(item: Item) -> ShownMemory:
         "score": item.score,
         "valid_from": None if item.said_at is None else rfc3339(item.said_at),
         "when": item.when,
+        "rests_on_changed": item.rests_on_changed,
         "source": provenance(item.source),
         "agent_id": item.agent,
     }

@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query as InQuery
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Due, Occurs, Provenance, Speaker, provenance
+from palimpsest.api.answers import Due, Occurs, Provenance, RestsOnChanged, Speaker, provenance
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
@@ -170,6 +170,7 @@ class Found(TypedDict):
     when: Annotated[
         str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
     ]
+    rests_on_changed: RestsOnChanged
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
     speaker: Speaker
     outdated_by: Annotated[
@@ -289,6 +290,7 @@ def _found(found: FoundMemory) -> Found:
         "occurs_at": record.occurs_at if record else None,
         "due_at": record.due_at if record else None,
         "when": found.when,
+        "rests_on_changed": found.rests_on_changed,
         "role": found.speaker,
         "speaker": found.said_by,
         "outdated_by": found.outdated_by,

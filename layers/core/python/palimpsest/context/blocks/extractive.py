@@ -32,6 +32,7 @@ from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import newest as newest_preferences
 from palimpsest.memory.record import Record
+from palimpsest.memory.resting import changed_grounds
 from palimpsest.models.ports import ChatModel
 from palimpsest.prompts import files as prompts
 from palimpsest.scope import UserScope, paid_by
@@ -181,7 +182,8 @@ class CurrentRecords:
         is_same = cached is not None and cached.user == user
         if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
             return cached.ranking
-        ranking = RecordRanking(self._read(scope) if user.version else ())
+        records = self._read(scope) if user.version else ()
+        ranking = RecordRanking(records, changed_grounds(self._memories, scope, records))
         with self._lock:
             self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same)
         return ranking

@@ -23,7 +23,7 @@ class Item:
     the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
     else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
     has its own `score`; a higher score fits better. `when` says when what a record says happens,
-    happened or was due.
+    happened or was due; `rests_on_changed`, that it rests on one that has changed.
     """
 
     id: str
@@ -36,6 +36,7 @@ class Item:
     speaker: str | None = None
     said_by: str = "user"
     when: str | None = None
+    rests_on_changed: bool = False
     who: str | None = None
 
     def is_from(self, source: Source) -> bool:

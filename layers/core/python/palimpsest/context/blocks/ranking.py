@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -25,11 +25,12 @@ HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half 
 
 @dataclass(frozen=True)
 class RecordRanking:
-    """The records of one user, to be ranked for any message. Their texts are split into words only
-    once.
+    """The records of one user, to be ranked for any message. `changed` are the ids of those that
+    rest on something that has changed. Their texts are split into words only once.
     """
 
     records: tuple[Record, ...]
+    changed: frozenset[str] = frozenset()
 
     @cached_property
     def _having(self) -> dict[str, list[int]]:
@@ -42,14 +43,19 @@ class RecordRanking:
 
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
         """Return the records that have not expired, the best first; tasks of other sessions come
-        last, and so does what was due long ago. Records in somebody's own words carry the name of
-        the speaker. `now` is in epoch milliseconds.
+        last, and so do those that were due long ago, and those that rest on something that has
+        changed. Records in somebody's own words carry the name of the speaker. `now` is in epoch
+        milliseconds.
         """
         shared = self._shared(message)
         day = datetime.fromtimestamp(now / 1000, UTC)
         over = {record.id for record in self.records if is_long_past(record, now=day)}
+        over |= self.changed
         items = [
-            _item(record, _score(record, shared[place], now), quoted_in(record, user=user), day)
+            replace(
+                _item(record, _score(record, shared[place], now), user, day),
+                rests_on_changed=record.id in self.changed,
+            )
             for place, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now
         ]
@@ -83,7 +89,7 @@ def _score(record: Record, shared: float, now: int) -> float:
     return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
 
 
-def _item(record: Record, score: float, who: str | None, now: datetime) -> Item:
+def _item(record: Record, score: float, user: str, now: datetime) -> Item:
     time = when(record, now=now)
     return Item(
         id=record.id,
@@ -95,7 +101,7 @@ def _item(record: Record, score: float, who: str | None, now: datetime) -> Item:
         source=record.source,
         agent=record.agent,
         said_by=record.speaker or "user",
-        who=who,
+        who=quoted_in(record, user=user),
     )
 
 

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Due, Occurs, Provenance, Speaker, provenance
+from palimpsest.api.answers import Due, Occurs, Provenance, RestsOnChanged, Speaker, provenance
 from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
@@ -43,6 +43,7 @@ from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, T
 from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.memory import filters
+from palimpsest.memory.grounds import MOST_GROUNDS
 from palimpsest.memory.manage import KEPT
 from palimpsest.memory.manage import RecordChange as Changed
 from palimpsest.memory.record import MAX_CONTENT, RecordType, SaidType, Source
@@ -137,6 +138,15 @@ class NewMemory(Closed):
     due_at: Annotated[
         DayOrTime | None, Field(description="Day or time by which it must be done")
     ] = None
+    rests_on: Annotated[
+        list[Id],
+        Field(
+            max_length=MOST_GROUNDS,
+            default_factory=list,
+            description="Memories without which it may not be so; `rests_on_changed` tells "
+            "once one of them is superseded, has ended or is deleted",
+        ),
+    ]
     expires_at: Annotated[
         Timestamp | None,
         Field(description="When it expires, later than now; default: by the tenant's retention"),
@@ -184,6 +194,7 @@ class MemoryChange(Change):
     keywords: Keywords | None = None
     occurs_at: Annotated[DayOrTime | None, Field(description="null takes it away")] = None
     due_at: Annotated[DayOrTime | None, Field(description="null takes it away")] = None
+    rests_on: Annotated[list[Id] | None, Field(max_length=MOST_GROUNDS)] = None
     metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
     data: Annotated[
         JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")
@@ -266,6 +277,7 @@ def statement(given: NewMemory) -> Statement:
         valid_from=milliseconds_of(given.valid_from),
         occurs_at=given.occurs_at,
         due_at=given.due_at,
+        rests_on=tuple(dict.fromkeys(given.rests_on)),
         expires_at=None
         if given.expires_at is None
         else (milliseconds_of(given.expires_at) or 0) // 1000,
@@ -276,7 +288,7 @@ def statement(given: NewMemory) -> Statement:
 _SETTABLE = frozenset(
     {
         *("subject", "keywords", "queries", "importance", "confidence", "metadata", "data"),
-        *("embedding", "speaker", "occurs_at", "due_at"),
+        *("embedding", "speaker", "occurs_at", "due_at", "rests_on"),
     }
 )
 
@@ -291,6 +303,7 @@ def change(given: MemoryChange) -> Changed:
         data=given.data if "data" in given.model_fields_set else KEPT,
         occurs_at=given.occurs_at if "occurs_at" in given.model_fields_set else KEPT,
         due_at=given.due_at if "due_at" in given.model_fields_set else KEPT,
+        rests_on=None if given.rests_on is None else tuple(dict.fromkeys(given.rests_on)),
         keywords=None if given.keywords is None else tuple(given.keywords),
     )
 
@@ -314,6 +327,10 @@ class Memory(TypedDict):
     ]
     occurs_at: Occurs
     due_at: Due
+    rests_on: Annotated[
+        Sequence[str], Field(description="Ids of the memories without which it may not be so")
+    ]
+    rests_on_changed: RestsOnChanged
     created_at: Moment
     supersedes: Annotated[str | None, Field(description="Id of the version before")]
     superseded_by: Annotated[str | None, Field(description="Id of the version after")]
@@ -373,6 +390,8 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "valid_to": None if version.valid_to is None else rfc3339(version.valid_to),
         "occurs_at": record.occurs_at,
         "due_at": record.due_at,
+        "rests_on": record.rests_on,
+        "rests_on_changed": version.rests_on_changed,
         "created_at": rfc3339(record.created_at),
         "supersedes": version.supersedes,
         "superseded_by": version.superseded_by,
