@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from palimpsest.text.date_words import Unit, date_words
 from palimpsest.text.dates import relative_dates
-from palimpsest.text.word_files import entries
+from palimpsest.text.word_files import entries, word_files
 
 PACKAGE: Final = "palimpsest.memory"
 Tense = Literal["past", "planned", "none"]
@@ -78,7 +78,13 @@ def _lowered(text: str) -> str:
 
 
 def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
-    named = (*_relative(text, at), *_absolute(text, at, tense), *_weekdays(text, at, tense))
+    named = (
+        *_relative(text, at),
+        *_absolute(text, at, tense),
+        *_weekdays(text, at, tense),
+        *_ends(text, at),
+        *_weekends(text, at),
+    )
     end = 0
     for moment in sorted(named, key=lambda each: (each.start, -each.end)):
         if moment.start < end:
@@ -171,6 +177,36 @@ def _weekdays(text: str, at: date, tense: Tense) -> Iterator[Moment]:
         days = (weekday - at.weekday()) % 7 or 7
         day = at + timedelta(days=-(7 - days % 7) if is_past else days)
         yield Moment(match.start(), match.end(), day, day, "day")
+
+
+def _ends(text: str, at: date) -> Iterator[Moment]:
+    """The last day of the present week, month or year: "by the end of the month"."""
+    sunday = at + timedelta(days=6 - at.weekday())
+    last = {
+        "week": sunday,
+        "month": _spanned(at.year, at.month, 0)[1],
+        "year": date(at.year, 12, 31),
+    }
+    for unit, pattern in _by_key("ends_of").items():
+        for match in pattern.finditer(text):
+            yield Moment(match.start(), match.end(), last[unit], last[unit], "day")
+
+
+def _weekends(text: str, at: date) -> Iterator[Moment]:
+    for weeks, pattern in _by_key("weekends").items():
+        saturday = at + timedelta(days=5 - at.weekday() + 7 * int(weeks))
+        for match in pattern.finditer(text):
+            yield Moment(match.start(), match.end(), saturday, saturday, "day")
+
+
+@cache
+def _by_key(field: str) -> dict[str, re.Pattern[str]]:
+    """The patterns of all languages in a field that has lists by key."""
+    lists: dict[str, list[str]] = {}
+    for file in word_files(PACKAGE).values():
+        for key, words in file.get(field, {}).items():
+            lists.setdefault(key, []).extend(words)
+    return {key: re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)") for key, words in lists.items()}
 
 
 @cache
