@@ -83,16 +83,15 @@ def grounds_of(
     if not topics:
         return [() for _ in made]
     current = _holding(memories, scope, topics)
-    return [
-        tuple(
-            dict.fromkeys(
-                ground.id
-                for topic in dependent.topics
-                if (ground := _ground(record, topic, made, current, topic in dependent.sure))
-            )
-        )[:MOST_GROUNDS]
-        for record, dependent in zip(made, dependents, strict=True)
-    ]
+
+    def ids(record: Record, dependent: Dependent) -> tuple[str, ...]:
+        found = [
+            _ground(record, topic, made, current, is_sure=topic in dependent.sure)
+            for topic in dependent.topics
+        ]
+        return tuple(dict.fromkeys(ground.id for ground in found if ground))[:MOST_GROUNDS]
+
+    return [ids(*each) for each in zip(made, dependents, strict=True)]
 
 
 def _ground(
@@ -100,7 +99,8 @@ def _ground(
     topic: str,
     made: Sequence[Record],
     current: Mapping[str, Record],
-    is_sure: bool,  # noqa: FBT001 - one of two kinds
+    *,
+    is_sure: bool,
 ) -> Record | None:
     beside = [each for each in reversed(made) if each.topic_key == topic]
     stored = [current[topic]] if topic in current else []

@@ -55,18 +55,24 @@ def names_of(memories: Memories, scope: UserScope) -> UserNames:
 
 
 def _set(record: Record | None) -> UserNames:
-    data = record.data if record is not None and isinstance(record.data, dict) else {}
-    name, aliases = data.get("name"), data.get("aliases")
-    texts = [each for each in aliases if isinstance(each, str)] if isinstance(aliases, list) else []
-    return UserNames(name if isinstance(name, str) else None, tuple(texts))
+    if record is None or not isinstance(record.data, dict):
+        return NOBODY
+    name, aliases = record.data.get("name"), record.data.get("aliases")
+    listed = aliases if isinstance(aliases, list) else []
+    texts = tuple(alias for alias in listed if isinstance(alias, str))
+    return UserNames(name if isinstance(name, str) else None, texts)
 
 
 def _statement(name: str | None, aliases: Sequence[str]) -> Statement:
-    called = f"The user's name is {name}" if name else "The user"
-    also = f"{', also called' if name else ' is called'} {', '.join(aliases)}" if aliases else ""
+    called = "The user is called"
+    if name:
+        called = f"The user's name is {name}"
+    if aliases:
+        called += ", also called " if name else " "
+        called += ", ".join(aliases)
     return Statement(
         type="preference",
-        content=f"{called}{also}."[:MAX_CONTENT],
+        content=f"{called}."[:MAX_CONTENT],
         topic=TOPICS + KEY,
         importance=IMPORTANCE,
         data={"name": name, "aliases": list(aliases)},

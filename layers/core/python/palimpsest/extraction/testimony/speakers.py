@@ -96,12 +96,18 @@ def attributed(
     if not speakers or len(speakers) < len(cited):
         return _of_the_user(finding, user=user, names=names)
     name = speakers[0]
-    is_named = name.casefold() in finding.content.casefold()
+    content, subject, topic = finding.content, finding.subject, None
+    if name.casefold() not in content.casefold():
+        content = f"{name}: {content}"
+    if subject in (None, USER):
+        subject = name.casefold()
+    if finding.topic:
+        topic = f"{name.casefold()} {finding.topic}"
     return replace(
         finding,
-        content=finding.content if is_named else f"{name}: {finding.content}",
-        subject=name.casefold() if finding.subject in (None, USER) else finding.subject,
-        topic=f"{name.casefold()} {finding.topic}" if finding.topic else None,
+        content=content,
+        subject=subject,
+        topic=topic,
         speaker=name,
         relations=tuple(
             relation for relation in finding.relations if USER not in (relation.start, relation.end)

@@ -44,7 +44,7 @@ from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.memory import filters
 from palimpsest.memory.grounds import MOST_GROUNDS
-from palimpsest.memory.manage import KEPT
+from palimpsest.memory.manage import CLEARED, KEPT
 from palimpsest.memory.manage import RecordChange as Changed
 from palimpsest.memory.record import MAX_CONTENT, RecordType, SaidType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
@@ -294,17 +294,21 @@ _SETTABLE = frozenset(
 
 
 def change(given: MemoryChange) -> Changed:
+    cleared = {
+        name: getattr(given, name) if name in given.model_fields_set else KEPT for name in CLEARED
+    }
+    keywords, rests_on = (
+        None if listed is None else tuple(listed) for listed in (given.keywords, given.rests_on)
+    )
     return Changed(
         content=given.content,
         importance=given.importance,
         confidence=given.confidence,
         subject=given.subject,
         metadata=given.metadata,
-        data=given.data if "data" in given.model_fields_set else KEPT,
-        occurs_at=given.occurs_at if "occurs_at" in given.model_fields_set else KEPT,
-        due_at=given.due_at if "due_at" in given.model_fields_set else KEPT,
-        rests_on=None if given.rests_on is None else tuple(dict.fromkeys(given.rests_on)),
-        keywords=None if given.keywords is None else tuple(given.keywords),
+        rests_on=rests_on,
+        keywords=keywords,
+        **cleared,
     )
 
 
