@@ -12,6 +12,7 @@ from palimpsest.text.folding import normalized
 from palimpsest.text.word_files import entries
 
 PACKAGE: Final = "palimpsest.memory"
+_CAPITAL = re.compile(r"[A-ZÀ-Þ]")
 _NAME = r"[A-ZÀ-Þ][\w'’-]*(?:\.(?=\s[A-ZÀ-Þ]))?(?: [A-ZÀ-Þ][\w'’-]*){0,2}"
 _START = (
     r"(?:^|[.!?,;:–—-]|\b(?i:hi|hey|hello|hallo|salut|hola|bonjour|and|und|but|et|y)\b)[^\w\n]{0,4}"
@@ -48,7 +49,7 @@ def _letters(name: str) -> set[str]:
 
 def introduced_in(text: str) -> tuple[str, ...]:
     """The names by which a text's speaker introduces themselves: "I'm Sarah", "me llamo Ana"."""
-    return tuple(dict.fromkeys(_introductions(text)))
+    return tuple(dict.fromkeys(_introductions(text))) if _CAPITAL.search(text) else ()
 
 
 def is_introduction(text: str) -> bool:

@@ -15,6 +15,7 @@ from palimpsest.memory.names import introduced_in, is_introduction, is_own_name
 from palimpsest.text.folding import normalized
 
 USER = "user"
+MOST_READ = 4_000  # characters of a message, in which users introduce themselves
 _LABEL = re.compile(r"[ \t]*(?:[-*•] )?\**(?P<name>[A-ZÀ-Þ][\w.'-]*(?: [A-ZÀ-Þ][\w.'-]*)?)\**:[ *]")
 
 
@@ -68,7 +69,7 @@ def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) ->
         name = message.chat.get("name")
         if message.role != USER or (name and not is_own_name(str(name), user=user, names=names)):
             continue
-        for line in text_of(message.chat).splitlines():
+        for line in text_of(message.chat)[:MOST_READ].splitlines():
             label = _LABEL.match(line)
             if not label or whole("own_labels").fullmatch(label["name"]):
                 found += introduced_in(line)
