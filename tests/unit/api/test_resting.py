@@ -1,8 +1,13 @@
 """What rests on other memories, through the front door: given, marked, ranked lower, never deleted."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.ports import Extraction
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -90,3 +95,39 @@ def test_a_ground_must_be_a_memory_of_the_user(call: Client, home: Any, method: 
     assert answer.status == 422
     assert "rests_on" in answer.json["errors"][0]["field"]
     assert call("GET", MEMORIES).json["memories"] == [call("GET", f"{MEMORIES}/{home['id']}").json]
+
+
+class Model:
+    """An extractor that finds one fact a message: on Mondays where the user lives, else a commute
+    that rests on it.
+    """
+
+    def capacity(self, *, prompt: str | None) -> int:
+        del prompt
+        return 1_000
+
+    def extract(self, chunk: Chunk, *, prompt: str | None, whole: bool = False) -> Extraction:
+        del prompt, whole
+        return Extraction(tuple(map(self._found, chunk.messages)), chunk.last, "model")
+
+    def _found(self, message: Message) -> Finding:
+        text = text_of(message.chat)
+        found = Finding("fact", text, (message.seq,), text, importance=0.8)
+        if "Lives" in text:
+            return replace(found, topic="residence")
+        return replace(found, rests_on=("residence",))
+
+
+def test_a_model_names_the_topic_that_a_fact_rests_on(call: Client, service: Service) -> None:
+    service.extractor = Model()
+    service.wire_workers()
+    service.work_while_waiting()
+    for number, text in enumerate(
+        ("Lives in Hamburg.", "Needs 20 minutes to work.", "Lives in Bremen.")
+    ):
+        body = {"messages": [{"role": "user", "content": text}], "session_id": f"s{number}"}
+        assert call("POST", "/v1/users/sarah/ingest", {**body, "wait": 5}).json["state"] == "done"
+        service.time.advance(60)
+    found = {row["content"]: row for row in call("GET", MEMORIES).json["memories"]}
+    assert found["Needs 20 minutes to work."]["rests_on_changed"] is True
+    assert found["Lives in Bremen."]["rests_on_changed"] is False

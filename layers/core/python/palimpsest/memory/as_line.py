@@ -11,9 +11,10 @@ from palimpsest.memory.record import Record, is_quoted
 
 def quoted_in(record: Record, *, user: str) -> str | None:
     """The name of the one in whose words the record is; None if it speaks of the user."""
-    if record.speaker is not None:
-        return record.speaker
-    return name_of("user", user=user) if is_quoted(record) else None
+    if record.speaker is None:
+        return name_of("user", user=user) if is_quoted(record) else None
+    is_named = record.speaker.casefold() in record.content.casefold()
+    return None if is_named and not is_quoted(record) else record.speaker
 
 
 def unlabelled(content: str, speaker: str | None) -> str:

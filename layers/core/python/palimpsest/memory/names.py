@@ -47,6 +47,21 @@ def _letters(name: str) -> set[str]:
     return {word.casefold() for word in _LETTERS.findall(name)} or {name}
 
 
+def about(name: str, content: str) -> str:
+    """The content of somebody else's statement with their name: in place of "the user" at its
+    beginning, or else as the label of their words.
+    """
+    if name.casefold() in content.casefold():
+        return content
+    found = _the_user().match(content)
+    return name + content[found.end() :] if found else f"{name}: {content}"
+
+
+@cache
+def _the_user() -> re.Pattern[str]:
+    return re.compile(rf"(?i:{'|'.join(entries(PACKAGE, 'the_user'))})(?=['’\s])")
+
+
 def introduced_in(text: str) -> tuple[str, ...]:
     """The names by which a text's speaker introduces themselves: "I'm Sarah", "me llamo Ana"."""
     return tuple(dict.fromkeys(_introductions(text))) if _CAPITAL.search(text) else ()

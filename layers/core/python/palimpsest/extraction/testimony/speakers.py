@@ -11,7 +11,7 @@ from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.extents import sentence_start
 from palimpsest.extraction.testimony.words import phrases, whole
-from palimpsest.memory.names import introduced_in, is_introduction, is_own_name
+from palimpsest.memory.names import about, introduced_in, is_introduction, is_own_name
 from palimpsest.text.folding import normalized
 
 USER = "user"
@@ -41,7 +41,7 @@ def speaker_of(
     label = _LABEL.match(line) if place >= 0 else None
     if label and not whole("own_labels").fullmatch(label["name"]):
         return None if is_own_name(label["name"], user=user, names=names) else label["name"]
-    if place >= 0 and own_label(line, names=names):
+    if place >= 0 and own_label(line, names=(*names, user)):
         return None
     begun = sentence_start(text, max(place, 0))
     sentence = text[begun : max(place, 0) + len(finding.quote)].strip()
@@ -97,16 +97,14 @@ def attributed(
     if not speakers or len(speakers) < len(cited):
         return _of_the_user(finding, user=user, names=names)
     name = speakers[0]
-    content, subject, topic = finding.content, finding.subject, None
-    if name.casefold() not in content.casefold():
-        content = f"{name}: {content}"
+    subject, topic = finding.subject, None
     if subject in (None, USER):
         subject = name.casefold()
     if finding.topic:
         topic = f"{name.casefold()} {finding.topic}"
     return replace(
         finding,
-        content=content,
+        content=about(name, finding.content),
         subject=subject,
         topic=topic,
         speaker=name,
@@ -130,7 +128,9 @@ def _of_the_user(finding: Finding, *, user: str, names: Sequence[str]) -> Findin
         subject = USER
     label = _LABEL.match(finding.content)
     own = label[0] if label and is_own_name(label["name"], user=user, names=names) else ""
-    content = finding.content[len(own or own_label(finding.content, names=names)) :].strip()
+    content = finding.content[
+        len(own or own_label(finding.content, names=(*names, user))) :
+    ].strip()
     is_name = finding.topic is None and finding.type == "fact" and is_introduction(content)
     return replace(
         finding,
