@@ -5,6 +5,7 @@ output says whose words it shows.
 from typing import Any
 
 import pytest
+from palimpsest import AgentMemory
 from palimpsest.offline.extractor import PatternExtractor
 
 from tests.unit.api.conftest import Service
@@ -152,3 +153,26 @@ def test_erasing_a_user_removes_the_names(app: Client) -> None:
     assert app("DELETE", USER).status == 202
     assert app("GET", USER).json["name"] is None
     assert app("GET", USER).json["aliases"] == []
+
+
+def test_mem0_names_the_actor(app: Client) -> None:
+    app("PUT", USER, NAMES)
+    said(app, {"name": "Bob", "content": "I'm allergic to walnuts."}, "I live in Kiel.")
+    found = app("POST", "/compat/mem0/memories/list", {"filters": {"user_id": "u-17"}}).json
+    rows = found["results"] if isinstance(found, dict) else found
+    actors = {row["memory"]: row.get("actor_id") for row in rows}
+    assert actors["Bob: I'm allergic to walnuts."] == "Bob"
+    assert actors["I live in Kiel."] is None
+
+
+def test_the_library_sets_names_too() -> None:
+    memory = AgentMemory(user="u-17")
+    assert memory.set_names("Sarah", aliases=["sj"]).all == ("Sarah", "sj")
+    memory.append("s", {"role": "user", "name": "Bob", "content": "I live in Bonn."})
+    memory.append("s", {"role": "user", "name": "sj", "content": "I live in Kiel."})
+    memory.extract("s")
+    found = {
+        one.content: one.said_by for one in memory.recall("Who lives in Kiel or Bonn?").memories
+    }
+    assert found["I live in Kiel."] == "user"
+    assert {found.get("Bob: I live in Bonn."), found.get("I live in Bonn.")} - {None} == {"Bob"}

@@ -21,6 +21,7 @@ from palimpsest.api.resources.memories.shapes import (
 )
 from palimpsest.api.resources.recall import RecallBody, SearchBody, ToolCallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
+from palimpsest.api.resources.users import UserNaming
 from palimpsest.conversations.message import Chat
 from palimpsest.engines.memory_store import StoreIndex
 from palimpsest.errors import Unavailable
@@ -29,6 +30,7 @@ from palimpsest.extraction.outside import ChatHistoryProvider, Load, newest
 from palimpsest.jobs.job import Job
 from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.record import Record
+from palimpsest.memory.user_names import UserNames
 from palimpsest.memory.versions import Version
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.recall import RecallResult
@@ -42,6 +44,13 @@ LONGEST_WAIT = 20.0  # seconds
 
 class Memories(Conversations):
     """What is remembered of the user, by whom it is used, and what that costs."""
+
+    def set_names(self, name: str | None = None, *, aliases: Sequence[str] = ()) -> UserNames:
+        """Set the name and aliases of the user in place of those that were set: under these a
+        speaker is the user. Return all names that are known.
+        """
+        body = read(UserNaming, name=name, aliases=list(aliases))
+        return self._service.names.set(self._user, name=body.name, aliases=body.aliases)
 
     def remember(self, *memories: Said) -> tuple[Remembered, ...]:
         """Save 1 to 30 memories: texts, which become facts, or fields as in the API (`type`,

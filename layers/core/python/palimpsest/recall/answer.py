@@ -43,7 +43,7 @@ class Passage:
     the memory is in the speaker's own words; it is None if the memory speaks of the user in the
     third person. The text shows `similarity` unless it is
     None. `when` says when it happens, happened or was due: a line shows it in place of the day on
-    which it was said.
+    which it was said, which it doesn't show beside a day of the content's own (`names_its_day`).
     """
 
     id: str
@@ -54,6 +54,7 @@ class Passage:
     similarity: float | None = None
     when: str | None = None
     rests_on_changed: bool = False
+    names_its_day: bool = False
 
     @property
     def day(self) -> str:
@@ -150,6 +151,8 @@ def line_of_passage(passage: Passage) -> str:
         content += f" ({NO_LONGER_SURE})"
     if passage.when is not None:
         return line_of(f"{content} ({passage.when}){outdated}", who=passage.who, day=None)
+    if passage.names_its_day:
+        return line_of(content + outdated, who=passage.who, day=None)
     return line_of(content, who=passage.who, day=passage.day + outdated)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from palimpsest.conversations.spoken import name_of
-from palimpsest.memory.as_line import quoted_in, unlabelled, when, with_one_date
+from palimpsest.memory.as_line import names_a_date, quoted_in, unlabelled, when, with_one_date
 from palimpsest.memory.record import Record
 from palimpsest.recall.answer import Passage, user_memory
 from palimpsest.recall.found import FoundMemory
@@ -22,6 +22,7 @@ def passage_of(memory: FoundMemory | Record, *, user: str, now: datetime | None 
     seen from `now` (default: the present), or from the moment of the recall that found it.
     """
     time: str | None
+    is_record = isinstance(memory, Record) or memory.record is not None
     has_changed = isinstance(memory, FoundMemory) and memory.rests_on_changed
     if isinstance(memory, Record):
         who, is_outdated = quoted_in(memory, user=user), False
@@ -40,6 +41,7 @@ def passage_of(memory: FoundMemory | Record, *, user: str, now: datetime | None 
         is_outdated=is_outdated,
         when=time,
         rests_on_changed=has_changed,
+        names_its_day=is_record and names_a_date(memory.content),
     )
 
 
