@@ -194,9 +194,9 @@ def recall(
     columns = {
         "score": "score",
         "memory": "content",
-        "said by": "speaker",
         "type": "type",
         "found by": "found_by",
+        "said by": "speaker",
         "id": "id",
     }
     shown.rows(found["memories"], columns, json_wanted=False)
