@@ -66,7 +66,7 @@ def _rules() -> list[dict[str, list[str]]]:
 @cache
 def _pattern(topic: str) -> re.Pattern[str]:
     rules = [rule for file in _rules() for rule in file.get(topic, ())]
-    return re.compile("|".join(f"(?:{rule})" for rule in rules), re.IGNORECASE)
+    return re.compile("|".join(f"(?<!\\w)(?:{rule})" for rule in rules), re.IGNORECASE)
 
 
 @cache
