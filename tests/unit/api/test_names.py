@@ -176,3 +176,15 @@ def test_the_library_sets_names_too() -> None:
     }
     assert found["I live in Kiel."] == "user"
     assert {found.get("Bob: I live in Bonn."), found.get("I live in Bonn.")} - {None} == {"Bob"}
+
+
+def test_a_letter_that_the_user_signs_is_the_users(app: Client) -> None:
+    letter = "Dear Tom,\nI live in Kiel now.\n\nBest regards,\n{}"
+    said(app, letter.format("Sarah"), session="before")
+    assert known(app) == {}
+    app("PUT", USER, NAMES)
+    said(app, letter.format("Sarah"), session="after")
+    said(app, letter.format("Bob").replace("Kiel", "Bonn"), session="bob")
+    assert [content for content in known(app) if "Kiel" in content or "Bonn" in content] == [
+        "I live in Kiel now."
+    ]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
@@ -37,6 +37,11 @@ def is_own_name(
     if any(words <= _words(each) for each in known) or _letters(name) <= _letters(user):
         return True
     return not known and not _ID_IS_A_NAME.fullmatch(user) and set(others) == {name}
+
+
+def signing(user: str, names: Sequence[str]) -> str:
+    """The name with which the user signs: the id if that is a name, else the first known one."""
+    return user if _ID_IS_A_NAME.fullmatch(user) or not names else names[0]
 
 
 def _words(name: str) -> set[str]:
