@@ -51,7 +51,8 @@ class Check(_Closed):
 
     The memories are those about the user, or about the `subject`; `anybody` means all of them.
     `known`: a current memory contains each of these. `not_believed`: no current memory contains any
-    of these. `once`: exactly one current memory contains it. `nowhere`: no memory contains any of
+    of these. `speaker`, `occurs_at`, `due_at` and `changed` tell what a memory of `known` has:
+    `none` is no time, `changed` that something that it rests on has changed. `once`: exactly one current memory contains it. `nowhere`: no memory contains any of
     these, current or not, about anybody.
     """
 
@@ -59,6 +60,10 @@ class Check(_Closed):
     known: Sequence[str] = ()
     not_believed: Sequence[str] = ()
     once: str | None = None
+    speaker: str | None = None
+    occurs_at: str | None = None
+    due_at: str | None = None
+    changed: bool | None = None
     nowhere: Sequence[str] = ()
 
     @model_validator(mode="after")
@@ -66,6 +71,13 @@ class Check(_Closed):
         if not (self.known or self.not_believed or self.once or self.nowhere):
             raise ValueError("a check names some words")
         return self
+
+
+class Naming(_Closed):
+    """The names of the user, as they are set before the conversations."""
+
+    name: str | None = None
+    aliases: Sequence[str] = ()
 
 
 class Case(_Closed):
@@ -79,6 +91,7 @@ class Case(_Closed):
     language: Literal["en", "de", "fr", "es"]
     held_out: bool
     twin_of: str | None = None
+    names: Naming | None = None
     sessions: Sequence[Session] = Field(min_length=1)
     checks: Sequence[Check] = Field(min_length=1)
 

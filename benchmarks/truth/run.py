@@ -25,6 +25,7 @@ from benchmarks.truth.form import ANYBODY, OURS, VOICES, Case, Check, Session, l
 TENANT = Scope("truth")
 PAGE = 100
 MINUTE = 60
+NO_TIME = "none"
 HALVES = (False, True)
 ABOUT_THE_USER = frozenset({"", "user"})
 
@@ -36,6 +37,10 @@ class Memory:
     content: str
     subject: str = ""
     is_current: bool = True
+    speaker: str = "user"
+    occurs_at: str | None = None
+    due_at: str | None = None
+    changed: bool = False
 
 
 Believe = Callable[[Case], Sequence[Memory]]
@@ -63,6 +68,7 @@ def _holds(check: Check, memories: Sequence[Memory], *, user: str) -> bool:
         believed = _current(memories, _subjects(check.subject, memories))
     return (
         all(_count(words, believed) for words in check.known)
+        and all(_has(check, words, believed) for words in check.known)
         and not any(_count(words, believed) for words in check.not_believed)
         and (check.once is None or _count(check.once, believed) == 1)
         and not any(_count(words, memories) for words in check.nowhere)
@@ -81,6 +87,18 @@ def _current(memories: Sequence[Memory], subjects: frozenset[str]) -> list[Memor
     ]
 
 
+def _has(check: Check, words: str, memories: Sequence[Memory]) -> bool:
+    """Whether a memory with these words has what the check tells of it."""
+    with_words = [one for one in memories if words.casefold() in one.content.casefold()]
+    return any(
+        check.speaker in (None, one.speaker)
+        and check.occurs_at in (None, one.occurs_at or NO_TIME)
+        and check.due_at in (None, one.due_at or NO_TIME)
+        and check.changed in (None, one.changed)
+        for one in with_words
+    )
+
+
 def _count(words: str, memories: Sequence[Memory]) -> int:
     return sum(words.casefold() in memory.content.casefold() for memory in memories)
 
@@ -90,6 +108,8 @@ def believed_in_process(case: Case) -> list[Memory]:
     user = UserScope(TENANT.tenant, case.user)
     clock = FakeClock(_morning(case.sessions[0]))
     service = in_process(TENANT, memory={}, clock=clock)
+    if case.names is not None:
+        service.service.names.set(user, name=case.names.name, aliases=case.names.aliases)
     for number, session in enumerate(case.sessions):
         wait = (_morning(session) - clock.now()).total_seconds()
         clock.advance(max(0.0, wait))
@@ -140,7 +160,15 @@ def _listed(service: Service, user: UserScope, *, is_current: bool) -> Iterator[
         )
         for version in versions:
             record = version.record
-            yield Memory(record.content, record.subject or "", is_current)
+            yield Memory(
+                record.content,
+                record.subject or "",
+                is_current,
+                speaker=record.speaker or "user",
+                occurs_at=record.occurs_at,
+                due_at=record.due_at,
+                changed=version.rests_on_changed,
+            )
         if after is None:
             return
 

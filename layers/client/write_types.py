@@ -36,6 +36,7 @@ WANTED = (
     "ListedJob",
     "ListedUser",
     "Memory",
+    "NamedUser",
     "Neighbors",
     "Preference",
     "Recalled",

@@ -57,6 +57,7 @@ def test_an_export_of_one_memory_is_imported_into_another() -> None:
 
 
 OF_THE_LIBRARY = {
+    "name_user": "set_names",
     "create_session": "configure",
     "read_session": "conversation",
     "replace_session": "configure",

@@ -165,6 +165,13 @@ def test_preferences_are_set_read_listed_and_deleted(memory: Palimpsest) -> None
     assert list(sarah.preferences()) == []
 
 
+def test_names_are_set_read_and_removed(memory: Palimpsest) -> None:
+    sarah = memory.user("u-17")
+    assert sarah.set_names("Sarah", aliases=["sj"])["aliases"] == ["sj"]
+    assert sarah.read()["name"] == "Sarah"
+    assert sarah.set_names() == {"user_id": "u-17", "name": None, "aliases": []}
+
+
 def test_vectors_are_stored_searched_counted_and_deleted(memory: Palimpsest) -> None:
     sarah = memory.user("sarah")
     east, north = (

@@ -21,6 +21,7 @@ from tests.served import KEY, Served
 
 PROGRAM = Path(__file__).parents[2] / "e2e" / "clients" / "mcp_client.py"
 COMMANDS = {
+    "name",
     "login",
     "chat",
     "sessions",
@@ -73,6 +74,12 @@ def test_every_command_is_there_with_help_and_completion() -> None:
     assert "--install-completion" in told
     for name in COMMANDS - {"mcp"}:  # which speaks JSON alone
         assert "--json" in said(name, "--help"), name
+
+
+def test_a_user_gets_names_and_loses_them() -> None:
+    assert found("name", "Sarah", "--alias", "sj")["aliases"] == ["sj"]
+    assert found("name")["name"] == "Sarah"
+    assert found("name", "--clear")["name"] is None
 
 
 def test_a_memory_is_saved_listed_recalled_corrected_and_reverted() -> None:

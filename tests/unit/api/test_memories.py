@@ -30,6 +30,9 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "type": "instruction",
         "content": "Answer in German.",
         "subject": "language",
+        "speaker": "Ann",
+        "occurs_at": "2026-01-10",
+        "due_at": "2026-01-12T09:00:00Z",
         "topic_key": "Answer  language!",
         "keywords": ["german"],
         "queries": ["Which language?"],
@@ -61,6 +64,8 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "topic_key": "answer_language",
         "valid_from": "2025-12-24T17:00:00.000Z",
         "valid_to": None,
+        "rests_on": [],
+        "rests_on_changed": False,
         "status": "current",
         "version": 1,
         "created_at": "2026-01-01T00:00:00.000Z",
@@ -369,7 +374,14 @@ def test_users_are_listed_by_id_and_counted_by_type(call: Client) -> None:
     call.save(employer("works at A"), employer("works at B"), user="ann")
     counts = {"fact": 2, "event": 0, "instruction": 0, "task": 1, "preference": 0, "total": 3}
     none = {"active": 0, "ended": 0, "total": 0}
-    ann = {"user_id": "ann", "memories": counts, "sessions": none, "last_activity": None}
+    ann: dict[str, object] = {
+        "user_id": "ann",
+        "name": None,
+        "aliases": [],
+        "memories": counts,
+        "sessions": none,
+    }
+    ann["last_activity"] = None
     assert call("GET", "/v1/users/ann").json == ann
     assert call("GET", "/v1/users/nobody").json["memories"]["total"] == 0
 

@@ -46,6 +46,7 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "revert_memory": (f"POST {MEMORIES}/OLD/revert", {}, 200),
     "delete_memory": (f"DELETE {MEMORIES}/ID", None, 200),
     "forget_memories": (f"POST {MEMORIES}/forget", {"filter": {"types": ["fact"]}, "wait": 5}, 200),
+    "name_user": ("PUT /v1/users/sarah", {"name": "Sarah"}, 200),
     "put_preferences": (f"PUT {PREFERENCES}", {"preferences": {"theme": "dark"}}, 200),
     "put_preference": (f"PUT {PREFERENCES}/theme", {"value": "dark"}, 201),
     "delete_preference": (f"DELETE {PREFERENCES}/theme", None, 200),

@@ -160,6 +160,7 @@ class AsyncUser(AsyncOver):
 
     read = value(UserCalls.read)
     profile = value(UserCalls.profile)
+    set_names = value(UserCalls.set_names)
     recall = value(UserCalls.recall)
     search = value(UserCalls.search)
     remember = value(UserCalls.remember)

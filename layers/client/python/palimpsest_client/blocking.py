@@ -155,6 +155,7 @@ class User(Over):
 
     read = value(UserCalls.read)
     profile = value(UserCalls.profile)
+    set_names = value(UserCalls.set_names)
     recall = value(UserCalls.recall)
     search = value(UserCalls.search)
     remember = value(UserCalls.remember)

@@ -109,6 +109,8 @@ class ContextTokens(TypedDict):
 class Deleted(TypedDict):
     id: str
     deleted: Literal[True]
+    hidden: NotRequired[HiddenSources]
+    redactions: NotRequired[list[str]]
 
 
 class EndedSession(TypedDict):
@@ -162,7 +164,12 @@ class Found(TypedDict):
     times: int
     source: Provenance
     valid_from: str
+    occurs_at: str | None
+    due_at: str | None
+    when: str | None
+    rests_on_changed: bool
     role: str | None
+    speaker: str
     material: bool
     outdated_by: str | None
     subject: str | None
@@ -215,6 +222,11 @@ class Health(TypedDict):
     stage: str
 
 
+class HiddenSources(TypedDict):
+    messages: int
+    message_ids: list[str]
+
+
 class HistoryMessage(TypedDict):
     id: str
     seq: int
@@ -232,6 +244,8 @@ class HistoryMessage(TypedDict):
     metadata: dict[str, Any]
     content_url: NotRequired[str]
     redacted_at: NotRequired[str]
+    off_record: NotRequired[bool]
+    hidden: NotRequired[Literal[True]]
 
 
 class Indexed(TypedDict):
@@ -245,6 +259,7 @@ class Job(TypedDict):
         "delete",
         "withdraw",
         "redact",
+        "take_back",
         "extract",
         "flush",
         "forget",
@@ -298,6 +313,7 @@ class ListedJob(TypedDict):
         "delete",
         "withdraw",
         "redact",
+        "take_back",
         "extract",
         "flush",
         "forget",
@@ -319,6 +335,8 @@ class ListedJob(TypedDict):
 
 class ListedUser(TypedDict):
     user_id: str
+    name: NotRequired[str | None]
+    aliases: NotRequired[list[str]]
     memories: NotRequired[MemoryCounts]
     sessions: NotRequired[SessionCounts]
     last_activity: NotRequired[str | None]
@@ -329,6 +347,7 @@ class Memory(TypedDict):
     type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship"]
     content: str
     subject: str | None
+    speaker: str
     topic_key: str | None
     keywords: list[str]
     queries: list[str]
@@ -338,6 +357,10 @@ class Memory(TypedDict):
     version: int
     valid_from: str
     valid_to: str | None
+    occurs_at: str | None
+    due_at: str | None
+    rests_on: list[str]
+    rests_on_changed: bool
     created_at: str
     supersedes: str | None
     superseded_by: str | None
@@ -371,6 +394,12 @@ class ModelUsage(TypedDict):
     tokens_in: int
     tokens_out: int
     cost_usd: float | None
+
+
+class NamedUser(TypedDict):
+    user_id: str
+    name: str | None
+    aliases: list[str]
 
 
 class Nameless(TypedDict):
@@ -469,6 +498,7 @@ class SavedMemory(TypedDict):
     type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship"]
     content: str
     subject: str | None
+    speaker: str
     topic_key: str | None
     keywords: list[str]
     queries: list[str]
@@ -478,6 +508,10 @@ class SavedMemory(TypedDict):
     version: int
     valid_from: str
     valid_to: str | None
+    occurs_at: str | None
+    due_at: str | None
+    rests_on: list[str]
+    rests_on_changed: bool
     created_at: str
     supersedes: str | None
     superseded_by: str | None
@@ -539,8 +573,11 @@ class ShownMemory(TypedDict):
         "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
     ]
     content: str
+    speaker: str
     score: float | None
     valid_from: str | None
+    when: str | None
+    rests_on_changed: bool
     source: Provenance
     agent_id: str | None
 
@@ -551,8 +588,11 @@ class ShownMessage(TypedDict):
         "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
     ]
     content: str
+    speaker: str
     score: float | None
     valid_from: str | None
+    when: str | None
+    rests_on_changed: bool
     source: Provenance
     agent_id: str | None
     role: str | None
@@ -583,6 +623,7 @@ class TenantSettings(TypedDict):
     memory_days: int | None
     retention: ShownRetention
     models: list[str] | None
+    secrets: Literal["keep_in_message", "mask", "refuse"]
     limits: ShownLimits
     retention_job: RetentionJob | None
 
@@ -624,6 +665,8 @@ class Used(TypedDict):
 
 class User(TypedDict):
     user_id: str
+    name: str | None
+    aliases: list[str]
     memories: MemoryCounts
     sessions: SessionCounts
     last_activity: str | None

@@ -17,6 +17,7 @@ from palimpsest_client.types import (
     Filter,
     Found,
     Memory,
+    NamedUser,
     Preference,
     Recalled,
     SavedMemory,
@@ -49,6 +50,14 @@ class UserCalls(GraphCalls):
         a prompt; with `ids=False` it shows no ids, and three times as many lines fit.
         """
         return call("GET", "users", self.id, "profile", query={"ids": ids})
+
+    def set_names(
+        self, name: str | None = None, *, aliases: Sequence[str] = ()
+    ) -> Steps[NamedUser]:
+        """Set the name and aliases of the user in place of those that were set: under these a
+        speaker is the user. Without any, remove them.
+        """
+        return call("PUT", "users", self.id, body={"name": name, "aliases": list(aliases)})
 
     def recall(
         self,

@@ -345,8 +345,9 @@
     return html`<li class="card">
       <${Text}>${memory.content}<//>
       <p class="notes">
-        <${Tag}>${memory.type}<//>${memory.topic_key && html` <${Tag}>${memory.topic_key}<//>`}
+        <${Tag}>${memory.type}<//> said by ${memory.speaker}${memory.topic_key && html` <${Tag}>${memory.topic_key}<//>`}
         ${memory.status === "superseded" && html` <${Tag}>superseded<//>`} since ${time(memory.valid_from)}
+        ${memory.rests_on_changed && html` · <${Tag}>rests on something that changed<//>`}
         ${memory.importance != null && html` · importance ${number(memory.importance)}`} <${Source} of=${memory.source} />
       </p>
       <div class="row">
@@ -757,9 +758,10 @@
           (memory) => html`<li class="card" key=${memory.id}>
             <${Text}>${memory.content}<//>
             <p class="notes">
-              <${Tag}>${memory.type}<//> score ${number(memory.score)} · since ${time(memory.valid_from)}
+              <${Tag}>${memory.type}<//> said by ${memory.speaker} · score ${number(memory.score)} · ${memory.when ?? html`since ${time(memory.valid_from)}`}
               ${memory.times > 1 && html` · said ${memory.times} times`}
-              ${memory.outdated_by && html` · <${Tag}>outdated<//>`} <${Source} of=${memory.source} />
+              ${memory.outdated_by && html` · <${Tag}>outdated<//>`}
+              ${memory.rests_on_changed && html` · <${Tag}>rests on something that changed<//>`} <${Source} of=${memory.source} />
             </p>
             <${Places} place=${of[memory.id]} most=${most} read=${read} />
           </li>`,

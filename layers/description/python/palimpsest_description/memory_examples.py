@@ -13,6 +13,7 @@ MEMORY: Json = {
     "type": "fact",
     "content": "Sarah works in Marketing.",
     "subject": "Sarah",
+    "speaker": "user",
     "topic_key": "department",
     "keywords": ["marketing", "department"],
     "queries": ["Which department is Sarah in?"],
@@ -22,6 +23,10 @@ MEMORY: Json = {
     "version": 2,
     "valid_from": "2026-01-05T09:00:00.000Z",
     "valid_to": None,
+    "occurs_at": None,
+    "due_at": None,
+    "rests_on": [],
+    "rests_on_changed": False,
     "created_at": "2026-01-05T09:00:06.000Z",
     "supersedes": "mem_9d1b0f5c3a7e4d2286c4f1a0b3e5d7c9",
     "superseded_by": None,
@@ -63,7 +68,11 @@ FOUND: Json = {
             "content",
             "source",
             "valid_from",
+            "occurs_at",
+            "due_at",
+            "rests_on_changed",
             "subject",
+            "speaker",
             "topic_key",
             "importance",
             "agent_id",
@@ -74,6 +83,7 @@ FOUND: Json = {
     "score": 0.91,
     "found_by": ["keyword", "vector"],
     "times": 1,
+    "when": None,
     "role": None,
     "outdated_by": None,
 }
@@ -250,10 +260,13 @@ ANSWERS: dict[str, Json] = {
     },
     "User": {
         "user_id": "sarah",
+        "name": "Sarah",
+        "aliases": ["sj", "Sarah J."],
         "memories": COUNTS,
         "sessions": {"active": 1, "ended": 2, "total": 3},
         "last_activity": "2026-01-05T09:30:00.000Z",
     },
+    "NamedUser": {"user_id": "sarah", "name": "Sarah", "aliases": ["sj", "Sarah J."]},
     "UserPage": {"users": [{"user_id": "sarah"}], "next_cursor": None},
 }
 REQUESTS: dict[str, Json] = {
@@ -263,6 +276,7 @@ REQUESTS: dict[str, Json] = {
         '{"kind":"user","user_id":"sarah"}\n'
     },
     "UserImport": {"format": "mem0", "data": {"results": [{"id": "1", "memory": "Likes tea."}]}},
+    "UserNaming": {"name": "Sarah", "aliases": ["sj", "Sarah J."]},
     "Mem0Add": {
         "messages": [{"role": "user", "content": "I work in Marketing."}],
         "user_id": "sarah",

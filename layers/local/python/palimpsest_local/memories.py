@@ -20,6 +20,7 @@ from palimpsest_client.types import (
     Filter,
     Found,
     Memory,
+    NamedUser,
     Recalled,
     SavedMemory,
     StaticFact,
@@ -55,6 +56,10 @@ class UserMemories(Conversations):
         if isinstance(index, StoreIndex) and index.failure is not None:
             raise index.failure
         return saved
+
+    def set_names(self, name: str | None = None, *, aliases: Sequence[str] = ()) -> NamedUser:
+        """Set the name and aliases of the user, as `User.set_names`."""
+        return self.user.set_names(name, aliases=aliases)
 
     def profile(self, *, ids: bool | None = None) -> UserProfile:
         """Who the user is, in at most 400 tokens, as `User.profile`."""

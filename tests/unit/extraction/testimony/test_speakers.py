@@ -62,3 +62,35 @@ def test_what_somebody_is_said_to_say_moves_no_topic_of_the_user(text: str) -> N
     assert ("user", "residence") not in stated(user(text))
     said = replace(wrong, quote="I live in Bonn", content="The user lives in Bonn.")
     assert stated(user(f"{text} I live in Bonn."), by=said) == [("user", "residence")]
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("The user lives in Kiel.", "Bob lives in Kiel."),
+        ("The user's home is in Kiel.", "Bob's home is in Kiel."),
+        ("Der Nutzer wohnt in Kiel.", "Bob wohnt in Kiel."),
+        ("L'utilisateur habite à Kiel.", "Bob habite à Kiel."),
+        ("El usuario vive en Kiel.", "Bob vive en Kiel."),
+        ("Bob lives in Kiel.", "Bob lives in Kiel."),
+        ("I live in Kiel.", "Bob: I live in Kiel."),
+    ],
+)
+def test_a_models_statement_of_somebody_else_names_them(said: str, stored: str) -> None:
+    chat: Chat = {"role": "user", "name": "Bob", "content": "I live in Kiel."}
+    what = chunk_of(conversation(chat), first=1, last=1, room=None)
+    finding = Finding("fact", said, (1,), "I live in Kiel", subject="user", importance=0.9)
+    owner = ConversationOwner(tenant="acme", user="sarah", session="s")
+    (found,) = checked([finding], what, owner=owner).findings
+    assert (found.content, found.subject, found.speaker) == (stored, "bob", "Bob")
+
+
+def test_the_label_of_the_users_own_line_is_no_part_of_the_statement() -> None:
+    chat = user("sarah: I live in Kiel.\nBob: I live in Bonn.")
+    what = chunk_of(conversation(chat), first=1, last=1, room=None)
+    findings = PatternExtractor().extract(what, prompt=None).findings
+    owner = ConversationOwner(tenant="acme", user="sarah", session="s")
+    contents = {
+        found.content: found.speaker for found in checked(findings, what, owner=owner).findings
+    }
+    assert contents == {"I live in Kiel.": None, "Bob: I live in Bonn.": "Bob"}

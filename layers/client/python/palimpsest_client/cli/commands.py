@@ -196,6 +196,7 @@ def recall(
         "memory": "content",
         "type": "type",
         "found by": "found_by",
+        "said by": "speaker",
         "id": "id",
     }
     shown.rows(found["memories"], columns, json_wanted=False)
@@ -298,6 +299,23 @@ def forget(
 app.command()(files.ingest)
 app.command(name="export")(files.export_)
 app.command(name="import")(files.import_)
+
+
+@app.command()
+def name(
+    user: User,
+    name: Annotated[str | None, typer.Argument(help="The user's name; else show it.")] = None,
+    aliases: Annotated[
+        list[str] | None, typer.Option("--alias", help="Another name of the user, such as a nick.")
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the names that were set.")] = False,
+    json_: AsJson = False,
+) -> None:
+    """Show the names of a user, or set them: under these a speaker is the user."""
+    sarah = Palimpsest().user(user)
+    is_set = name is not None or aliases or clear
+    found = sarah.set_names(name, aliases=aliases or ()) if is_set else sarah.read()
+    shown.facts({each: found[each] for each in ("user_id", "name", "aliases")}, json_wanted=json_)
 
 
 @app.command()

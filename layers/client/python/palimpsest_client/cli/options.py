@@ -20,6 +20,7 @@ MEMORY = {
     "id": "id",
     "type": "type",
     "memory": "content",
+    "said by": "speaker",
     "topic": "topic_key",
     "since": "valid_from",
 }

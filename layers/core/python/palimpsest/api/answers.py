@@ -22,6 +22,24 @@ from palimpsest.memory.record import ListedType, Source
 MAX_BYTES = 5_000_000
 
 
+Speaker = Annotated[
+    str, Field(description="Whose words it is: user, assistant, tool, or the name of somebody else")
+]
+
+
+Occurs = Annotated[
+    str | None,
+    Field(description="Day or time of what it says, in ISO 8601; of a longer time the first day"),
+]
+Due = Annotated[str | None, Field(description="Day or time by which it must be done, in ISO 8601")]
+
+
+RestsOnChanged = Annotated[
+    bool,
+    Field(description="A memory that it rests on was superseded, has ended or was deleted since"),
+]
+
+
 class Provenance(TypedDict):
     """Where something comes from: messages of a session, and the words in them that it rests on."""
 

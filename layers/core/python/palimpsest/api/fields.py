@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import parse_qs
 
@@ -67,6 +67,23 @@ def _since_1970(time: str) -> str:
 
 
 ValidFrom = Annotated[Timestamp, AfterValidator(_since_1970)]
+
+
+def _day_or_time(value: str) -> str:
+    """The text itself. Raises `ValueError` unless it is a day, or a time with its offset."""
+    if len(value) != len("2026-01-01"):
+        return in_rfc3339(value)
+    try:
+        return date.fromisoformat(value).isoformat()
+    except ValueError as error:
+        raise ValueError("must be a day (2026-01-05) or a time (2026-01-05T09:00:00Z)") from error
+
+
+DayOrTime = Annotated[
+    str,
+    AfterValidator(_day_or_time),
+    Field(min_length=10, max_length=40, json_schema_extra={"pattern": r"^\d{4}-\d\d-\d\d"}),
+]
 
 UserId = Annotated[str, Path(description="Id of the user", json_schema_extra=LIKE_AN_ID)]
 

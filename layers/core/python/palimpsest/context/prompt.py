@@ -21,6 +21,7 @@ from palimpsest.conversations.spoken import line_of
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.conversations.window.render import called_for, shown
+from palimpsest.memory.as_line import NO_LONGER_SURE, names_a_date
 from palimpsest.text.cutting import Count, escaped, harmless, shortened
 
 MAX_LINE = 2_000  # characters of one item
@@ -229,7 +230,10 @@ def line(item: Item) -> str:
 
 
 def _said(item: Item) -> str:
-    return escaped(shortened(harmless(item.text), limit=MAX_LINE, count=len)[0])
+    text = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
+    if item.when is not None:
+        text += f" ({item.when})"
+    return escaped(f"{text} ({NO_LONGER_SURE})" if item.rests_on_changed else text)
 
 
 def _heading(item: Item) -> str | None:
@@ -241,6 +245,8 @@ def _heading(item: Item) -> str | None:
 def _day(item: Item) -> str | None:
     if item.said_at is None or (item.kind not in DATED and item.who is None):
         return None
+    if item.when is not None or (item.kind != "message" and names_a_date(item.text)):
+        return None  # one date in a line
     return datetime.fromtimestamp(item.said_at / 1000, UTC).date().isoformat()
 
 

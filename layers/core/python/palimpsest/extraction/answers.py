@@ -91,6 +91,9 @@ def _finding(value: Any) -> Finding | None:
         importance=_share(value.get("importance"), 0.5),
         confidence=_share(value.get("confidence"), 1.0),
         claims=_claims(value),
+        occurs_at=_text(value.get("occurs_at")),
+        due_at=_text(value.get("due_at")),
+        rests_on=_texts(value.get("rests_on")),
         relations=tuple(_relations(value.get("relationships"))),
     )
 

@@ -20,7 +20,8 @@ from palimpsest.conversations.spoken import said_at
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.objections import not_testimony
-from palimpsest.extraction.testimony.speakers import attributed
+from palimpsest.extraction.testimony.speakers import attributed, names_in
+from palimpsest.extraction.timing import timed
 from palimpsest.graph.things import Relation
 from palimpsest.memory.record import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
@@ -50,12 +51,13 @@ _NAMED_USER = re.compile(
 @dataclass(frozen=True, slots=True)
 class ConversationOwner:
     """The tenant, user and session that a conversation belongs to, as the job names them, never a
-    finding.
+    finding. `names` are the names of the user that are known.
     """
 
     tenant: str
     user: str
     session: str
+    names: tuple[str, ...] = ()
 
     def is_meant(self, finding: Finding) -> bool:
         """Whether nothing in the finding names another tenant, user or session."""
@@ -84,11 +86,13 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
     given = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
     context = {message.seq for message in chunk.before}
     before = [_plain(text_of(message.chat)) for message in chunk.before]
+    names = names_in(chunk.messages, user=owner.user, names=owner.names)
     passed: dict[tuple[str, str], Finding] = {}
     dropped: Counter[str] = Counter()
     for finding in findings:
         cited = tuple(sorted({seq for seq in finding.seqs if seq in given}))
-        about = attributed(replace(finding, seqs=cited), chunk.messages, user=owner.user)
+        cites = replace(finding, seqs=cited)
+        about = attributed(cites, chunk.messages, user=owner.user, names=names)
         tidy = _tidy(about)
         reason = _objection(finding, tidy, given, context, owner)
         if reason in (None, "unquoted"):
@@ -224,6 +228,8 @@ def statement_of(
     cited = [messages[seq] for seq in finding.seqs]
     spoken_at = max(map(said_at, cited))
     day = spoken_at.date()
+    timing = timed(finding, at=day)
+    finding = timing.finding
     content = dated(finding.content, at=day)
     labels = [found.label for found in relative_dates(finding.content, at=day)]
     return Statement(
@@ -231,6 +237,10 @@ def statement_of(
         content=content if len(content) <= MAX_CONTENT else finding.content,
         topic=finding.topic,
         subject=finding.subject,
+        speaker=finding.speaker,
+        occurs_at=timing.occurs_at,
+        due_at=timing.due_at,
+        time_unit=timing.unit,
         keywords=tuple(dict.fromkeys((*finding.keywords, *labels))),
         queries=finding.queries,
         importance=finding.importance,

@@ -29,7 +29,9 @@ from palimpsest.extraction.testimony.reading import Reader, reader_after
 from palimpsest.jobs.attempts import next_step
 from palimpsest.jobs.job import ERASED, Job
 from palimpsest.jobs.ports import Jobs
+from palimpsest.memory.names import signing
 from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
+from palimpsest.memory.user_names import names_of
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 LOOK_BACK = (
@@ -104,7 +106,9 @@ class Steps:
         """
         last = min(least - 1, base + LOOK_BACK)
         begun = self.sessions.messages(scope, first=base + 1, last=last) if last > base else ()
-        return reader_after([*begun, *reversed(earlier)], user=job.user)
+        names = names_of(self.memories, user_of(job)).all
+        user = signing(job.user or "", names)
+        return reader_after([*begun, *reversed(earlier)], user=user)
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
         """The messages; where a caller keeps the history, as the caller handed them over."""

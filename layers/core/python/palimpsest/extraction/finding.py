@@ -14,8 +14,10 @@ class Finding:
 
     `quote` is the text that it rests on, `seqs` are the sequence numbers of the messages that it
     cites. `claims` holds any `user_id`, `tenant` or `session` that the extractor named without
-    being asked. `relations` are what it says of people and things, for the graph. One that `depends`
-    on other memories counts only for what it ends or corrects.
+    being asked. `relations` are what it says of people and things, for the graph. `speaker` is the
+    name of the one who says it; None: the user does. `occurs_at` and `due_at` are days as a model
+    gives them. `rests_on` are the topics of the facts that it rests on. One that
+    `depends` on other memories counts only for what it ends or corrects.
     """
 
     type: str
@@ -31,6 +33,10 @@ class Finding:
     claims: Mapping[str, str] = field(default_factory=dict)
     relations: tuple[Relation, ...] = ()
     depends: bool = False
+    speaker: str | None = None
+    occurs_at: str | None = None
+    due_at: str | None = None
+    rests_on: tuple[str, ...] = ()
 
 
 def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:

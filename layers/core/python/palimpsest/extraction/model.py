@@ -62,6 +62,9 @@ class _Memory(BaseModel):
     queries: list[str]
     importance: float
     confidence: float
+    occurs_at: str | None
+    due_at: str | None
+    rests_on: list[str]
     relationships: list[_Relationship]
 
 

@@ -29,6 +29,7 @@ from palimpsest.extraction.finding import Finding, fitting
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.reconcile import reconciled
+from palimpsest.extraction.resting import dependent_of
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.drawn import Drawn, drawn_from
 from palimpsest.graph.manage import GraphLimit
@@ -43,7 +44,9 @@ from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.record import GRAPH, Record, Source
 from palimpsest.memory.remember import Prepared, Remember
+from palimpsest.memory.resting import grounds_of
 from palimpsest.memory.statements import Statement
+from palimpsest.memory.user_names import names_of
 from palimpsest.models import deadline
 from palimpsest.models.catalogue import priced
 from palimpsest.retry import until_committed
@@ -62,7 +65,8 @@ ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 @dataclass(frozen=True, slots=True)
 class _StepFindings:
     """The result of a step: its messages, its extraction, the checked findings, and counts of the
-    dropped ones. `redactions` counts those of the session when the messages were read.
+    dropped ones. `redactions` counts those of the session when the messages were read. `names` are
+    the names of the user that were known then.
     """
 
     turn: Turn
@@ -71,6 +75,7 @@ class _StepFindings:
     findings: tuple[Finding, ...]
     dropped: Mapping[str, int]
     redactions: int = 0
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,9 @@ class ExtractChunk:
         limited = deadline.limited(extraction_seconds(at.settings))
         with counting(self.steps.jobs, job), paid_by(user_of(job)), limited:
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
-        return _checked_findings(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
+        owner = replace(_owner(job), names=names_of(self.remember.memories, user_of(job)).all)
+        found = _checked_findings(at.turn, chunk, extraction, owner=owner, most=MOST_FINDINGS)
+        return replace(found, names=owner.names)
 
     def _commit(self, job: Job, found: _StepFindings) -> bool:
         """Commit if it is still this job's turn; if another delivery was faster, discard the work.
@@ -164,7 +171,8 @@ class ExtractChunk:
         told = _statements(job, at, findings)
         kept = reconciled(findings.findings, told, findings.chunk, known=partial(self._known, job))
         named = replace(findings, findings=kept.findings)
-        statements, of_graph = self._with_graph(job, named, kept.statements, most=relations)
+        resting = self._resting(user_of(job), kept.findings, kept.statements)
+        statements, of_graph = self._with_graph(job, named, resting, most=relations)
         prepared, forgotten = self._prepared_without_removed(
             user_of(job), [*statements, *of_graph], ends=kept.ends
         )
@@ -177,9 +185,11 @@ class ExtractChunk:
             return self._prepared(job, at, findings, relations=relations // 2)
         if excess > 0:
             fewer = len(findings.findings) + -excess // ITEMS_EACH
+            owner = replace(_owner(job), names=findings.names)
             less = _checked_findings(
-                findings.turn, findings.chunk, findings.extraction, owner=_owner(job), most=fewer
+                findings.turn, findings.chunk, findings.extraction, owner=owner, most=fewer
             )
+            less = replace(less, names=findings.names, redactions=findings.redactions)
             return self._prepared(job, at, less)
         dropped = {**findings.dropped, "removed": forgotten} if forgotten else findings.dropped
         return prepared, replace(findings, dropped=dropped)
@@ -216,6 +226,20 @@ class ExtractChunk:
             if gone
             else findings
         )
+
+    def _resting(
+        self, scope: UserScope, findings: Sequence[Finding], statements: Sequence[Statement]
+    ) -> Sequence[Statement]:
+        """The statements, each with the records on which it rests."""
+        dependents = list(map(dependent_of, findings))
+        if not any(dependent.topics for dependent in dependents):
+            return statements
+        made = [one.record for one in self.remember.prepared(scope, statements).made]
+        grounds = grounds_of(self.remember.memories, scope, dependents, made)
+        return [
+            replace(statement, rests_on=rests_on)
+            for statement, rests_on in zip(statements, grounds, strict=True)
+        ]
 
     def _with_graph(
         self, job: Job, findings: _StepFindings, statements: Sequence[Statement], *, most: int

@@ -12,6 +12,7 @@ from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record
+from palimpsest.memory.resting import changed_grounds
 from palimpsest.memory.versions import Version, versions
 from palimpsest.scope import UserScope
 
@@ -48,8 +49,14 @@ class ShowMemories:
         return self.with_uses(scope, self._versions(scope, records))
 
     def with_uses(self, scope: UserScope, found: Sequence[Version]) -> tuple[Version, ...]:
-        """The versions (at most 100) with how often, and when last, recall returned them."""
+        """The versions (at most 100) with how often, and when last, recall returned them, and
+        whether what they rest on has changed.
+        """
         uses = self.memories.uses(scope, [version.record.id for version in found])
+        changed = changed_grounds(self.memories, scope, [version.record for version in found])
+        found = [
+            replace(version, rests_on_changed=version.record.id in changed) for version in found
+        ]
         return tuple(
             replace(version, uses=used[0], used_at=used[1])
             if (used := uses.get(version.record.id))

@@ -27,6 +27,7 @@ from palimpsest.memory.removal.transactions import (
     no_exports,
     transactions,
 )
+from palimpsest.memory.resting import check_grounds
 from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
 from palimpsest.memory.versions import Version, versions
 from palimpsest.retry import until_committed
@@ -36,6 +37,10 @@ from palimpsest.tenants.ports import Tenants
 PAGE = 100
 KEPT: Any = object()
 """The `data` of a change that does not touch it; None removes the data."""
+
+
+CLEARED = ("data", "occurs_at", "due_at")
+"""Fields that None takes away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,9 @@ class RecordChange:
     subject: str | None = None
     metadata: Mapping[str, Any] | None = None
     data: Any = KEPT
+    occurs_at: Any = KEPT
+    due_at: Any = KEPT
+    rests_on: tuple[str, ...] | None = None
     keywords: tuple[str, ...] | None = None
 
 
@@ -197,13 +205,15 @@ class ManageMemories:
 
     def _patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         epoch = self.memories.user(scope).epoch
+        check_grounds(self.memories, scope, [change.rests_on or ()], field="rests_on")
         found = self._found(scope, record_id)
         fields = {field.name: getattr(change, field.name) for field in dataclasses.fields(change)}
         said = {
             name: value for name, value in fields.items() if value is not None and value is not KEPT
         }
-        if change.data is None:
-            said["data"] = None
+        said |= {name: None for name in CLEARED if fields[name] is None}
+        if said.keys() & {"occurs_at", "due_at"}:
+            said["time_unit"] = "day"
         if not found.version.is_current:
             if change.content is not None and found.holds(said):
                 return found.newest

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from palimpsest.conversations.spoken import name_of
 from palimpsest.text.folding import normalized
 
 SaidType = Literal["fact", "event", "instruction", "task"]
@@ -109,6 +108,12 @@ class Record:
     draws: tuple[
         str, ...
     ] = ()  # topics of relationships that were drawn from it, or from its topic before
+    # ISO 8601: when it happens, the first day of its unit; by when it must be done, the last day
+    occurs_at: str | None = None
+    due_at: str | None = None
+    time_unit: str = "day"  # or week, month, year: how exact that is
+    rests_on: tuple[str, ...] = ()  # ids of the records without which it may not be so
+    speaker: str | None = None  # who says it; None: the user does, or the caller who stored it
     index_state: IndexState = "pending"
     version: int = (
         1  # of the stored item and its search document: starts at the time, grows with every change
@@ -123,13 +128,6 @@ class Record:
             self.rank,
             self.id,
         )
-
-
-def quoted_in(record: Record, *, user: str) -> str | None:
-    """The name of the user if the record is in the user's own words; None if it speaks of the
-    user.
-    """
-    return name_of("user", user=user) if is_quoted(record) else None
 
 
 def is_quoted(record: Record) -> bool:

@@ -30,6 +30,7 @@ from palimpsest.memory.ended import EndOfTopic, ended_by, ended_records, join_to
 from palimpsest.memory.endings import Endings, Superseded, superseded_by
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.record import Record
+from palimpsest.memory.resting import check_grounds
 from palimpsest.memory.statements import AT_ONCE, Statement, event_before
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
@@ -106,7 +107,8 @@ class Remember:
         guard: Guard | None = None,
     ) -> tuple[Remembered, ...]:
         """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`,
-        `LimitReached` (`memory_limit`), and `Unprocessable` for an expiry that has passed.
+        `LimitReached` (`memory_limit`), and `Unprocessable` for an expiry that has passed, and for
+        `rests_on` that names no memory of the user.
 
         Statements that do not fit one transaction are stored in several, one after the other. If
         the same call is repeated (`once`), it continues where the first call stopped, and returns
@@ -114,6 +116,8 @@ class Remember:
         commit.
         """
         self._check_expiries(statements)
+        grounds = [statement.rests_on for statement in statements]
+        check_grounds(self.memories, scope, grounds, field="memories.{}.rests_on")
         if once is not None:
             return self._once(scope, statements, once, guard)
         made: list[Remembered] = []

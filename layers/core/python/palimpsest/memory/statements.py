@@ -67,6 +67,11 @@ class Statement:
     draws: tuple[str, ...] = ()
     version_of: str | None = None
     replaces: str | None = None
+    speaker: str | None = None
+    occurs_at: str | None = None
+    due_at: str | None = None
+    time_unit: str = "day"
+    rests_on: tuple[str, ...] = ()
 
     @property
     def topic_key(self) -> str | None:
@@ -126,6 +131,11 @@ def drafted(
         prompt_hash=statement.prompt_hash,
         rank=rank,
         draws=statement.draws,
+        speaker=statement.speaker,
+        occurs_at=statement.occurs_at,
+        due_at=statement.due_at,
+        time_unit=statement.time_unit,
+        rests_on=statement.rests_on,
         version=now,
     )
 

@@ -23,6 +23,7 @@ class Version:
     superseded_by: str | None = None
     uses: int = 0  # how often recall returned it
     used_at: int | None = None  # when it last did, in epoch seconds
+    rests_on_changed: bool = False  # what it rests on was superseded, has ended or was deleted
 
 
 def versions(

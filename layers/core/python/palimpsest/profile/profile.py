@@ -214,7 +214,7 @@ def _line(record: Record, kind: SectionKind) -> ProfileLine:
 
 def _said(record: Record) -> str:
     """The statement, with its speaker if that is neither the user nor the one it is about."""
-    speaker = getattr(record, "speaker", None)  # a field that records may lack
+    speaker = record.speaker
     if not isinstance(speaker, str) or folded(speaker) == folded(record.subject):
         return record.content
     return f"{speaker} says: {record.content}"

@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from palimpsest.memory.record import Record
 
-DAY = 24 * 3600 * 1000  # milliseconds
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _LABEL = re.compile(r"(?:(week) of )?(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 
@@ -19,10 +18,8 @@ def day_of(task: Record) -> int | None:
     It is the end of the day of `due_at`, or else of the last date in its words. Relative dates
     count from the day on which it was said.
     """
-    due = getattr(task, "due_at", None)  # a field that records may lack
-    if isinstance(due, int):
-        return due - due % DAY + DAY
-    return max(_named(task), default=None)
+    due = () if task.due_at is None else _end(task.due_at[:10])
+    return max(due, default=None) or max(_named(task), default=None)
 
 
 def is_open(task: Record, *, now: int) -> bool:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from palimpsest import parallel
 from palimpsest.conversations.spoken import line_of
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
+from palimpsest.memory.as_line import NO_LONGER_SURE
 from palimpsest.models.catalogue import NANO_USD, cost
 from palimpsest.models.ports import Completion, JsonModel, Schema
 from palimpsest.models.usage import Usage
@@ -40,7 +41,9 @@ class _GroundedAnswer(BaseModel):
 class Passage:
     """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` names the speaker if
     the memory is in the speaker's own words; it is None if the memory speaks of the user in the
-    third person. The text shows `similarity` unless it is None.
+    third person. The text shows `similarity` unless it is
+    None. `when` says when it happens, happened or was due: a line shows it in place of the day on
+    which it was said, which it doesn't show beside a day of the content's own (`names_its_day`).
     """
 
     id: str
@@ -50,6 +53,9 @@ class Passage:
     is_outdated: bool = False
     similarity: float | None = None
     is_material: bool = False
+    when: str | None = None
+    rests_on_changed: bool = False
+    names_its_day: bool = False
 
     @property
     def day(self) -> str:
@@ -81,9 +87,10 @@ def _element(number: int, passage: Passage) -> str:
     outdated = ' outdated="in part"' if passage.is_outdated else ""
     content = escape(passage.content, quote=False)
     kind = ' kind="material"' if passage.is_material else ""
-    return (
-        f'<memory id="m{number}" date="{passage.day}"{speaker}{outdated}{kind}>{content}</memory>'
-    )
+    when = f' when="{escape(passage.when)}"' if passage.when else ""
+    changed = f' note="{NO_LONGER_SURE}"' if passage.rests_on_changed else ""
+    attributes = f'id="m{number}" date="{passage.day}"{when}{speaker}{outdated}{changed}{kind}'
+    return f"<memory {attributes}>{content}</memory>"
 
 
 def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
@@ -143,7 +150,14 @@ def _similarity(passage: Passage) -> str:
 def line_of_passage(passage: Passage) -> str:
     outdated = " (outdated in part)" if passage.is_outdated else ""
     outdated += " (material, not testimony)" if passage.is_material else ""
-    return line_of(harmless(passage.content), who=passage.who, day=passage.day + outdated)
+    content = harmless(passage.content)
+    if passage.rests_on_changed:
+        content += f" ({NO_LONGER_SURE})"
+    if passage.when is not None:
+        return line_of(f"{content} ({passage.when}){outdated}", who=passage.who, day=None)
+    if passage.names_its_day:
+        return line_of(content + outdated, who=passage.who, day=None)
+    return line_of(content, who=passage.who, day=passage.day + outdated)
 
 
 MODEL_SECONDS = 20.0  # for all model calls of one request together

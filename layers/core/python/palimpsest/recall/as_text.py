@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from palimpsest.clock import milliseconds
 from palimpsest.conversations.spoken import name_of
 from palimpsest.extraction.testimony.shown import is_material
-from palimpsest.memory.record import KEYED, Record, is_in_first_person, quoted_in
+from palimpsest.memory.as_line import names_a_date, quoted_in, unlabelled, when, with_one_date
+from palimpsest.memory.record import KEYED, Record, is_in_first_person
 from palimpsest.recall.answer import Passage, user_memory
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import excerpt
@@ -23,26 +24,36 @@ ShownMemory = FoundMemory | Record | Mapping[str, Any]
 """A memory as the use cases have it, or as the API answers it."""
 
 
-def passage_of(memory: ShownMemory, *, user: str) -> Passage:
-    """The memory as an answer quotes it, with the name of the speaker."""
+def passage_of(memory: ShownMemory, *, user: str, now: datetime | None = None) -> Passage:
+    """The memory as an answer quotes it, with the name of the speaker, and with its time as it is
+    seen from `now` (default: the present), or from the moment of the recall that found it.
+    """
     if isinstance(memory, Mapping):
         return _passage_of_row(memory, user=user)
+    time: str | None
+    material = False
+    is_record = isinstance(memory, Record) or memory.record is not None
+    has_changed = isinstance(memory, FoundMemory) and memory.rests_on_changed
     if isinstance(memory, Record):
-        who, is_outdated, material = quoted_in(memory, user=user), False, False
+        who, is_outdated = quoted_in(memory, user=user), False
+        time = when(memory, now=now or datetime.now(UTC))
     elif memory.record:
         who, is_outdated = quoted_in(memory.record, user=user), memory.outdated_by is not None
-        material = False
+        time = memory.when
     else:
-        who = name_of(memory.speaker or "", user=user)
-        is_outdated = memory.outdated_by is not None
+        who = memory.name or name_of(memory.speaker or "", user=user)
+        is_outdated, time = memory.outdated_by is not None, None
         material = memory.speaker == "user" and is_material(memory.content, user=user)
     return Passage(
         id=memory.id,
-        content=memory.content,
+        content=with_one_date(unlabelled(memory.content, who), when=time),
         said_at=memory.valid_from,
         who=who,
         is_outdated=is_outdated,
         is_material=material,
+        when=time,
+        rests_on_changed=has_changed,
+        names_its_day=is_record and names_a_date(memory.content),
     )
 
 
@@ -50,11 +61,20 @@ def _passage_of_row(row: Mapping[str, Any], *, user: str) -> Passage:
     is_quoted = row["type"] not in KEYED and is_in_first_person(row["content"])
     speaker = "user" if is_quoted or row.get("method") == "pattern" else None
     speaker = row.get("role") or speaker
+    said_by = row.get("speaker")
+    is_of_another = said_by is not None and said_by not in ("user", "assistant", "tool")
+    own = name_of(speaker, user=user) if speaker else None
+    who = said_by if is_of_another else own
+    time = row.get("when")
     return Passage(
         id=row["id"],
-        content=row["content"],
+        content=with_one_date(unlabelled(row["content"], who), when=time),
         said_at=milliseconds(datetime.fromisoformat(row["valid_from"])),
-        who=name_of(speaker, user=user) if speaker else None,
+        who=who,
+        is_material=bool(row.get("material")),
+        when=time,
+        rests_on_changed=bool(row.get("rests_on_changed")),
+        names_its_day=row.get("role") is None and names_a_date(row["content"]),
         is_outdated=row.get("outdated_by") is not None,
     )
 

@@ -30,7 +30,8 @@ class Candidate:
     those of a record are the keys of its source messages. If a message says an earlier value of a
     topic, `outdated_by` is the key of the topic's current record. `says` tells whether a message
     states something, or only asks or greets. `by_words` is true for a task, which has no vector.
-    `is_over` is true for a task whose session has ended.
+    `is_over` is true for a task whose session has ended, for what was due long ago, and for what
+    rests on something that has changed.
     """
 
     key: str
@@ -52,10 +53,12 @@ class FoundMemory:
     """A found record or message as the tables have it, with its `candidate` for ranking.
 
     `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is
-    the role of a message, None for a record. If this memory says an earlier value, `outdated_by` is
+    the role of a message, None for a record; `name` is that of a message's speaker who is not the
+    user. If this memory says an earlier value, `outdated_by` is
     the id of the record or message with the current value. `times` is the number of found memories
     and messages with this text. `before` is the text right before a message; it is read only for a
-    reranker.
+    reranker. `when` says when what a record says happens, happened or was due.
+    `rests_on_changed` tells that a record rests on one that has changed.
     """
 
     id: str
@@ -66,13 +69,22 @@ class FoundMemory:
     candidate: Candidate
     record: Record | None = None
     speaker: str | None = None
+    name: str | None = None
     score: float = 0.0
     times: int = 1
     before: str = ""
+    when: str | None = None
+    rests_on_changed: bool = False
 
     @property
     def found_by(self) -> tuple[str, ...]:
         return tuple(sorted(self.candidate.scores))
+
+    @property
+    def said_by(self) -> str:
+        """Whose words it is: `user`, `assistant`, `tool`, or the name of somebody else."""
+        who = self.record.speaker if self.record else self.name or self.speaker
+        return who or "user"
 
     @property
     def outdated_by(self) -> str | None:

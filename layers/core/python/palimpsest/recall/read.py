@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
@@ -17,8 +17,12 @@ from palimpsest.conversations.message import SPOKEN_ROLES, Message, message_key,
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.spoken import said_at, spoken_text
+from palimpsest.memory.as_line import is_long_past, when
+from palimpsest.memory.names import is_own_name
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record, Source
+from palimpsest.memory.resting import changed_grounds
+from palimpsest.memory.user_names import names_of
 from palimpsest.memory.versions import as_of
 from palimpsest.recall.found import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
@@ -84,7 +88,31 @@ def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResu
         lambda: _RecordReader(memories, sessions)(run, records),
         lambda: _read_messages(run, messages, sessions),
     )
-    return ReadResult().join(read)
+    every = ReadResult().join(read)
+    every.found = _with_names(every.found, memories, run.scope)
+    return every
+
+
+def _with_names(
+    found: list[FoundMemory], memories: Memories, scope: UserScope
+) -> list[FoundMemory]:
+    """The found ones; a message under a name of the user is the user's. Reads the user's names only
+    if a message has a name.
+    """
+    if not any(one.name for one in found):
+        return found
+    names = names_of(memories, scope).all
+    return [
+        replace(one, name=None)
+        if one.name and is_own_name(one.name, user=scope.user, names=names)
+        else one
+        for one in found
+    ]
+
+
+def _name_of(message: Message) -> str | None:
+    name = message.chat.get("name")
+    return str(name) if name and message.role == "user" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +187,7 @@ class _RecordReader:
         self, run: RecallRun, held: Sequence[Held], *, uses: Mapping[str, tuple[int, int]]
     ) -> list[FoundMemory]:
         over = self._ended_sessions(run, [record for record, _ in held])
+        changed = changed_grounds(self.memories, run.scope, [record for record, _ in held])
         return [
             _found_record(
                 record,
@@ -166,6 +195,7 @@ class _RecordReader:
                 run,
                 uses=uses.get(record.id, (0, 0)),
                 is_over=record.source.session in over,
+                has_changed=record.id in changed,
             )
             for record, scores in held
         ]
@@ -187,10 +217,16 @@ class _RecordReader:
 
 
 def _found_record(
-    record: Record, scores: Scores, run: RecallRun, *, uses: tuple[int, int], is_over: bool
+    record: Record,
+    scores: Scores,
+    run: RecallRun,
+    *,
+    uses: tuple[int, int],
+    is_over: bool,
+    has_changed: bool,
 ) -> FoundMemory:
     """`uses` is how often the record was used, and when last (epoch seconds). `is_over` says
-    whether its session has ended.
+    whether its session has ended, `has_changed` whether something that it rests on has changed.
     """
     candidate = Candidate(
         key=record.id,
@@ -201,7 +237,9 @@ def _found_record(
         uses=uses[0],
         used_at=uses[1] * 1000,
         by_words=record.type == "task",
-        is_over=record.type == "task" and is_over,
+        is_over=(record.type == "task" and is_over)
+        or has_changed
+        or is_long_past(record, now=_day_of(run)),
         neighbours=_messages_of(record.source),
     )
     return FoundMemory(
@@ -212,7 +250,13 @@ def _found_record(
         valid_from=record.valid_from,
         record=record,
         candidate=candidate,
+        when=when(record, now=_day_of(run)),
+        rests_on_changed=has_changed,
     )
+
+
+def _day_of(run: RecallRun) -> datetime:
+    return datetime.fromtimestamp(run.moment / 1000, UTC)
 
 
 def _messages_of(source: Source) -> tuple[str, ...]:
@@ -322,6 +366,7 @@ def _found_message(
         source=Source(session=session, message_ids=(message.id,), seqs=(message.seq,)),
         valid_from=when,
         speaker=message.role,
+        name=_name_of(message),
         before=before,
         candidate=Candidate(
             key=key,

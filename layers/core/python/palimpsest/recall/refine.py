@@ -283,6 +283,8 @@ def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
         return False
     if not (_is_statement(later) and older.speaker in {"user", None}):
         return False
+    if later.said_by != older.said_by:
+        return False
     is_one_talk = later.source.session == older.source.session
     if later.score < (IN_ONE_TALK if is_one_talk else LEAST) * older.score:
         return False

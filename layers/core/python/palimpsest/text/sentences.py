@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Literal
 
 from palimpsest.text.cutting import ELLIPSIS, shortened
+from palimpsest.text.date_words import date_words
 from palimpsest.text.matching import PACKAGE, either, patterns_by_writing
 from palimpsest.text.triggers import Triggers, word_set
 from palimpsest.text.word_files import entries, word_files
@@ -42,6 +43,7 @@ _ABBREVIATION = re.compile(
 ABBREVIATED = 8  # characters, with the one before it and the full stop
 _TERMINATED = re.compile(rf"[.!?{ELLIPSIS}{_STOPS}][{_CLOSERS}]*$")
 _NUMBER = re.compile(r"\d")
+_DAY_OF_A_MONTH = re.compile(r"\D?(?P<day>\d{1,2}\.) ([^\W\d_]+)")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)」』]*$")
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(
@@ -150,10 +152,20 @@ def _ends(line: str) -> Iterator[int]:
     for match in _END.finditer(line):
         end = match.end()
         may_go_on = match[0] == "." and (
-            end == len(line) or _ABBREVIATION.search(line, max(0, end - ABBREVIATED), end)
+            end == len(line)
+            or _ABBREVIATION.search(line, max(0, end - ABBREVIATED), end)
+            or _is_day_of_a_month(line, end)
         )
         if not may_go_on:
             yield end
+
+
+def _is_day_of_a_month(line: str, end: int) -> bool:
+    """Whether the full stop before `end` is that of a day: "am 1. Oktober"."""
+    month = _DAY_OF_A_MONTH.match(line, max(0, end - 3))
+    return (
+        month is not None and month.end("day") == end and month[2].casefold() in date_words().months
+    )
 
 
 def is_question(sentence: str) -> bool:

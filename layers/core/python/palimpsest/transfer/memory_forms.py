@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -18,6 +19,7 @@ from pydantic import (
 from palimpsest.clock import LATEST
 from palimpsest.graph.things import is_sound
 from palimpsest.memory.conditions import leaves
+from palimpsest.memory.grounds import MOST_GROUNDS
 from palimpsest.memory.record import GRAPH, MAX_ALSO, MAX_CONTENT, MAX_METADATA_TERMS, Record
 from palimpsest.models.vectors import unit, unpacked
 from palimpsest.scope import checked_id
@@ -30,6 +32,9 @@ from palimpsest.vectors.ports import Namespace, StoredVector
 
 def _topic(given: Any) -> TopicState | None:
     return None if given is None else read(TopicState, given)
+
+
+LONGEST_NAME, LONGEST_TIME = 200, 40  # characters
 
 
 class RecordLine(ItemLine):
@@ -56,6 +61,13 @@ class RecordLine(ItemLine):
         require(is_after, "expires_at is before it was saved, or after the year 9999")
         length = len(record.content)
         require(0 < length <= MAX_CONTENT, f"content has 1 to {MAX_CONTENT} characters")
+        _check_own_times(record)
+        most_grounds = f"rests_on has at most {MOST_GROUNDS} memories"
+        require(len(record.rests_on) <= MOST_GROUNDS, most_grounds)
+        for ground in record.rests_on:
+            checked_id(ground, field="rests_on")
+        longest_name = f"speaker has at most {LONGEST_NAME} characters"
+        require(len(record.speaker or "") <= LONGEST_NAME, longest_name)
         require((record.retention or 0) >= 0, "retention is negative")
         shares = (record.importance, record.confidence)
         require(min(shares) >= 0 and max(shares) <= 1, "importance and confidence are from 0 to 1")
@@ -85,6 +97,17 @@ def _check_times(record: Record, *, latest: int) -> None:
     times = (record.valid_from, record.created_at, confirmed)
     is_past = min(times) >= 0 and max(times) <= latest
     require(is_past, "a time is before 1970 or still to come")
+
+
+def _check_own_times(record: Record) -> None:
+    require(record.time_unit in get_args(Unit), "time_unit is day, week, month or year")
+    for text in filter(None, (record.occurs_at, record.due_at)):
+        try:
+            date.fromisoformat(text[:10])
+            is_time = len(text) <= LONGEST_TIME
+        except ValueError:
+            is_time = False
+        require(is_time, "occurs_at and due_at are days or times")
 
 
 def _check_source(record: Record) -> None:

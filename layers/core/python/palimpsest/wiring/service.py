@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from palimpsest.memory.removal.sessions import ForgetSessions
     from palimpsest.memory.removal.sources import HideSources, RedactSources
     from palimpsest.memory.removal.users import Erase
+    from palimpsest.memory.user_names import ManageNames
     from palimpsest.profile.read import ReadProfile
     from palimpsest.recall.recall import Recall
     from palimpsest.recall.search import FindSessions, SearchMemories
@@ -330,6 +331,12 @@ class Service:
         from palimpsest.profile.read import ReadProfile
 
         return ReadProfile(self.stores.memories, self.tokens, self.clock)
+
+    @cached_property
+    def names(self) -> ManageNames:
+        from palimpsest.memory.user_names import ManageNames
+
+        return ManageNames(self.stores.memories, self.preferences)
 
     @cached_property
     def facts(self) -> ManageStaticFacts:

@@ -28,6 +28,7 @@ from palimpsest.api.resources.memories.shapes import (
     statement,
 )
 from palimpsest.errors import PalimpsestError
+from palimpsest.memory.as_line import NO_LONGER_SURE
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import ListedType, SaidType
 
@@ -262,5 +263,9 @@ def _text(data: Mapping[str, Any]) -> str:
 def _notes(row: Mapping[str, Any]) -> list[str]:
     session = (row.get("source") or {}).get("session_id")
     superseded = row["status"] if row.get("status") == "superseded" else None
-    notes = [row.get("outcome"), superseded, row["type"], row["valid_from"][:10], f"id {row['id']}"]
+    speaker = f"said by {row['speaker']}"
+    time = row.get("when") or row["valid_from"][:10]
+    about = [speaker, row["type"], time, f"id {row['id']}"]
+    changed = NO_LONGER_SURE if row.get("rests_on_changed") else None
+    notes = [row.get("outcome"), superseded, *about, changed]
     return [note for note in [*notes, session and f"session {session}"] if note]

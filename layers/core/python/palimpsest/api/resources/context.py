@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, answered, provenance
+from palimpsest.api.answers import Provenance, RestsOnChanged, Speaker, answered, provenance
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import LONGEST_WAIT, Closed, Json, MaxTokens, Moment, SessionId, rfc3339
 from palimpsest.api.operations import operations_on
@@ -149,8 +149,13 @@ class ShownMemory(TypedDict):
     id: str
     type: Annotated[str, Field(json_schema_extra={"enum": [*get_args(MemoryType)]})]
     content: str
+    speaker: Speaker
     score: float | None
     valid_from: Moment | None
+    when: Annotated[
+        str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
+    ]
+    rests_on_changed: RestsOnChanged
     source: Provenance
     agent_id: str | None
 
@@ -413,8 +418,11 @@ def _remembered(item: Item) -> ShownMemory:
         "id": item.id,
         "type": item.kind,
         "content": item.text,
+        "speaker": item.said_by,
         "score": item.score,
         "valid_from": None if item.said_at is None else rfc3339(item.said_at),
+        "when": item.when,
+        "rests_on_changed": item.rests_on_changed,
         "source": provenance(item.source),
         "agent_id": item.agent,
     }

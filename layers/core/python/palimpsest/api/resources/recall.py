@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query as InQuery
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, provenance
+from palimpsest.api.answers import Due, Occurs, Provenance, RestsOnChanged, Speaker, provenance
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
@@ -174,7 +174,14 @@ class Found(TypedDict):
     ]
     source: Provenance
     valid_from: Moment
+    occurs_at: Occurs
+    due_at: Due
+    when: Annotated[
+        str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
+    ]
+    rests_on_changed: RestsOnChanged
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
+    speaker: Speaker
     material: Annotated[
         bool,
         Field(
@@ -297,10 +304,13 @@ def _found(memory: FoundMemory, *, user: str) -> Found:
         "times": memory.times,
         "source": provenance(memory.source),
         "valid_from": rfc3339(memory.valid_from),
+        "when": memory.when,
+        "rests_on_changed": memory.rests_on_changed,
         "role": memory.speaker,
+        "speaker": memory.said_by,
         "material": memory.speaker == "user" and is_material(memory.content, user=user),
         "outdated_by": memory.outdated_by,
-        **own,  # type: ignore[typeddict-item] # the six fields of a record
+        **own,  # type: ignore[typeddict-item] # the fields of a record
     }
 
 
@@ -311,6 +321,8 @@ NO_RECORD: dict[str, Any] = {
     "agent_id": None,
     "metadata": {},
     "data": None,
+    "occurs_at": None,
+    "due_at": None,
 }
 
 
@@ -322,6 +334,8 @@ def _fields_of(record: Record) -> dict[str, Any]:
         "agent_id": record.agent,
         "metadata": record.metadata,
         "data": record.data,
+        "occurs_at": record.occurs_at,
+        "due_at": record.due_at,
     }
 
 

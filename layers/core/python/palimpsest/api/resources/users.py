@@ -1,4 +1,4 @@
-"""Users: list, count and erase them."""
+"""Users: list, count, name and erase them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Annotated, NotRequired, cast
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from palimpsest import parallel
 from palimpsest.api.call import Call, Service
-from palimpsest.api.fields import Json, Moment, UserId, Wait, rfc3339
+from palimpsest.api.fields import NOT_BLANK, Closed, Json, Moment, UserId, Wait, not_blank, rfc3339
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, listing
 from palimpsest.api.resources.jobs import awaited
+from palimpsest.memory.user_names import LONGEST, MOST_ALIASES, UserNames
 
 operation = operations_on("users", function="memories")
 
@@ -41,8 +42,35 @@ LastActivity = Annotated[
 ]
 
 
-class User(TypedDict):
+Name = Annotated[
+    str, Field(max_length=LONGEST, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)
+]
+
+
+class UserNaming(Closed):
+    name: Name | None = None
+    aliases: Annotated[
+        list[Name],
+        Field(
+            max_length=MOST_ALIASES,
+            default_factory=list,
+            description="Other names under which messages and transcripts have the user",
+        ),
+    ]
+
+
+UserName = Annotated[
+    str | None, Field(description="As it was set, or else as the user introduced themselves")
+]
+
+
+class NamedUser(TypedDict):
     user_id: str
+    name: UserName
+    aliases: Sequence[str]
+
+
+class User(NamedUser):
     memories: Annotated[MemoryCounts, Field(description="Current memories by type")]
     sessions: SessionCounts
     last_activity: LastActivity
@@ -50,6 +78,8 @@ class User(TypedDict):
 
 class ListedUser(TypedDict):
     user_id: str
+    name: NotRequired[UserName]
+    aliases: NotRequired[Sequence[str]]
     memories: NotRequired[MemoryCounts]
     sessions: NotRequired[SessionCounts]
     last_activity: NotRequired[LastActivity]
@@ -90,10 +120,29 @@ def list_users(
 def read_user(service: Service, call: Call, *, user_id: UserId) -> User:
     """Read a user.
 
-    The number of the user's current memories of each type and of sessions; all zero for an unknown
-    user.
+    The user's names, and the number of current memories of each type and of sessions; all zero for
+    an unknown user.
     """
     return _counted(service, call, user_id)
+
+
+@operation("PUT /v1/users/{user_id}", scopes=("write",), answers={200: "NamedUser"}, refuses=(409,))
+def name_user(service: Service, call: Call, *, user_id: UserId, body: UserNaming) -> NamedUser:
+    """Name a user.
+
+    Set the user's name and aliases in place of those that were set. A message with one of these
+    names, and a line of a transcript with one, is the user's; everybody else is another person,
+    whose statements change no topic of the user. Without a name and an alias, those that were set
+    are removed.
+    """
+    aliases = [alias.strip() for alias in body.aliases]
+    name = None if body.name is None else body.name.strip()
+    return _named(user_id, service.names.set(call.user(user_id), name=name, aliases=aliases))
+
+
+def _named(user_id: str, names: UserNames) -> NamedUser:
+    name = names.name or next(iter(names.introduced), None)
+    return {"user_id": user_id, "name": name, "aliases": names.aliases}
 
 
 def _counted(service: Service, call: Call, user_id: str) -> User:
@@ -105,7 +154,7 @@ def _counted(service: Service, call: Call, user_id: str) -> User:
     memories = cast("MemoryCounts", {**counts, "total": sum(counts.values())})
     total = activity.active + activity.ended
     return {
-        "user_id": user_id,
+        **_named(user_id, service.names.of(scope)),
         "memories": memories,
         "sessions": {"active": activity.active, "ended": activity.ended, "total": total},
         "last_activity": None if activity.last is None else rfc3339(activity.last),

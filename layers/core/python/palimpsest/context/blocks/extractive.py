@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
@@ -33,6 +33,7 @@ from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import newest as newest_preferences
 from palimpsest.memory.record import Record
+from palimpsest.memory.resting import changed_grounds
 from palimpsest.models.ports import ChatModel
 from palimpsest.prompts import files as prompts
 from palimpsest.scope import UserScope, paid_by
@@ -193,6 +194,8 @@ class CurrentRecords:
         if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
             return cached.ranking
         ranking = self._read(scope) if user.version else RecordRanking(())
+        changed = changed_grounds(self._memories, scope, ranking.records)
+        ranking = replace(ranking, changed=changed)
         with self._lock:
             self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same)
         return ranking

@@ -20,8 +20,10 @@ Content_co = TypeVar("Content_co", covariant=True)
 @dataclass(frozen=True, slots=True)
 class Item:
     """One fact, record or past message of a block. `said_at` is in epoch milliseconds; `speaker` is
-    the role of a past message. `who` names the speaker if the text quotes one, else None. Each
-    block has its own `score`; a higher score fits better. `is_asked_for` is false for a record that
+    the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
+    else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
+    has its own `score`; a higher score fits better. `when` says when what a record says happens,
+    happened or was due; `rests_on_changed`, that it rests on one that has changed. `is_asked_for` is false for a record that
     shares no word with the user's newest message.
     """
 
@@ -33,6 +35,9 @@ class Item:
     source: Source = field(default_factory=Source)
     agent: str | None = None
     speaker: str | None = None
+    said_by: str = "user"
+    when: str | None = None
+    rests_on_changed: bool = False
     who: str | None = None
     is_asked_for: bool = True
 

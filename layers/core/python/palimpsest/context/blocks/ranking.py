@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from palimpsest.context.blocks.ports import Item, StableItems
 from palimpsest.context.stable import stable_records
-from palimpsest.conversations.spoken import name_of
-from palimpsest.memory.record import Record, is_quoted, quoted_in
+from palimpsest.memory.as_line import is_long_past, quoted_in, unlabelled, when, with_one_date
+from palimpsest.memory.record import Record
 from palimpsest.recall.found import words_of
 from palimpsest.recall.freshness import faded
 from palimpsest.text.analyser import content_terms, terms
@@ -25,13 +26,14 @@ HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half 
 
 @dataclass(frozen=True)
 class RecordRanking:
-    """The records of one user, to be ranked for any message. Their texts are split into words only
-    once.
+    """The records of one user, to be ranked for any message. `changed` are the ids of those that
+    rest on something that has changed. Their texts are split into words only once.
     """
 
     records: tuple[Record, ...]
     earlier: tuple[Record, ...] = ()
     """Records that were superseded."""
+    changed: frozenset[str] = frozenset()
 
     @cached_property
     def _having(self) -> dict[str, list[int]]:
@@ -42,26 +44,32 @@ class RecordRanking:
                 having[word].append(place)
         return dict(having)
 
-    @cached_property
-    def _quoted(self) -> list[bool]:
-        return [is_quoted(record) for record in self.records]
-
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
         """Return the records that have not expired, the best first; tasks of other sessions come
-        last. Records in the user's own words carry the user's name. `now` is in epoch milliseconds.
+        last, and so do those that were due long ago, and those that rest on something that has
+        changed. Records in somebody's own words carry the name of the speaker. `now` is in epoch
+        milliseconds.
         """
-        shared, name = self._shared(message), name_of("user", user=user)
+        shared = self._shared(message)
+        day = datetime.fromtimestamp(now / 1000, UTC)
+        over = {record.id for record in self.records if is_long_past(record, now=day)}
+        over |= self.changed
         items = [
-            _item(
-                record,
-                _score(record, shared[place], now),
-                name if self._quoted[place] else None,
+            replace(
+                _item(record, _score(record, shared[place], now), user, day),
+                rests_on_changed=record.id in self.changed,
                 is_asked_for=message is None or shared[place] > 0,
             )
             for place, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now
         ]
-        items.sort(key=lambda item: (_is_others_task(item, session), -(item.score or 0), item.id))
+        items.sort(
+            key=lambda item: (
+                item.id in over or _is_others_task(item, session),
+                -(item.score or 0),
+                item.id,
+            )
+        )
         return tuple(items)
 
     def stable(self, *, since: int | None, user: str, now: int) -> StableItems:
@@ -69,7 +77,8 @@ class RecordRanking:
         changes. Times are epoch milliseconds.
         """
         found = stable_records(self.records, self.earlier, since=since, now=now)
-        item = partial(_quoting, user=user)
+        day = datetime.fromtimestamp(now / 1000, UTC)
+        item = partial(_item, score=None, user=user, now=day)
         return StableItems(
             items=tuple(map(item, found.shown)),
             replaced={name: item(record) for name, record in found.replaced.items()},
@@ -92,29 +101,24 @@ class RecordRanking:
         return shared
 
 
-def _quoting(record: Record, *, user: str) -> Item:
-    """The record as an item without a score."""
-    return _item(record, None, quoted_in(record, user=user))
-
-
 def _score(record: Record, shared: float, now: int) -> float:
     recency = faded(max(0, now - record.valid_from), half_life=HALF_LIFE)
     return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
 
 
-def _item(
-    record: Record, score: float | None, who: str | None, *, is_asked_for: bool = True
-) -> Item:
+def _item(record: Record, score: float | None, user: str, now: datetime) -> Item:
+    time = when(record, now=now)
     return Item(
         id=record.id,
         kind=record.type,
-        text=record.content,
+        text=with_one_date(unlabelled(record.content, record.speaker), when=time),
+        when=time,
         score=score,
         said_at=record.valid_from,
         source=record.source,
         agent=record.agent,
-        who=who,
-        is_asked_for=is_asked_for,
+        said_by=record.speaker or "user",
+        who=quoted_in(record, user=user),
     )
 
 

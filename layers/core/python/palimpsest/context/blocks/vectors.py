@@ -118,5 +118,6 @@ def _item(memory: FoundMemory, owner: UserScope) -> Item:
         said_at=memory.valid_from,
         source=memory.source,
         speaker=memory.speaker,
-        who=name_of(memory.speaker or "", user=owner.user),
+        said_by=memory.said_by,
+        who=memory.name or name_of(memory.speaker or "", user=owner.user),
     )

@@ -11,10 +11,11 @@ from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.extents import sentence_start
 from palimpsest.extraction.testimony.words import phrases, whole
+from palimpsest.memory.names import about, introduced_in, is_introduction, is_own_name
+from palimpsest.text.folding import normalized
 
 USER = "user"
-_WORDS = re.compile(r"[^\W\d_]+")
-_ID_IS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
+MOST_READ = 4_000  # characters of a message, in which users introduce themselves
 _LABEL = re.compile(r"[ \t]*(?:[-*•] )?\**(?P<name>[A-ZÀ-Þ][\w.'-]*(?: [A-ZÀ-Þ][\w.'-]*)?)\**:[ *]")
 
 
@@ -27,20 +28,11 @@ def _report() -> re.Pattern[str]:
     )
 
 
-def is_user(name: str, *, user: str, messages: Sequence[Message]) -> bool:
-    """Whether a name is that of the user: the id has it, or the id is no name and nobody in the
-    messages has another.
-    """
-    words = {word.casefold() for word in _WORDS.findall(name)}
-    if not words or words <= {word.casefold() for word in _WORDS.findall(user)}:
-        return True
-    names = {message.chat.get("name") for message in messages if message.role == "user"}
-    return not _ID_IS_A_NAME.fullmatch(user) and names == {name}
-
-
-def speaker_of(finding: Finding, message: Message, *, user: str) -> str | None:
+def speaker_of(
+    finding: Finding, message: Message, *, user: str, names: Sequence[str] = ()
+) -> str | None:
     """The name of the one whose words a message gives in the place of a finding's quote; None if
-    they are the user's, as far as the message shows.
+    they are the user's, as far as the message shows. `names` are those of the user.
     """
     text = text_of(message.chat)
     place = text.find(finding.quote.strip())
@@ -48,44 +40,101 @@ def speaker_of(finding: Finding, message: Message, *, user: str) -> str | None:
     line = text[start : start + 400]
     label = _LABEL.match(line) if place >= 0 else None
     if label and not whole("own_labels").fullmatch(label["name"]):
-        return None if is_user(label["name"], user=user, messages=()) else label["name"]
+        return None if is_own_name(label["name"], user=user, names=names) else label["name"]
+    if place >= 0 and own_label(line, names=(*names, user)):
+        return None
     begun = sentence_start(text, max(place, 0))
     sentence = text[begun : max(place, 0) + len(finding.quote)].strip()
     report = _report().match(sentence) if place >= 0 else None
     if report and not whole("first_person").fullmatch(report["name"]):
-        return report["name"]
+        is_own = is_own_name(report["name"], user=user, names=names)
+        return None if is_own else report["name"]
     name = message.chat.get("name")
     return str(name) if name and message.role == USER else None
 
 
-def attributed(finding: Finding, messages: Sequence[Message], *, user: str) -> Finding:
+def own_label(line: str, *, names: Sequence[str]) -> str:
+    """The label of a line with a name of the user, in any case; empty if it has none."""
+    found = re.match(r"[ \t]*(?P<name>[^:\n]{1,80}): *", line)
+    is_own = found and any(normalized(found["name"]) == normalized(name) for name in names)
+    return found[0] if found and is_own else ""
+
+
+def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the user: those that are known, and those by which the user introduces
+    themselves in these messages.
+    """
+    found = [*names]
+    for message in messages:
+        name = message.chat.get("name")
+        if message.role != USER or (name and not is_own_name(str(name), user=user, names=names)):
+            continue
+        for line in text_of(message.chat)[:MOST_READ].splitlines():
+            label = _LABEL.match(line)
+            if not label or whole("own_labels").fullmatch(label["name"]):
+                found += introduced_in(line)
+    return tuple(dict.fromkeys(found))
+
+
+def attributed(
+    finding: Finding, messages: Sequence[Message], *, user: str, names: Sequence[str] = ()
+) -> Finding:
     """The finding as a statement of its speaker: about them, where it was about the user, and with
-    a topic of their own.
+    a topic of their own. `names` are those of the user.
     """
     cited = [message for message in messages if message.seq in finding.seqs]
-    told = [(message, speaker_of(finding, message, user=user)) for message in cited]
-    names = [
+    said_by = [(message, speaker_of(finding, message, user=user, names=names)) for message in cited]
+    others = [str(name) for each in messages if (name := _name_of(each))]
+    speakers = [
         name
-        for message, name in told
+        for message, name in said_by
         if name
-        and (name != message.chat.get("name") or not is_user(name, user=user, messages=messages))
+        and (
+            name != message.chat.get("name")
+            or not is_own_name(name, user=user, names=names, others=others)
+        )
     ]
-    if not names or len(names) < len(cited):
-        return finding
-    name = names[0]
-    content, subject, topic = finding.content, finding.subject, None
-    if name.casefold() not in content.casefold():
-        content = f"{name}: {content}"
+    if not speakers or len(speakers) < len(cited):
+        return _of_the_user(finding, user=user, names=names)
+    name = speakers[0]
+    subject, topic = finding.subject, None
     if subject in (None, USER):
         subject = name.casefold()
     if finding.topic:
         topic = f"{name.casefold()} {finding.topic}"
     return replace(
         finding,
-        content=content,
+        content=about(name, finding.content),
         subject=subject,
         topic=topic,
+        speaker=name,
         relations=tuple(
             relation for relation in finding.relations if USER not in (relation.start, relation.end)
         ),
+    )
+
+
+def _name_of(message: Message) -> str | None:
+    return message.chat.get("name") if message.role == USER else None
+
+
+def _of_the_user(finding: Finding, *, user: str, names: Sequence[str]) -> Finding:
+    """The finding about the user, where it names the user, without the label of its line; a name
+    alone is of the topic of names.
+    """
+    subject = finding.subject
+    is_named = subject is not None and subject != USER and names
+    if is_named and is_own_name(str(subject), user=user, names=names):
+        subject = USER
+    label = _LABEL.match(finding.content)
+    own = label[0] if label and is_own_name(label["name"], user=user, names=names) else ""
+    content = finding.content[
+        len(own or own_label(finding.content, names=(*names, user))) :
+    ].strip()
+    is_name = finding.topic is None and finding.type == "fact" and is_introduction(content)
+    return replace(
+        finding,
+        content=content or finding.content,
+        subject=subject,
+        topic="name" if is_name else finding.topic,
     )

@@ -384,4 +384,6 @@ def _of_record(user: str, record: Record, **more: Any) -> Mem0Memory:
         "updated_at": since,
         **more,
     }
+    if record.speaker is not None:
+        shown["actor_id"] = record.speaker
     return cast("Mem0Memory", shown)

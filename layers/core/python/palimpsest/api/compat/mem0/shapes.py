@@ -88,6 +88,7 @@ class Mem0Memory(TypedDict):
     memory: str
     user_id: str
     agent_id: NotRequired[str | None]
+    actor_id: NotRequired[Annotated[str, Field(description="Who said it, if not the user")]]
     metadata: Mapping[str, Any]
     categories: list[str]
     created_at: str

@@ -19,11 +19,12 @@ from pydantic import (
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, provenance
+from palimpsest.api.answers import Due, Occurs, Provenance, RestsOnChanged, Speaker, provenance
 from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
     Closed,
+    DayOrTime,
     JsonValue,
     Moment,
     Timestamp,
@@ -43,7 +44,8 @@ from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, T
 from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.memory import filters
-from palimpsest.memory.manage import KEPT, RecordChange
+from palimpsest.memory.grounds import MOST_GROUNDS
+from palimpsest.memory.manage import CLEARED, KEPT, RecordChange
 from palimpsest.memory.record import MAX_CONTENT, RecordType, SaidType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
@@ -114,6 +116,9 @@ class NewMemory(Closed):
         ),
     ] = None
     subject: Annotated[Subject | None, Field(description="Whom or what it is about")] = None
+    speaker: Annotated[Subject | None, Field(description="Who says it, if it is not the user")] = (
+        None
+    )
     keywords: Annotated[Keywords, Field(default_factory=list)]
     queries: Annotated[
         Queries, Field(default_factory=list, description="Questions that it answers")
@@ -127,6 +132,21 @@ class NewMemory(Closed):
             "is one event"
         ),
     ] = None
+    occurs_at: Annotated[
+        DayOrTime | None, Field(description="Day or time at which it happens or happened")
+    ] = None
+    due_at: Annotated[
+        DayOrTime | None, Field(description="Day or time by which it must be done")
+    ] = None
+    rests_on: Annotated[
+        list[Id],
+        Field(
+            max_length=MOST_GROUNDS,
+            default_factory=list,
+            description="Memories without which it may not be so; `rests_on_changed` tells "
+            "once one of them is superseded, has ended or is deleted",
+        ),
+    ]
     expires_at: Annotated[
         Timestamp | None,
         Field(description="When it expires, later than now; default: by the tenant's retention"),
@@ -165,13 +185,16 @@ class MemoryChange(Change):
     another id.
     """
 
-    NULLABLE = frozenset({"data"})
+    NULLABLE = frozenset({"data", "occurs_at", "due_at"})
 
     content: Content | None = None
     importance: Share | None = None
     confidence: Share | None = None
     subject: Subject | None = None
     keywords: Keywords | None = None
+    occurs_at: Annotated[DayOrTime | None, Field(description="null takes it away")] = None
+    due_at: Annotated[DayOrTime | None, Field(description="null takes it away")] = None
+    rests_on: Annotated[list[Id] | None, Field(max_length=MOST_GROUNDS)] = None
     metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
     data: Annotated[
         JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")
@@ -244,6 +267,7 @@ def statement(memory: NewMemory) -> Statement:
         content=memory.content,
         topic=memory.topic_key,
         subject=memory.subject,
+        speaker=memory.speaker,
         keywords=tuple(memory.keywords),
         queries=tuple(memory.queries),
         importance=memory.importance,
@@ -254,26 +278,38 @@ def statement(memory: NewMemory) -> Statement:
         data=memory.data,
         embedding=embedding,
         valid_from=milliseconds_of(memory.valid_from),
+        occurs_at=memory.occurs_at,
+        due_at=memory.due_at,
+        rests_on=tuple(dict.fromkeys(memory.rests_on)),
         expires_at=None if expires_at is None else expires_at // 1000,
         sets=_SETTABLE & memory.model_fields_set,
     )
 
 
 _SETTABLE = frozenset(
-    {"subject", "keywords", "queries", "importance", "confidence", "metadata", "data", "embedding"}
+    {
+        *("subject", "keywords", "queries", "importance", "confidence", "metadata", "data"),
+        *("embedding", "speaker", "occurs_at", "due_at", "rests_on"),
+    }
 )
 
 
 def change(new: MemoryChange) -> RecordChange:
-    data = new.data if "data" in new.model_fields_set else KEPT
+    cleared = {
+        name: getattr(new, name) if name in new.model_fields_set else KEPT for name in CLEARED
+    }
+    keywords, rests_on = (
+        None if listed is None else tuple(listed) for listed in (new.keywords, new.rests_on)
+    )
     return RecordChange(
         content=new.content,
         importance=new.importance,
         confidence=new.confidence,
         subject=new.subject,
         metadata=new.metadata,
-        data=data,
-        keywords=None if new.keywords is None else tuple(new.keywords),
+        rests_on=rests_on,
+        keywords=keywords,
+        **cleared,
     )
 
 
@@ -282,6 +318,7 @@ class Memory(TypedDict):
     type: RecordType
     content: str
     subject: str | None
+    speaker: Speaker
     topic_key: Annotated[str | None, Field(description="Folded to words joined by `_`")]
     keywords: Sequence[str]
     queries: Sequence[str]
@@ -293,6 +330,12 @@ class Memory(TypedDict):
     valid_to: Annotated[
         Moment | None, Field(description="When the next version began to hold, or it was deleted")
     ]
+    occurs_at: Occurs
+    due_at: Due
+    rests_on: Annotated[
+        Sequence[str], Field(description="Ids of the memories without which it may not be so")
+    ]
+    rests_on_changed: RestsOnChanged
     created_at: Moment
     supersedes: Annotated[str | None, Field(description="Id of the version before")]
     superseded_by: Annotated[str | None, Field(description="Id of the version after")]
@@ -340,6 +383,7 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "type": record.type,
         "content": record.content,
         "subject": record.subject,
+        "speaker": record.speaker or "user",
         "topic_key": record.topic_key,
         "keywords": record.keywords,
         "queries": record.queries,
@@ -349,6 +393,10 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "version": version.number,
         "valid_from": rfc3339(record.valid_from),
         "valid_to": moment_or_null(version.valid_to),
+        "occurs_at": record.occurs_at,
+        "due_at": record.due_at,
+        "rests_on": record.rests_on,
+        "rests_on_changed": version.rests_on_changed,
         "created_at": rfc3339(record.created_at),
         "supersedes": version.supersedes,
         "superseded_by": version.superseded_by,

@@ -1,0 +1,44 @@
+"""On which topics a finding may rest: a model names them, its kind or its relations show them."""
+
+from __future__ import annotations
+
+from palimpsest.extraction.finding import Finding
+from palimpsest.graph.things import USER_NAMES
+from palimpsest.memory.grounds import is_the_users, may_rest_on, topics_of_grounds
+from palimpsest.memory.resting import Dependent
+from palimpsest.text.analyser import topic_key
+
+PEOPLE = frozenset({"person", "people", "human"})
+"""Types of entities that don't depend on where the user lives or works."""
+
+
+def dependent_of(finding: Finding) -> Dependent:
+    """The topics on which the finding may rest, without its own. Without a model only facts of the
+    user rest on others.
+    """
+    own = topic_key(finding.topic) if finding.topic else None
+    of_speaker = f"{finding.speaker} " if finding.speaker else ""
+    sure = (topic_key(of_speaker + topic) for topic in finding.rests_on)
+    likely: tuple[str, ...] = ()
+    if finding.speaker is None and finding.type == "fact":
+        likely = (*_by_kind(finding), *_by_relations(finding))
+    return Dependent(
+        tuple(topic for topic in sure if topic and topic != own),
+        tuple(topic for topic in likely if topic != own),
+    )
+
+
+def _by_kind(finding: Finding) -> tuple[str, ...]:
+    is_own = is_the_users(finding.subject, finding.content)
+    return may_rest_on(finding.content) if is_own else ()
+
+
+def _by_relations(finding: Finding) -> tuple[str, ...]:
+    """All topics of grounds, if it relates a thing of the user to a place or company: these may be
+    the value of a ground.
+    """
+    for relation in finding.relations:
+        is_of_a_thing = relation.start.casefold() not in USER_NAMES
+        if is_of_a_thing and relation.start_type.casefold() not in PEOPLE:
+            return topics_of_grounds()
+    return ()

@@ -1,0 +1,93 @@
+"""When what a finding says happens, or is due; and what is only planned moves no topic yet."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+
+from palimpsest.extraction.finding import Finding
+from palimpsest.memory.times import Moment, moment_of, must_be_done, tense_of
+from palimpsest.text.date_words import Unit
+
+OF_LIFE: Final = frozenset(
+    {
+        *("residence", "home", "address", "city", "location", "country", "school", "university"),
+        *("employer", "company", "workplace", "employment", "job", "work", "role", "title"),
+        *("position", "occupation", "profession", "department", "team"),
+        *("relationship_status", "marital_status"),
+    }
+)
+"""Topics whose value changes on the day of a plan, and not before. A topic may have more words."""
+NO_EVENTS: Final = frozenset({"birthday", "age", "name", "preferred_name", "time"})
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """A finding, and when what it says happens (`occurs_at`) or is due (`due_at`): the first day of
+    the time that it names in the one case, the last in the other.
+    """
+
+    finding: Finding
+    occurs_at: str | None = None
+    due_at: str | None = None
+    unit: Unit = "day"
+
+
+def timed(finding: Finding, *, at: date) -> Timing:
+    """The finding with its time, seen from the day on which it was said. What is planned for a
+    later day is an event: its topic moves once it is said to be so.
+    """
+    if finding.type == "instruction":
+        return Timing(finding)
+    moment = moment_of(finding.content, at=at) or moment_of(finding.quote, at=at)
+    moment = moment or _given(finding)
+    if moment is None:
+        return Timing(finding)
+    if finding.type == "task" or (moment.is_limit and must_be_done(finding.content)):
+        is_over = moment.last < at
+        return Timing(finding) if is_over else _due(finding, moment)
+    if moment.is_limit:
+        return Timing(finding)
+    return _occurring(finding, moment, at=at)
+
+
+def _given(finding: Finding) -> Moment | None:
+    """The day that a model gives."""
+    for text, is_limit in ((finding.due_at, True), (finding.occurs_at, False)):
+        found = _DAY.match(text or "")
+        try:
+            day = date.fromisoformat(found[0]) if found else None
+        except ValueError:
+            continue
+        if day is not None:
+            return Moment(0, 0, day, day, "day", is_limit=is_limit)
+    return None
+
+
+def _due(finding: Finding, moment: Moment) -> Timing:
+    return Timing(finding, due_at=moment.last.isoformat(), unit=moment.unit)
+
+
+def _occurring(finding: Finding, moment: Moment, *, at: date) -> Timing:
+    tense = tense_of(finding.content)
+    is_exact = moment.unit in ("day", "week")
+    timing = Timing(finding, occurs_at=moment.first.isoformat(), unit=moment.unit)
+    if finding.type == "event":
+        return timing
+    if finding.topic is None:
+        is_event = is_exact or (tense != "none" and moment.unit == "month")
+        return (
+            replace(timing, finding=replace(finding, type="event")) if is_event else Timing(finding)
+        )
+    if _changes_on_a_day(finding.topic) and moment.first > at:
+        return replace(timing, finding=replace(finding, type="event", topic=None, relations=()))
+    is_over = tense == "past" and moment.first <= at and finding.topic not in NO_EVENTS
+    return timing if is_over else Timing(finding)
+
+
+def _changes_on_a_day(topic: str) -> bool:
+    words = re.findall(r"[^\W_]+", topic.casefold())
+    return not OF_LIFE.isdisjoint((*words, "_".join(words)))

@@ -1,0 +1,108 @@
+"""How a memory is written as a line: whose words it has, and when it happens or was due."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+from palimpsest.conversations.spoken import name_of
+from palimpsest.memory.record import Record, is_quoted
+
+
+def quoted_in(record: Record, *, user: str) -> str | None:
+    """The name of the one in whose words the record is; None if it speaks of the user."""
+    if record.speaker is None:
+        return name_of("user", user=user) if is_quoted(record) else None
+    is_named = record.speaker.casefold() in record.content.casefold()
+    return None if is_named and not is_quoted(record) else record.speaker
+
+
+def unlabelled(content: str, speaker: str | None) -> str:
+    """The content without the label of its speaker: "Bob: I like tea"."""
+    label = f"{speaker}: "
+    is_labelled = speaker is not None and content.casefold().startswith(label.casefold())
+    return content[len(label) :] if is_labelled else content
+
+
+NO_LONGER_SURE = "may no longer be so: what it rests on has changed"
+"""The note at a memory that rests on another one that has changed."""
+LONG_PAST = 7
+"""Days after which a task that was due counts as over."""
+_BRACKETS = re.compile(r" \((?:week of )?\d{4}(?:-\d\d){0,2}\)")
+
+
+def when(record: Record, *, now: datetime) -> str | None:
+    """When it happens, happened or was due, for a reader of `now`: "planned for 2026-10-01", "was
+    due on 2026-03-06". None without a time.
+    """
+    today = now.date().isoformat()
+    if record.due_at is not None:
+        return _due(record.due_at[:10], today)
+    if record.occurs_at is None:
+        return None
+    first = record.occurs_at[:10]
+    day = _period(first, record.time_unit)
+    if first > today:
+        return f"planned for {day}"
+    if today <= _last(first, record.time_unit):
+        return f"planned for today, {day}" if record.time_unit == "day" else f"planned for {day}"
+    said = datetime.fromtimestamp(record.valid_from / 1000, UTC).date().isoformat()
+    return f"was planned for {day}" if first > said else f"happened {_on(day, record.time_unit)}"
+
+
+def is_long_past(record: Record, *, now: datetime) -> bool:
+    """Whether it had to be done by a day that is more than a week ago."""
+    least = (now.date() - timedelta(days=LONG_PAST)).isoformat()
+    return record.due_at is not None and record.due_at[:10] < least
+
+
+def with_one_date(content: str, *, when: str | None) -> str:
+    """The content without the dates in brackets that `when` says."""
+    if when is None:
+        return content
+    return _BRACKETS.sub(lambda found: "" if _days(found[0]) in when else found[0], content)
+
+
+def names_a_date(content: str) -> bool:
+    """Whether a relative date in the content has its absolute date in brackets."""
+    return _BRACKETS.search(content) is not None
+
+
+def _days(brackets: str) -> str:
+    return brackets.strip(" ()").removeprefix("week of ")
+
+
+def _due(day: str, today: str) -> str:
+    if day < today:
+        return f"was due on {day}"
+    return f"due today, {day}" if day == today else f"due on {day}"
+
+
+def _period(first: str, unit: str) -> str:
+    """A day, or the week, month or year that begins on it."""
+    match unit:
+        case "week":
+            return f"the week of {first}"
+        case "month":
+            return first[:7]
+        case "year":
+            return first[:4]
+        case _:
+            return first
+
+
+def _on(day: str, unit: str) -> str:
+    return f"on {day}" if unit == "day" else f"in {day}"
+
+
+def _last(first: str, unit: str) -> str:
+    """The last day of the time that begins on this day."""
+    match unit:
+        case "week":
+            return (date.fromisoformat(first) + timedelta(days=6)).isoformat()
+        case "month":
+            return f"{first[:7]}-31"
+        case "year":
+            return f"{first[:4]}-12-31"
+        case _:
+            return first

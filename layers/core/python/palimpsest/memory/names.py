@@ -1,0 +1,111 @@
+"""Names in texts: how speakers introduce themselves, and whether a name is the user's."""
+
+# ruff: noqa: RUF001 - two kinds of apostrophes
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from palimpsest.text.folding import normalized
+from palimpsest.text.word_files import entries
+
+PACKAGE: Final = "palimpsest.memory"
+_CAPITAL = re.compile(r"[A-ZÀ-Þ]")
+_NAME = r"[A-ZÀ-Þ][\w'’-]*(?:\.(?=\s[A-ZÀ-Þ]))?(?: [A-ZÀ-Þ][\w'’-]*){0,2}"
+_START = (
+    r"(?:^|[.!?,;:–—-]|\b(?i:hi|hey|hello|hallo|salut|hola|bonjour|and|und|but|et|y)\b)[^\w\n]{0,4}"
+)
+_WORD = re.compile(r"[^\W_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_ID_IS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
+
+
+def is_own_name(
+    name: str, *, user: str, names: Iterable[str] = (), others: Iterable[str] = ()
+) -> bool:
+    """Whether a name is the user's: it is one of `names`, or a part of one, or of the user's id.
+
+    If no name of the user is known, and the id is no name, a name is the user's if nobody of the
+    `others` in the conversation has another one.
+    """
+    known = [*names]
+    words = _words(name)
+    if not words or any(normalized(name) == normalized(each) for each in (user, *known)):
+        return True
+    if any(words <= _words(each) for each in known) or _letters(name) <= _letters(user):
+        return True
+    return not known and not _ID_IS_A_NAME.fullmatch(user) and set(others) == {name}
+
+
+def signing(user: str, names: Sequence[str]) -> str:
+    """The name with which the user signs: the id if that is a name, else the first known one."""
+    return user if _ID_IS_A_NAME.fullmatch(user) or not names else names[0]
+
+
+def _words(name: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(name)}
+
+
+def _letters(name: str) -> set[str]:
+    return {word.casefold() for word in _LETTERS.findall(name)} or {name}
+
+
+def about(name: str, content: str) -> str:
+    """The content of somebody else's statement with their name: in place of "the user" at its
+    beginning, or else as the label of their words.
+    """
+    if name.casefold() in content.casefold():
+        return content
+    found = _the_user().match(content)
+    return name + content[found.end() :] if found else f"{name}: {content}"
+
+
+@cache
+def _the_user() -> re.Pattern[str]:
+    return re.compile(rf"(?i:{'|'.join(entries(PACKAGE, 'the_user'))})(?=['’\s])")
+
+
+def introduced_in(text: str) -> tuple[str, ...]:
+    """The names by which a text's speaker introduces themselves: "I'm Sarah", "me llamo Ana"."""
+    return tuple(dict.fromkeys(_introductions(text))) if _CAPITAL.search(text) else ()
+
+
+def is_introduction(text: str) -> bool:
+    """Whether a text says a name and nothing else: "I'm Sarah."."""
+    found = _alone().fullmatch(text.strip())
+    return found is not None and not _no_name().fullmatch(found["name"].split()[0])
+
+
+def _introductions(text: str) -> Iterator[str]:
+    sure, likely = _patterns()
+    yield from (found["name"].rstrip("'’-") for found in sure.finditer(text))
+    for found in likely.finditer(text):
+        name = found["name"].rstrip("'’-")
+        if not _no_name().fullmatch(name.split()[0]):
+            yield name
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    sure, likely, after = (
+        "|".join(entries(PACKAGE, field))
+        for field in ("names_follow", "names_may_follow", "after_a_name")
+    )
+    ends = rf"(?=\s*(?:$|[.!?,;:()\n–—]|(?i:{after})\b))"
+    return (
+        re.compile(rf"(?<!\w)(?i:{sure}) (?P<name>{_NAME})", re.MULTILINE),
+        re.compile(rf"{_START}(?i:{likely}) (?P<name>{_NAME}){ends}", re.MULTILINE),
+    )
+
+
+@cache
+def _alone() -> re.Pattern[str]:
+    leads = "|".join(entries(PACKAGE, "names_alone_follow"))
+    return re.compile(rf"(?:[^\W\d_]+[,!] )?(?i:{leads}) (?P<name>{_NAME})[.!]?")
+
+
+@cache
+def _no_name() -> re.Pattern[str]:
+    return re.compile("|".join(entries(PACKAGE, "no_names")))

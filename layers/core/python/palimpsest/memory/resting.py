@@ -1,0 +1,127 @@
+"""Links facts to those that they rest on, and tells which of these have changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.memory.grounds import MOST_GROUNDS, names_value_of
+from palimpsest.memory.ports import Memories, Pointer
+from palimpsest.memory.record import Record
+from palimpsest.scope import UserScope
+from palimpsest.text.folding import normalized
+
+AT_ONCE = 100
+
+
+def changed_grounds(
+    memories: Memories, scope: UserScope, records: Sequence[Record]
+) -> frozenset[str]:
+    """The ids of those of the records that rest on a record that was superseded, has ended, or was
+    deleted. A topic that is back at the same value has not changed. Reads nothing if no record
+    rests on another. Raises `Unavailable`.
+    """
+    resting = [record for record in records if record.rests_on]
+    if not resting:
+        return frozenset()
+    ids = sorted({ground for record in resting for ground in record.rests_on})
+    grounds = {record.id: record for record in _read(memories, scope, ids)}
+    topics = sorted({ground.topic_key for ground in grounds.values() if ground.topic_key})
+    holding = _holding(memories, scope, topics)
+    held = {name for name, ground in grounds.items() if _holds(ground, holding)}
+    return frozenset(record.id for record in resting if not held.issuperset(record.rests_on))
+
+
+def _holds(ground: Record, holding: Mapping[str, Record]) -> bool:
+    if ground.topic_key is None:
+        return True
+    current = holding.get(ground.topic_key)
+    if current is None:
+        return False
+    return current.id == ground.id or normalized(current.content) == normalized(ground.content)
+
+
+def _holding(memories: Memories, scope: UserScope, topics: Sequence[str]) -> dict[str, Record]:
+    """The current records of the topics, by topic."""
+    pointers: dict[str, Pointer] = {}
+    for start in range(0, len(topics), AT_ONCE):
+        pointers |= memories.pointers(scope, topics[start : start + AT_ONCE])
+    ids = [pointer.record for pointer in pointers.values() if pointer.record is not None]
+    return {record.topic_key or "": record for record in _read(memories, scope, ids)}
+
+
+def _read(memories: Memories, scope: UserScope, ids: Sequence[str]) -> list[Record]:
+    return [
+        record
+        for start in range(0, len(ids), AT_ONCE)
+        for record in memories.records(scope, ids[start : start + AT_ONCE])
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """The topics on which a statement may rest. `sure` are those that a model named; on the
+    `likely` ones it rests only if it names their value.
+    """
+
+    sure: tuple[str, ...] = ()
+    likely: tuple[str, ...] = ()
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.sure, *self.likely)))
+
+
+def grounds_of(
+    memories: Memories, scope: UserScope, dependents: Sequence[Dependent], made: Sequence[Record]
+) -> list[tuple[str, ...]]:
+    """The ids of the records on which each of the records `made` rests: of the topics of its
+    dependent, a record of `made` that has its value, or else the current one. Raises `Unavailable`.
+    """
+    topics = sorted({topic for each in dependents for topic in each.topics})
+    if not topics:
+        return [() for _ in made]
+    current = _holding(memories, scope, topics)
+
+    def ids(record: Record, dependent: Dependent) -> tuple[str, ...]:
+        found = [
+            _ground(record, topic, made, current, is_sure=topic in dependent.sure)
+            for topic in dependent.topics
+        ]
+        return tuple(dict.fromkeys(ground.id for ground in found if ground))[:MOST_GROUNDS]
+
+    return [ids(*each) for each in zip(made, dependents, strict=True)]
+
+
+def _ground(
+    record: Record,
+    topic: str,
+    made: Sequence[Record],
+    current: Mapping[str, Record],
+    *,
+    is_sure: bool,
+) -> Record | None:
+    beside = [each for each in reversed(made) if each.topic_key == topic]
+    stored = [current[topic]] if topic in current else []
+    others = [each for each in (*beside, *stored) if each.id != record.id]
+    named = [other for other in others if names_value_of(record.content, other.content)]
+    if named:
+        return named[0]
+    return others[0] if is_sure and others else None
+
+
+def check_grounds(
+    memories: Memories, scope: UserScope, given: Sequence[Sequence[str]], *, field: str
+) -> None:
+    """Raise `Unprocessable` if one of the ids is that of no memory of the user; `field` names it,
+    with `{}` in the place of the number. Raises `Unavailable`.
+    """
+    ids = sorted({ground for grounds in given for ground in grounds})
+    if not ids:
+        return
+    there = {record.id for record in _read(memories, scope, ids)}
+    for number, grounds in enumerate(given):
+        if not there.issuperset(grounds):
+            error = FieldError(field.format(number), "names no memory of the user")
+            raise Unprocessable("A memory rests on memories of its user.", errors=(error,))

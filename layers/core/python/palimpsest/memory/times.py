@@ -1,0 +1,215 @@
+"""When something happens or is due, as a text says it, seen from the day on which it was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import cache
+from typing import Final, Literal
+
+from palimpsest.text.date_words import Unit, date_words
+from palimpsest.text.dates import relative_dates
+from palimpsest.text.word_files import entries, word_files
+
+PACKAGE: Final = "palimpsest.memory"
+Tense = Literal["past", "planned", "none"]
+MOST_READ = 2_000  # characters
+BEFORE = 24  # characters before a date that say how it is meant
+_A_DATE = re.compile(r",? (?:den |le |the )?(?:\d{1,2}\b|[^\W\d_]{3,9} \d{1,2}\b)")
+_LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<month>\d\d))?(?:-(?P<day>\d\d))?")
+_NUMERIC = re.compile(
+    r"(?<![\d.])(?P<day>[0-3]?\d)\.\s?(?P<number>[01]?\d)\.(?:\s?(?P<year>20\d\d))?(?!\d)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A day, week, month or year that a text names: its first and last day, and whether it is the
+    time by which something must be done.
+    """
+
+    start: int
+    end: int
+    first: date
+    last: date
+    unit: Unit
+    is_limit: bool = False
+
+
+def moment_of(text: str, *, at: date) -> Moment | None:
+    """The time that a text of the day `at` is about: the first that it names, apart from days since
+    which something holds and days that come again every week. None if it names none.
+    """
+    begins = text[:MOST_READ]
+    tense = tense_of(begins)
+    return next(_moments(_lowered(begins), at, tense), None)
+
+
+def tense_of(text: str) -> Tense:
+    """Whether a text is about what is to come, about what has happened, or says neither."""
+    if _words("planned").search(text):
+        return "planned"
+    return "past" if _words("past").search(text) else "none"
+
+
+def is_planned(text: str) -> bool:
+    return tense_of(text) == "planned"
+
+
+def must_be_done(text: str) -> bool:
+    """Whether a text is about something that must be done."""
+    return _words("must").search(text) is not None
+
+
+@cache
+def _words(field: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(entries(PACKAGE, field))})(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _before(field: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(entries(PACKAGE, field))})\s+$", re.IGNORECASE)
+
+
+def _lowered(text: str) -> str:
+    return "".join(letter.lower()[:1] for letter in text)  # places stay
+
+
+def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
+    named = (
+        *_relative(text, at),
+        *_absolute(text, at, tense),
+        *_weekdays(text, at, tense),
+        *_ends(text, at),
+        *_weekends(text, at),
+    )
+    end = 0
+    for moment in sorted(named, key=lambda each: (each.start, -each.end)):
+        if moment.start < end:
+            continue
+        end = moment.end
+        before = text[max(0, moment.start - BEFORE) : moment.start]
+        is_limit = _before("limits").search(before) is not None
+        if _before("by").search(before) and (must_be_done(text) or not is_limit):
+            yield replace(moment, is_limit=True)
+        elif not is_limit:
+            yield moment
+
+
+def _relative(text: str, at: date) -> Iterator[Moment]:
+    for found in relative_dates(text, at=at):
+        label = _LABEL.fullmatch(found.label)
+        if label is None:
+            continue
+        first, last, unit = _period(label)
+        yield Moment(found.start, found.end, first, last, unit)
+
+
+def _period(label: re.Match[str]) -> tuple[date, date, Unit]:
+    year, month, day = int(label["year"]), int(label["month"] or 0), int(label["day"] or 0)
+    if label["week"]:
+        first = date(year, month, day)
+        return first, first + timedelta(days=6), "week"
+    return _spanned(year, month, day)
+
+
+def _spanned(year: int, month: int, day: int) -> tuple[date, date, Unit]:
+    """First and last day of a day, a month (day 0) or a year (month 0). Raises `ValueError`."""
+    if day:
+        return date(year, month, day), date(year, month, day), "day"
+    if month:
+        following = date(year + month // 12, month % 12 + 1, 1)
+        return date(year, month, 1), following - timedelta(days=1), "month"
+    return date(year, 1, 1), date(year, 12, 31), "year"
+
+
+def _absolute(text: str, at: date, tense: Tense) -> Iterator[Moment]:
+    for pattern in (*date_words().absolute, _NUMERIC):
+        for match in pattern.finditer(text):
+            try:
+                moment = _dated(match, text, at, tense)
+            except (ValueError, OverflowError):
+                continue
+            yield moment
+
+
+def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
+    groups = match.groupdict()
+    name = groups.get("month")
+    month = date_words().months[name] if name else int(groups.get("number") or 0)
+    day, year = int(groups.get("day") or 0), int(groups.get("year") or 0)
+    named = min(
+        place for group, value in groups.items() if value and (place := match.start(group)) >= 0
+    )
+    tense = "planned" if _before("for").search(text[max(0, named - BEFORE) : named]) else tense
+    if year:
+        first, last, unit = _spanned(year, month, day)
+    else:
+        first, last, unit = _nearest(month, day, at, tense)
+    return Moment(named, match.end(), first, last, unit)
+
+
+def _nearest(month: int, day: int, at: date, tense: Tense) -> tuple[date, date, Unit]:
+    """The day or month of the year that is meant: the last one of what has happened, else the next
+    one. Raises `ValueError`.
+    """
+    first, last, unit = _spanned(at.year, month, day)
+    if tense == "past" and first > at:
+        return _spanned(at.year - 1, month, day)
+    if tense != "past" and last < at:
+        return _spanned(at.year + 1, month, day)
+    return first, last, unit
+
+
+def _weekdays(text: str, at: date, tense: Tense) -> Iterator[Moment]:
+    """Days of the week: "on Friday", "by Friday", "vendredi"; not those that come again, and not
+    those that a date follows.
+    """
+    for match in _weekday().finditer(text):
+        before = text[max(0, match.start() - BEFORE) : match.start()]
+        comes_again = _before("every").search(before) and not _before("by").search(before)
+        if comes_again or _A_DATE.match(text, match.end()):
+            continue
+        weekday = date_words().weekdays[match["day"]]
+        is_past = tense == "past" and not _before("for").search(before)
+        days = (weekday - at.weekday()) % 7 or 7
+        day = at + timedelta(days=-(7 - days % 7) if is_past else days)
+        yield Moment(match.start(), match.end(), day, day, "day")
+
+
+def _ends(text: str, at: date) -> Iterator[Moment]:
+    """The last day of the present week, month or year: "by the end of the month"."""
+    sunday = at + timedelta(days=6 - at.weekday())
+    last = {
+        "week": sunday,
+        "month": _spanned(at.year, at.month, 0)[1],
+        "year": date(at.year, 12, 31),
+    }
+    for unit, pattern in _by_key("ends_of").items():
+        for match in pattern.finditer(text):
+            yield Moment(match.start(), match.end(), last[unit], last[unit], "day")
+
+
+def _weekends(text: str, at: date) -> Iterator[Moment]:
+    for weeks, pattern in _by_key("weekends").items():
+        saturday = at + timedelta(days=5 - at.weekday() + 7 * int(weeks))
+        for match in pattern.finditer(text):
+            yield Moment(match.start(), match.end(), saturday, saturday, "day")
+
+
+@cache
+def _by_key(field: str) -> dict[str, re.Pattern[str]]:
+    """The patterns of all languages in a field that has lists by key."""
+    lists: dict[str, list[str]] = {}
+    for file in word_files(PACKAGE).values():
+        for key, words in file.get(field, {}).items():
+            lists.setdefault(key, []).extend(words)
+    return {key: re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)") for key, words in lists.items()}
+
+
+@cache
+def _weekday() -> re.Pattern[str]:
+    names = sorted((name for name in date_words().weekdays if len(name) > 1), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?P<day>{'|'.join(names)})(?!\w)")
