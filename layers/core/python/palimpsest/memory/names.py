@@ -21,6 +21,9 @@ _WORD = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _ID_IS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
 
+INTRODUCED = ("name", "preferred_name")
+"""The topics whose current record says the user's name."""
+
 
 def is_own_name(
     name: str, *, user: str, names: Iterable[str] = (), others: Iterable[str] = ()

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from palimpsest.errors import NotFound
-from palimpsest.memory.names import introduced_in
+from palimpsest.memory.names import INTRODUCED, introduced_in
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.preferences import IMPORTANCE, TOPICS, ManagePreferences, limited
 from palimpsest.memory.record import MAX_CONTENT, Record
@@ -20,8 +20,6 @@ from palimpsest.scope import UserScope
 
 KEY: Final = "user.names"
 """The preference that holds the names that are set."""
-INTRODUCED: Final = ("name", "preferred_name")
-"""The topics whose current record says the user's name."""
 MOST_ALIASES, LONGEST = 20, 80
 
 

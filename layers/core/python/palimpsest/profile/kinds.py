@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from palimpsest.conversations.spoken import name_of
 from palimpsest.memory.filters import folded
+from palimpsest.memory.names import INTRODUCED, introduced_in
 from palimpsest.memory.record import Record
 
 SectionKind = Literal[
@@ -85,8 +86,12 @@ def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:
 
 
 def names_in(records: Iterable[Record]) -> Iterator[str]:
-    """The names and aliases that are set for the user, if one of the records holds them."""
+    """The names and aliases that are set for the user, and those that the user introduced, as far
+    as one of the records holds them.
+    """
     for record in records:
+        if record.topic_key in INTRODUCED and record.subject in (None, "user"):
+            yield from introduced_in(record.content)
         if record.topic_key == NAMES and isinstance(record.data, Mapping):
             aliases = record.data.get("aliases")
             given = [record.data.get("name"), *(aliases if isinstance(aliases, list) else ())]

@@ -122,8 +122,7 @@ def text_of(sections: Sequence[ProfileSection], *, shows_ids: bool = True) -> st
 
 
 def _holds(record: Record, kind: SectionKind, *, now: int) -> bool:
-    ended = getattr(record, "valid_to", None)  # a field that records may lack
-    if is_expired(record, now=now // 1000) or (isinstance(ended, int) and ended <= now):
+    if is_expired(record, now=now // 1000):
         return False
     return kind != "tasks" or is_open(record, now=now)
 
@@ -215,7 +214,7 @@ def _line(record: Record, kind: SectionKind) -> ProfileLine:
 def _said(record: Record) -> str:
     """The statement, with its speaker if that is neither the user nor the one it is about."""
     speaker = record.speaker
-    if not isinstance(speaker, str) or folded(speaker) == folded(record.subject):
+    if speaker is None or folded(speaker) == folded(record.subject):
         return record.content
     return f"{speaker} says: {record.content}"
 

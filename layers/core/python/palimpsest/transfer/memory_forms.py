@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -23,6 +23,7 @@ from palimpsest.memory.grounds import MOST_GROUNDS
 from palimpsest.memory.record import GRAPH, MAX_ALSO, MAX_CONTENT, MAX_METADATA_TERMS, Record
 from palimpsest.models.vectors import unit, unpacked
 from palimpsest.scope import checked_id
+from palimpsest.text.date_words import Unit
 from palimpsest.transfer.agreement import require
 from palimpsest.transfer.line_forms import MOST_MESSAGES, SLACK, ItemLine, check_size, now_of
 from palimpsest.transfer.lines import Row, TopicState, read
