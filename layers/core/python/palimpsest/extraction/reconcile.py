@@ -14,7 +14,8 @@ from palimpsest.extraction.finding import Finding
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
-from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.memory.meaning.reading import naming
+from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, slot_of
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
 from palimpsest.text.sentences import is_question
@@ -63,7 +64,7 @@ def reconciled(
         is_end = _ends(finding, statement, rank, state)
         if finding.depends or (is_end and statement.topic is None):
             continue
-        state.statements.append((finding, statement, rank))
+        state.statements.append((finding, _in_known_words(statement, state), rank))
     return Reconciled(
         tuple(finding for finding, _, _ in state.statements),
         tuple(statement for _, statement, _ in state.statements),
@@ -81,6 +82,30 @@ def _in_its_topic(statement: Statement) -> Statement:
     if slot is None and ends_of(statement.content):
         return replace(statement, topic=None)
     return replace(statement, topic=slot.topic) if slot else statement
+
+
+def _in_known_words(statement: Statement, state: _Known) -> Statement:
+    """The statement in the words of a memory that says the same, if it has no topic: the memory then
+    has one more source.
+    """
+    if statement.type != "fact" or statement.topic is not None:
+        return statement
+    if not 0 < len(naming(statement.content)) <= MOST_NAMED:
+        return statement
+    own = (other for _, other, _ in state.statements)
+    known = next(
+        (
+            other
+            for other in (*own, *state.records)
+            if other.type == "fact"
+            and other.subject == statement.subject
+            and says_the_same_of(other.content, statement.content)
+        ),
+        None,
+    )
+    if known is None:
+        return statement
+    return replace(statement, content=known.content, version_of=known.topic_key)
 
 
 def _order(statement: Statement, rank: int) -> Order:

@@ -25,7 +25,7 @@ from palimpsest.text.word_files import entries
 
 MOST_WORDS = 4  # of a value that is put right
 FEW_WORDS = 3  # of one that nothing but a word such as "sorry" marks
-ALIKE = 0.6  # of two spellings of one word
+ALIKE = 0.65  # of two spellings of one word
 LEAST_WORD = 4  # letters of a word that can be misspelled
 _TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
 _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
@@ -49,6 +49,7 @@ class Correction:
 def _may_correct(text: str) -> bool:
     return (
         "->" in text
+        or text.startswith("s/")
         or "→" in text
         or bool(candidates("signals", text) or candidates("corrections", text))
     )
@@ -66,7 +67,8 @@ def _signals_first() -> re.Pattern[str]:
 
 @cache
 def _last_signals() -> re.Pattern[str]:
-    return compiled(r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$")
+    words_ = r"instead|rather|plutôt|stattdessen|mejor|sorry|i meant?|typo|perdón|pardon"
+    return compiled(rf",?\s+(?:{words_})$|" + r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$")
 
 
 @cache
@@ -175,7 +177,7 @@ def _place_of(content: str, old: str) -> tuple[int, int] | None:
 
 @cache
 def _number() -> re.Pattern[str]:
-    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|[.%€$])?(?: ?[ap]m)?|{months}|{weekdays})$")
+    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|h\d*|[.%€$])?(?: ?[ap]m)?|{months}|{weekdays})$")
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
@@ -218,7 +220,7 @@ def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None
     near = [
         (SequenceMatcher(None, token[0].casefold(), new.casefold()).ratio(), token)
         for token in tokens
-        if len(token[0]) >= LEAST_WORD
+        if len(token[0]) >= LEAST_WORD - 1
     ]
     best = max(near, key=lambda pair: pair[0], default=None)
     return best[1].span() if best and best[0] >= ALIKE else None

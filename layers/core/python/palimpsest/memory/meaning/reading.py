@@ -18,7 +18,7 @@ PACKAGE: Final = "palimpsest.memory.meaning"
 MOST = 300  # characters of a sentence that is read for its meaning
 LEAST_SHARED = 3  # letters of two forms of a word
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
-_PUNCTUATION = re.compile(r"[,;:.!?–—]\s+|\s+[-–—]\s+")
+_PUNCTUATION = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+")
 _DATES = re.compile(
     r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
 )  # that were written beside relative ones
@@ -26,6 +26,7 @@ _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNOREC
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """First words of phrases that too many sentences have: these phrases have other marks."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
+_TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
 _FIRST = re.compile(r"[^\W_]+")
 _INFLECTIONS = frozenset(
     {
@@ -189,7 +190,7 @@ def spoken(text: str) -> str:
             said = pattern.sub(by, said) if has in lower else said
     if begins_with(said, "openers"):
         said = _openers().sub("", said)
-    return " ".join(said.split()).strip(_ENDS)
+    return _TAIL.sub("", " ".join(said.split())).strip(_ENDS)
 
 
 @cache

@@ -12,6 +12,7 @@ from palimpsest.memory.meaning.reading import (
     begins_with,
     candidates,
     compiled,
+    is_meant_by,
     naming,
     shared,
     slot_entries,
@@ -19,7 +20,9 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.text.analyser import words
 
+MOST_NAMED = 4  # words of statements that are compared by what they name
 MOST_VALUE = 6  # words of a value
+_LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
 _BEYOND = re.compile(r"[,;.!?].*$")
 
 
@@ -73,6 +76,7 @@ def slot_of(text: str) -> Slot | None:
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
         said = _lead().sub("", said)
+    said = _LAST.sub("", said)
     for number in numbers:
         phrase = _phrases()[number]
         found = compiled(phrase.pattern).match(said)
@@ -116,3 +120,27 @@ def means_the_same(one: str, other: str) -> bool:
     if ours is None or theirs is None or ours.topic != theirs.topic:
         return False
     return ours.value == theirs.value and ours.extra == theirs.extra
+
+
+def says_the_same_of(one: str, other: str) -> bool:
+    """Whether two statements without a topic name the same, by the same words or by words of one
+    class: "I love jazz" and "I'm a big fan of jazz".
+    """
+    ours, theirs = naming(one), naming(other)
+    if not ours or not theirs or max(len(ours), len(theirs)) > MOST_NAMED:
+        return False
+    if _is_denied(one) != _is_denied(other):
+        return False
+    return all(is_meant_by(word, theirs) for word in ours) and all(
+        is_meant_by(word, ours) for word in theirs
+    )
+
+
+_DENIAL = re.compile(
+    r"(?i)\b(?:not|no|never|hate|nicht|keine?[nrsm]?|nie|pas|plus|jamais|nunca|hardly|only|used to"
+    r"|will|would|want|might|was|were|had|war|hatte)\b|n['\u2019]t\b"
+)
+
+
+def _is_denied(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _DENIAL.findall(text))
