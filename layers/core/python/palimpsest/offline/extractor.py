@@ -129,9 +129,7 @@ def _findings(
         ended = ends_of(_with_what(sentence, before))
         is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
         if is_end and not any(ends_of(one.keywords["content"]) for one in found):
-            yield replace(
-                _depending(_with_what(sentence, before), message.seq), quote=sentence
-            )
+            yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
 
 
 def _is_known(text: str) -> bool:

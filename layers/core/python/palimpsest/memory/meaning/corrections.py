@@ -68,7 +68,10 @@ def _signals_first() -> re.Pattern[str]:
 @cache
 def _last_signals() -> re.Pattern[str]:
     words_ = r"instead|rather|plutôt|stattdessen|mejor|sorry|i meant?|typo|perdón|pardon"
-    return compiled(rf",?\s+(?:{words_})$|" + r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$")
+    return compiled(
+        rf",?\s+(?:{words_})$|"
+        + r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$"
+    )
 
 
 @cache

@@ -92,7 +92,8 @@ def _owns() -> frozenset[str]:
 @lru_cache(maxsize=64)
 def ends_of(sentence: str) -> tuple[End, ...]:
     """The ends that a sentence states, none where it supposes, plans or asks."""
-    if not candidates("ends", sentence):
+    numbers = candidates("ends", sentence)
+    if not numbers:
         return ()
     said = spoken(sentence)
     if is_question(sentence) or _unreal().search(said):
@@ -102,16 +103,18 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     parts = clauses(said)
     whole = [said] if said.count(" ") < SHORT else []
     for clause in dict.fromkeys((*parts, *whole)):
-        found += _ends_of(spoken(clause), before)
+        found += _ends_of(spoken(clause), before, numbers)
         before = naming(clause) or before
     return tuple(found)
 
 
-def _ends_of(clause: str, before: tuple[str, ...]) -> list[End]:
-    """The ends of a clause. A pronoun means what the clause before names."""
-    found = []
+def _ends_of(clause: str, before: tuple[str, ...], numbers: Sequence[int]) -> list[End]:
+    """The ends of a clause, by the cues with these numbers. A pronoun means what the clause before
+    names.
+    """
+    found: list[End] = []
     for text in dict.fromkeys((clause, without_times(clause))):
-        for number in candidates("ends", text):
+        for number in numbers:
             cue = _cues()[number]
             match = compiled(cue.pattern).match(text)
             if match:

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
+from operator import eq
 from typing import Any, Final
 
 from palimpsest.text.analyser import function_words, words
@@ -94,7 +96,7 @@ def slot_entries() -> list[tuple[str, str, Any]]:
     ]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _candidates(text: str) -> Mapping[str, Sequence[int]]:
     triggers_, places = _groups()
     found: dict[str, list[int]] = {}
@@ -223,7 +225,7 @@ def naming(text: str) -> tuple[str, ...]:
     plain = spoken(text).replace("-", " ").replace("’", " ").replace("'", " ")
     found = words(without_times(plain))
     empty = _empty()
-    return tuple(dict.fromkeys(word for word in found if word not in empty and len(word) > 1))
+    return tuple(dict.fromkeys(word for word in found if word not in empty))
 
 
 @cache
@@ -241,19 +243,18 @@ def classes(word: str) -> frozenset[str]:
     return _classes().get(word, frozenset())
 
 
+def rests(one: str, other: str) -> tuple[str, str]:
+    """What two words have after the letters that both begin with; the whole words if these are too
+    few.
+    """
+    both = sum(takewhile(bool, map(eq, one, other)))
+    return (one[both:], other[both:]) if both >= LEAST_SHARED else (one, other)
+
+
 def is_alike(one: str, other: str) -> bool:
     """Whether two folded words are forms of one word."""
-    if one == other:
-        return True
-    shared_ = 0
-    for ours, theirs in zip(one, other, strict=False):
-        if ours != theirs:
-            break
-        shared_ += 1
-    if shared_ < LEAST_SHARED:
-        return False
-    rests = {one[shared_:], other[shared_:]}
-    return rests <= _INFLECTIONS or rests == {"", "n"}
+    ends = set(rests(one, other))
+    return one == other or ends <= _INFLECTIONS or ends == {"", "n"}
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:

@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.reading import (
     begins_with,
     candidates,
+    classes,
     compiled,
-    is_meant_by,
     naming,
+    rests,
     shared,
     slot_entries,
     spoken,
@@ -131,8 +133,21 @@ def says_the_same_of(one: str, other: str) -> bool:
         return False
     if _is_denied(one) != _is_denied(other):
         return False
-    return all(is_meant_by(word, theirs) for word in ours) and all(
-        is_meant_by(word, ours) for word in theirs
+    return all(_is_among(word, theirs) for word in ours) and all(
+        _is_among(word, ours) for word in theirs
+    )
+
+
+_FORMS = frozenset(map(frozenset, (("", "s"), ("", "es"), ("", "ing"), ("e", "ing"), ("", "en"))))
+
+
+def _is_among(word: str, others: Sequence[str]) -> bool:
+    """Whether one of the words is the same, a plain form of it, or in a class with it."""
+    return any(
+        word == other
+        or bool(classes(word) & classes(other))
+        or frozenset(rests(word, other)) in _FORMS
+        for other in others
     )
 
 
