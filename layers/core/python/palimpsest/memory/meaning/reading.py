@@ -29,6 +29,7 @@ _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "
 """First words of phrases that too many sentences have: these phrases have other marks."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
+_DIGIT = re.compile(r"\d")
 _FIRST = re.compile(r"[^\W_]+")
 _INFLECTIONS = frozenset(
     {
@@ -208,9 +209,25 @@ def _times() -> re.Pattern[str]:
     )
 
 
+@cache
+def _words_of_times() -> frozenset[str]:
+    """What every text that says when has one of, apart from numbers."""
+    named = " ".join(
+        word
+        for file in word_files(PACKAGE).values()
+        for name in ("weekdays", "months", "seasons", "time_words")
+        for word in file.get("lists", {}).get(name, ())
+    )
+    plain = re.sub(r"(\w)\?", r"\1", f"{named} {shared('time_nouns')} since seit depuis desde")
+    found = frozenset(_FIRST.findall(plain.lower()))
+    return found | {f"{word}s" for word in found} | {word.rstrip("s") for word in found}
+
+
 @lru_cache(maxsize=64)
 def without_times(text: str) -> str:
     """The text without the words that say when."""
+    if _words_of_times().isdisjoint(_FIRST.findall(text.lower())) and not _DIGIT.search(text):
+        return text
     return " ".join(_times().sub(" ", _SINCE.sub("", text)).split()).strip(_ENDS)
 
 
