@@ -22,6 +22,7 @@ from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.objections import not_testimony
 from palimpsest.extraction.testimony.speakers import attributed
 from palimpsest.graph.things import Relation
+from palimpsest.memory.meaning.standing import leans
 from palimpsest.memory.record import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.text.dates import dated, relative_dates
@@ -92,6 +93,8 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         reason = _objection(finding, tidy, given, context, owner)
         if reason in (None, "unquoted"):
             reason = not_testimony(finding, chunk) or reason
+        if reason is None and tidy.type == "fact" and tidy.topic is None and not tidy.depends:
+            reason = "not_alone" if leans(tidy.content) else None
         key = (tidy.type, normalized(tidy.content))
         if reason is None and key in passed:
             reason = "repeated"

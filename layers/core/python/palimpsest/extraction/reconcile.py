@@ -62,6 +62,8 @@ def reconciled(
             put_right.add(quoted)
             continue
         is_end = _ends(finding, statement, rank, state)
+        if finding.depends and is_end:
+            put_right.add(quoted)
         if finding.depends or (is_end and statement.topic is None):
             continue
         state.statements.append((finding, _in_known_words(statement, state), rank))
@@ -167,9 +169,9 @@ def _corrects(
 ) -> bool:
     """Whether the statement corrects another one, which then says it rightly."""
     found = correction_of(finding.content)
-    if found is None:
-        return False
     seq = max(finding.seqs)
+    if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
+        return False
     for place in _likely_places(found, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
         content = corrected(other.content, found)
@@ -205,9 +207,8 @@ def _likely_records(
     in_order = sorted(state.records, key=lambda record: record.order, reverse=True)
     if found.old is not None:
         return in_order
-    asked = _asked(max(finding.seqs), chunk)
     before = _before(max(finding.seqs), chunk)
-    if (asked and not found.is_meant) or not in_order:
+    if not in_order:
         return []
     if before is not None:
         return [record for record in in_order if before.seq in record.source.seqs]

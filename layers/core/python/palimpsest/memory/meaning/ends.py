@@ -92,7 +92,7 @@ def _owns() -> frozenset[str]:
 @lru_cache(maxsize=64)
 def ends_of(sentence: str) -> tuple[End, ...]:
     """The ends that a sentence states, none where it supposes, plans or asks."""
-    numbers = candidates("ends", sentence)
+    numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
     if not numbers:
         return ()
     said = spoken(sentence)

@@ -25,6 +25,7 @@ from palimpsest.text.analyser import words
 MOST_NAMED = 4  # words of statements that are compared by what they name
 MOST_VALUE = 6  # words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
+OF_THE_USER = "the user"  # in a model's words
 _BEYOND = re.compile(r"[,;.!?].*$")
 
 
@@ -74,7 +75,7 @@ def _lead() -> re.Pattern[str]:
 @lru_cache(maxsize=256)
 def slot_of(text: str) -> Slot | None:
     """The topic and value of a statement; None if it has none that is known."""
-    numbers = candidates("slots", text)
+    numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
         said = _lead().sub("", said)
