@@ -25,7 +25,7 @@ from palimpsest.text.word_files import entries
 
 MOST_WORDS = 4  # of a value that is put right
 FEW_WORDS = 3  # of one that nothing but a word such as "sorry" marks
-ALIKE = 0.65  # of two spellings of one word
+ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # of two spellings of one word: written alike, or in another case
 LEAST_WORD = 4  # letters of a word that can be misspelled
 _TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
 _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
@@ -226,7 +226,10 @@ def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None
         if len(token[0]) >= LEAST_WORD - 1
     ]
     best = max(near, key=lambda pair: pair[0], default=None)
-    return best[1].span() if best and best[0] >= ALIKE else None
+    if best is None:
+        return None
+    is_of_one_case = best[1][0][0].isupper() == new[0].isupper()
+    return best[1].span() if best[0] >= (ALIKE if is_of_one_case else CLEARLY_ALIKE) else None
 
 
 def _value(content: str, new: str) -> tuple[int, int] | None:

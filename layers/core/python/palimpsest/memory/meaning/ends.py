@@ -117,7 +117,8 @@ def _ends_of(clause: str, before: tuple[str, ...], numbers: Sequence[int]) -> li
         for number in numbers:
             cue = _cues()[number]
             match = compiled(cue.pattern).match(text)
-            if match:
+            is_for_now = cue.kind == "plain" and without_times(clause) != clause
+            if match and not is_for_now:
                 groups = match.groupdict()
                 named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
                 meant = before if _PRONOUN.match(named) else naming(named)

@@ -271,7 +271,8 @@ def rests(one: str, other: str) -> tuple[str, str]:
 def is_alike(one: str, other: str) -> bool:
     """Whether two folded words are forms of one word."""
     ends = set(rests(one, other))
-    return one == other or ends <= _INFLECTIONS or ends == {"", "n"}
+    is_number = one[:1].isdigit() and one.rstrip("s") == other.rstrip("s")
+    return one == other or is_number or ends <= _INFLECTIONS or ends == {"", "n"}
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:
