@@ -8,7 +8,7 @@ import pytest
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.ports import Extractor
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.meaning.corrections import correction_of, corrected, put_right
+from palimpsest.memory.meaning.corrections import corrected, correction_of, put_right
 from palimpsest.memory.meaning.ends import ends_of
 from palimpsest.memory.meaning.slots import means_the_same, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans
@@ -258,4 +258,4 @@ def test_reading_is_fast_whatever_the_text() -> None:
     begun = datetime.now().astimezone()
     for text in ("not " * 75, "a, " * 100, "no " * 100, "I " * 150, "*" * 300, "sorry, " * 42):
         ends_of(text), correction_of(text), slot_of(text), leans(text), put_right(text)
-    assert (datetime.now().astimezone() - begun).total_seconds() < 5  # noqa: PLR2004
+    assert (datetime.now().astimezone() - begun).total_seconds() < 5

@@ -14,8 +14,8 @@ class Finding:
 
     `quote` is the text that it rests on, `seqs` are the sequence numbers of the messages that it
     cites. `claims` holds any `user_id`, `tenant` or `session` that the extractor named without
-    being asked. `relations` are what it says of people and things, for the graph. One that `depends`
-    on other memories counts only for what it ends or corrects.
+    being asked. `relations` are what it says of people and things, for the graph. One that
+    `depends` on other memories counts only for what it ends or corrects.
     """
 
     type: str

@@ -1,12 +1,13 @@
-"""Decides what statements of ends and corrections do to what is known, before statements are stored.
-The findings of a model and those without one go through the same decisions.
+"""Decides what statements of ends and corrections do to what is known, before they are stored. The
+findings of a model and those without one go through the same decisions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.chunk import Chunk
@@ -87,18 +88,16 @@ def _in_its_topic(statement: Statement) -> Statement:
 
 
 def _in_known_words(statement: Statement, state: _Known) -> Statement:
-    """The statement in the words of a memory that says the same, if it has no topic: the memory then
-    has one more source.
-    """
+    """The statement in the words of a memory that says the same, which then has one more source."""
     if statement.type != "fact" or statement.topic is not None:
         return statement
     if not 0 < len(naming(statement.content)) <= MOST_NAMED:
         return statement
-    own = (other for _, other, _ in state.statements)
+    own: Iterator[Statement | Record] = (other for _, other, _ in state.statements)
     known = next(
         (
             other
-            for other in (*own, *state.records)
+            for other in chain(own, state.records)
             if other.type == "fact"
             and other.subject == statement.subject
             and says_the_same_of(other.content, statement.content)
@@ -176,8 +175,8 @@ def _corrects(
         other_finding, other, its_rank = state.statements[place]
         content = corrected(other.content, found)
         if content is not None:
-            right = replace(other_finding, content=content, relations=())
-            state.statements[place] = (right, replace(other, content=content), its_rank)
+            better = replace(other_finding, content=content, relations=())
+            state.statements[place] = (better, replace(other, content=content), its_rank)
             return True
     for record in _likely_records(found, finding, chunk, state):
         content = corrected(record.content, found)

@@ -181,9 +181,9 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     remembering.
     """
     kind, matched = kind_of(text)
-    if is_in_jest(text) or (is_question(text) and not (kind and kind.type == "task")):
-        return None
-    if leans(text) and (kind is None or kind.name in MAY_LEAN):
+    is_asked = is_question(text) and not (kind and kind.type == "task")
+    is_part = leans(text) and (kind is None or kind.name in MAY_LEAN)
+    if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)
     if kind is None or matched is None:

@@ -1,9 +1,8 @@
-"""Reads corrections of what was said before ("I meant Bremen", "make it twelve"), and puts a content
-right.
-"""
+"""Reads corrections of what was said before ("I meant Bremen"), and puts a content right."""
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many languages
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,7 +69,7 @@ def _last_signals() -> re.Pattern[str]:
     words_ = r"instead|rather|plutôt|stattdessen|mejor|sorry|i meant?|typo|perdón|pardon"
     return compiled(
         rf",?\s+(?:{words_})$|"
-        + r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$"
+        r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$"
     )
 
 

@@ -133,24 +133,21 @@ def is_ended(record: Record, by: Sequence[End]) -> bool:
 
 
 def _ends(end: End, record: Record) -> bool:
-    topic = record.topic_key or ""
     slot = slot_of(record.content)
-    known = slot.topic if slot else topic
+    known = slot.topic if slot else record.topic_key or ""
     if not end.words:
         return _is_about(end, known, record)
     named = naming(record.content)
-    if not named or len(named) > LONGEST or record.type == "instruction":
-        return False
-    if not _is_of(end, record, named):
+    if not 0 < len(named) <= LONGEST or record.type == "instruction" or not _is_of(end, record):
         return False
     if end.kind == "left" and known in NOT_LEFT:
         return False
     if end.kind == "possession" and not _owns() & set(_WORD.findall(record.content.casefold())):
         return False
-    if all(is_meant_by(word, named) for word in end.words):
-        share = sum(is_meant_by(word, end.words) for word in named) / len(named)
-        return end.kind != "plain" or share >= PLAINLY
-    return _denies_value(end, record)
+    if not all(is_meant_by(word, named) for word in end.words):
+        return _denies_value(end, record)
+    share = sum(is_meant_by(word, end.words) for word in named) / len(named)
+    return end.kind != "plain" or share >= PLAINLY
 
 
 _WORD = re.compile(r"\w+")
@@ -171,7 +168,7 @@ def is_own(record: Record) -> bool:
     return (record.subject or "") in USER or "partner" in classes(record.subject or "")
 
 
-def _is_of(end: End, record: Record, named: Sequence[str]) -> bool:
+def _is_of(end: End, record: Record) -> bool:
     """Whether an end can be that of a record about this subject."""
     subject = (record.subject or "").casefold()
     if subject in USER:
@@ -179,7 +176,7 @@ def _is_of(end: End, record: Record, named: Sequence[str]) -> bool:
     if any(is_alike(word, subject) for word in end.words) or "partner" in classes(subject):
         return True
     names = {word.casefold() for word in re.findall(r"(?<=\s)[A-ZÀ-Þ]\w+", record.content)}
-    return bool(named) and all(word in names for word in end.words)
+    return all(word in names for word in end.words)
 
 
 def _denies_value(end: End, record: Record) -> bool:

@@ -4,6 +4,7 @@ name something.
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many languages
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many languages
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
