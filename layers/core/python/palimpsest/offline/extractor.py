@@ -120,7 +120,7 @@ def _findings(
         text = with_names(put_right(sentence), before)
         before.append(text or sentence)
         found = stated(text, day) if text else ()
-        ended = ends_of(_with_what(sentence, before))
+        ended = ends_of(sentence) or ends_of(_with_what(sentence, before))
         is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
         if is_end and not any(ends_of(one.keywords["content"]) for one in found):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)

@@ -111,7 +111,7 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = starred["new"] or starred["other"]
         return Correction(new.strip(_ENDS), is_meant=False)
-    if text.count(" ") >= 4 * MOST_WORDS or "?" in text or not _may_correct(text):
+    if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not _may_correct(text):
         return None
     said = spoken(text)
     marked = _marked_signals().sub("", said).strip(_ENDS)

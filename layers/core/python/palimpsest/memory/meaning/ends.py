@@ -28,6 +28,7 @@ from palimpsest.text.sentences import is_question
 from palimpsest.text.word_files import entries, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
+MOST_PLAIN, MOST_BLANKS = 10, 30  # blanks of a sentence with a plain denial, and of any
 SHORT = 8  # blanks of a sentence that is looked at as a whole too
 _PRONOUN = re.compile(
     r"^(?:it|that|this|them|those|him|her|das|es|ihn|sie|ça|cela|eso|lo|la)(?: (?:all|ages))?$",
@@ -93,7 +94,9 @@ def _owns() -> frozenset[str]:
 def ends_of(sentence: str) -> tuple[End, ...]:
     """The ends that a sentence states, none where it supposes, plans or asks."""
     numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
-    if not numbers:
+    if sentence.count(" ") > MOST_PLAIN:
+        numbers = [number for number in numbers if _cues()[number].kind != "plain"]
+    if not numbers or sentence.count(" ") > MOST_BLANKS:
         return ()
     said = spoken(sentence)
     if is_question(sentence) or _unreal().search(said):
@@ -101,7 +104,7 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     found: list[End] = []
     before: tuple[str, ...] = ()
     parts = clauses(said)
-    whole = [said] if said.count(" ") < SHORT else []
+    whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
         found += _ends_of(spoken(clause), before, numbers)
         before = naming(clause) or before
