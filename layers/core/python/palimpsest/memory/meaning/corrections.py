@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
+    after,
     begins_with,
     candidates,
     compiled,
@@ -90,7 +91,7 @@ def without_signals(text: str) -> str:
     """The text without the words at its beginning that say that something was wrong."""
     if not _MARKED.search(text, 0, FIRST_PART) or not begins_with(text, "signals", "openers"):
         return text
-    rest = _signals_first().sub("", text)
+    rest = after(_signals_first(), text)
     return rest[0].upper() + rest[1:] if len(words(rest)) > 1 else text
 
 
@@ -114,15 +115,15 @@ def correction_of(text: str) -> Correction | None:
     if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not _may_correct(text):
         return None
     said = spoken(text)
-    marked = _marked_signals().sub("", said).strip(_ENDS)
-    bare = _signals_first().sub("", said).strip(_ENDS)
+    marked = after(_marked_signals(), said).strip(_ENDS)
+    bare = after(_signals_first(), said).strip(_ENDS)
     for tried in dict.fromkeys((said, marked, bare)):
         for number in candidates("corrections", text):
             found = compiled(_forms()[number]).match(tried)
             if found and (made := _correction(found)):
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
-    rest = _weak().sub("", rest)
+    rest = after(_weak(), rest)
     if rest == said:
         return None
     is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
@@ -131,7 +132,7 @@ def correction_of(text: str) -> Correction | None:
 
 def _correction(found: re.Match[str]) -> Correction | None:
     groups = found.groupdict()
-    new = _signals_first().sub("", groups["new"]).strip(_ENDS)
+    new = after(_signals_first(), groups["new"]).strip(_ENDS)
     new = _signal().sub(" ", new).strip(_ENDS) or new
     old = (groups.get("old") or "").strip(_ENDS) or None
     if not _is_value(new) or (old is not None and is_signal(old)):
@@ -157,7 +158,7 @@ def is_signal(text: str) -> bool:
 
 def corrected(content: str, by: Correction) -> str | None:
     """The content with the new value in the place of the old one; None if it has no such place."""
-    new = _glue().sub("", by.new).strip(_ENDS)
+    new = after(_glue(), by.new).strip(_ENDS)
     if not new:
         return None
     place = _place_of(content, by.old) if by.old else _likely_place(content, new, by)
@@ -170,7 +171,7 @@ def corrected(content: str, by: Correction) -> str | None:
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
     """Where the content has the old value."""
-    for text in dict.fromkeys((old, _glue().sub("", old).strip(_ENDS))):
+    for text in dict.fromkeys((old, after(_glue(), old).strip(_ENDS))):
         found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", content, re.IGNORECASE)
         if text and found:
             return found.span()
@@ -262,7 +263,7 @@ def _tail(content: str, new: str) -> tuple[int, int] | None:
     found = _COPULA.match(content)
     if found is None or new[0].isupper():
         return None
-    tail = _glue().sub("", found["tail"])
+    tail = after(_glue(), found["tail"])
     if len(tail.split()) != len(new.split()) or _names_nothing(new):
         return None
     return found.end("tail") - len(tail), found.end("tail")

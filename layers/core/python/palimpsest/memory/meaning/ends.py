@@ -34,6 +34,10 @@ _PRONOUN = re.compile(
     r"^(?:it|that|this|them|those|him|her|das|es|ihn|sie|ça|cela|eso|lo|la)(?: (?:all|ages))?$",
     re.IGNORECASE,
 )
+_PRONOUNS = frozenset(
+    ("it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "sie")
+    + ("ça", "cela", "eso", "lo", "la")
+)
 LONGEST = 10  # words that name something: a longer record says more than what ends
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
@@ -99,7 +103,7 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     if not numbers or sentence.count(" ") > MOST_BLANKS:
         return ()
     said = spoken(sentence)
-    if is_question(sentence) or _unreal().search(said):
+    if is_question(sentence):
         return ()
     found: list[End] = []
     before: tuple[str, ...] = ()
@@ -107,8 +111,12 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
         found += _ends_of(spoken(clause), before, numbers)
-        before = naming(clause) or before
-    return tuple(found)
+        before = naming(clause) if _has_pronoun(said) else ()
+    return () if found and _unreal().search(said) else tuple(found)
+
+
+def _has_pronoun(text: str) -> bool:
+    return not _PRONOUNS.isdisjoint(text.lower().split())
 
 
 def _ends_of(clause: str, before: tuple[str, ...], numbers: Sequence[int]) -> list[End]:

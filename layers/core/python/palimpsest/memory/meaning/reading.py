@@ -179,6 +179,12 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
     ]
 
 
+def after(pattern: re.Pattern[str], text: str) -> str:
+    """The text without what the pattern matches at its beginning."""
+    found = pattern.match(text)
+    return text[found.end() :] if found else text
+
+
 @cache
 def _openers() -> re.Pattern[str]:
     return compiled(r"^(?:\W*\b(?:{openers})\b[,:.!]*\s+)+(?=\w|\*)")
@@ -193,7 +199,7 @@ def spoken(text: str) -> str:
         for pattern, by, has in _rewrites():
             said = pattern.sub(by, said) if has in lower else said
     if begins_with(said, "openers"):
-        said = _openers().sub("", said)
+        said = after(_openers(), said)
     return _TAIL.sub("", " ".join(said.split())).strip(_ENDS)
 
 

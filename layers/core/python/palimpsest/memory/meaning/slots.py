@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.reading import (
+    after,
     begins_with,
     candidates,
     classes,
@@ -79,7 +80,7 @@ def slot_of(text: str) -> Slot | None:
     numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
-        said = _lead().sub("", said)
+        said = after(_lead(), said)
     said = _LAST.sub("", said)
     for number in numbers:
         phrase = _phrases()[number]
