@@ -35,8 +35,7 @@ _PRONOUN = re.compile(
     re.IGNORECASE,
 )
 _PRONOUNS = frozenset(
-    ("it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "sie")
-    + ("ça", "cela", "eso", "lo", "la")
+    {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
 LONGEST = 10  # words that name something: a longer record says more than what ends
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
