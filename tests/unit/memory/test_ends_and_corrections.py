@@ -141,6 +141,11 @@ def test_an_answer_to_a_question_corrects_nothing() -> None:
     assert current(service) == {"My appointment is on Friday."}
 
 
+def test_a_statement_after_a_refusal_is_no_correction() -> None:
+    (content,) = current(told("No steak house please, I'm vegetarian."))
+    assert "I'm vegetarian" in content
+
+
 def test_one_fact_in_five_wordings_is_one_memory() -> None:
     service = told(
         "I live in Kiel.", "My home is Kiel.", "Kiel is where I live.", "I'm based in Kiel.",

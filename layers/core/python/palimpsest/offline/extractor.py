@@ -110,7 +110,8 @@ def _findings(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
         whole = f"{announced} {sentence}".strip()
-        corrects = correction_of(whole) is not None and not _is_known(without_signals(sentence))
+        stating = (without_signals(sentence), *sentence.split(", "))
+        corrects = correction_of(whole) is not None and not any(map(_is_known, stating))
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
