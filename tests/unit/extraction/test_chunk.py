@@ -39,7 +39,9 @@ def finding(content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (
 
 def holds(quote: str, text: str) -> bool:
     return bool(
-        checked([finding("it is so", quote=quote)], whole_chunk(user(text)), owner=OWNER).findings
+        checked(
+            [finding("Rome is nice", quote=quote)], whole_chunk(user(text)), owner=OWNER
+        ).findings
     )
 
 

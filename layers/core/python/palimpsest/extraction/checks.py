@@ -23,6 +23,7 @@ from palimpsest.extraction.testimony.objections import not_testimony
 from palimpsest.extraction.testimony.speakers import attributed, names_in
 from palimpsest.extraction.timing import timed
 from palimpsest.graph.things import Relation
+from palimpsest.memory.meaning.standing import leans
 from palimpsest.memory.record import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.privacy.secrets import holds_secret
@@ -31,6 +32,7 @@ from palimpsest.text.folding import normalized
 
 LEAST_IMPORTANCE = 0.5
 MOST_PLACES = 1_000
+FEWEST_BLANKS = 2  # of a sentence
 LEAST_QUOTE = 2  # letters or digits; a whole message may be shorter
 MOST_KEYWORDS, MOST_QUERIES = 12, 5
 LONGEST_TERM, LONGEST_QUERY, LONGEST_NAME = 64, 200, 80
@@ -97,6 +99,8 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         reason = _objection(finding, tidy, given, context, owner)
         if reason in (None, "unquoted"):
             reason = not_testimony(finding, chunk) or reason
+        if reason is None and _needs_its_conversation(tidy):
+            reason = "not_alone"
         key = (tidy.type, normalized(tidy.content))
         if reason is None and key in passed:
             reason = "repeated"
@@ -107,6 +111,12 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         else:
             dropped[reason] += 1
     return Checked(tuple(passed.values()), dict(dropped))
+
+
+def _needs_its_conversation(finding: Finding) -> bool:
+    """Whether the finding is a sentence without a topic that means nothing by itself."""
+    is_bare = finding.type == "fact" and finding.topic is None and not finding.depends
+    return is_bare and finding.content.count(" ") >= FEWEST_BLANKS and leans(finding.content)
 
 
 def _objection(

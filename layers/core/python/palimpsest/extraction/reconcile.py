@@ -1,12 +1,13 @@
-"""Decides what statements of ends and corrections do to what is known, before statements are stored.
-The findings of a model and those without one go through the same decisions.
+"""Decides what statements of ends and corrections do to what is known, before they are stored. The
+findings of a model and those without one go through the same decisions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.chunk import Chunk
@@ -14,7 +15,8 @@ from palimpsest.extraction.finding import Finding
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
-from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.memory.meaning.reading import naming
+from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, slot_of
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
 from palimpsest.text.sentences import is_question
@@ -61,9 +63,11 @@ def reconciled(
             put_right.add(quoted)
             continue
         is_end = _ends(finding, statement, rank, state)
+        if finding.depends and is_end:
+            put_right.add(quoted)
         if finding.depends or (is_end and statement.topic is None):
             continue
-        state.statements.append((finding, statement, rank))
+        state.statements.append((finding, _in_known_words(statement, state), rank))
     return Reconciled(
         tuple(finding for finding, _, _ in state.statements),
         tuple(statement for _, statement, _ in state.statements),
@@ -81,6 +85,28 @@ def _in_its_topic(statement: Statement) -> Statement:
     if slot is None and ends_of(statement.content):
         return replace(statement, topic=None)
     return replace(statement, topic=slot.topic) if slot else statement
+
+
+def _in_known_words(statement: Statement, state: _Known) -> Statement:
+    """The statement in the words of a memory that says the same, which then has one more source."""
+    if statement.type != "fact" or statement.topic is not None:
+        return statement
+    if not 0 < len(naming(statement.content)) <= MOST_NAMED:
+        return statement
+    own: Iterator[Statement | Record] = (other for _, other, _ in state.statements)
+    known = next(
+        (
+            other
+            for other in chain(own, state.records)
+            if other.type == "fact"
+            and other.subject == statement.subject
+            and says_the_same_of(other.content, statement.content)
+        ),
+        None,
+    )
+    if known is None:
+        return statement
+    return replace(statement, content=known.content, version_of=known.topic_key)
 
 
 def _order(statement: Statement, rank: int) -> Order:
@@ -142,15 +168,15 @@ def _corrects(
 ) -> bool:
     """Whether the statement corrects another one, which then says it rightly."""
     found = correction_of(finding.content)
-    if found is None:
-        return False
     seq = max(finding.seqs)
+    if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
+        return False
     for place in _likely_places(found, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
         content = corrected(other.content, found)
         if content is not None:
-            right = replace(other_finding, content=content, relations=())
-            state.statements[place] = (right, replace(other, content=content), its_rank)
+            better = replace(other_finding, content=content, relations=())
+            state.statements[place] = (better, replace(other, content=content), its_rank)
             return True
     for record in _likely_records(found, finding, chunk, state):
         content = corrected(record.content, found)
@@ -180,9 +206,8 @@ def _likely_records(
     in_order = sorted(state.records, key=lambda record: record.order, reverse=True)
     if found.old is not None:
         return in_order
-    asked = _asked(max(finding.seqs), chunk)
     before = _before(max(finding.seqs), chunk)
-    if (asked and not found.is_meant) or not in_order:
+    if not in_order:
         return []
     if before is not None:
         return [record for record in in_order if before.seq in record.source.seqs]

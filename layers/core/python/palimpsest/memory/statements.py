@@ -40,8 +40,8 @@ class Statement:
     = for ever), or None for the tenant's.
 
     `sets` names the caller's fields, which replace those of a stored record with the same text.
-    `draws` are the topics of the relationships that were drawn from it. `version_of` is the key of a
-    topic whose next version it is, whatever its type; `replaces` is the id of a record without a
+    `draws` are the topics of the relationships that were drawn from it. `version_of` is the key of
+    a topic whose next version it is, whatever its type; `replaces` is the id of a record without a
     topic that becomes the version before.
     """
 

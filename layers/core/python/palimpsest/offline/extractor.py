@@ -111,7 +111,8 @@ def _findings(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
         whole = f"{announced} {sentence}".strip()
-        corrects = correction_of(whole) is not None and not _is_known(without_signals(sentence))
+        stating = (without_signals(sentence), *sentence.split(", "))
+        corrects = correction_of(whole) is not None and not any(map(_is_known, stating))
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
@@ -121,16 +122,16 @@ def _findings(
         text = with_names(put_right(sentence), before)
         before.append(text or sentence)
         found = stated(text, day) if text else ()
+        ended = ends_of(sentence) or ends_of(_with_what(sentence, before))
+        is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
+        if is_end and not any(ends_of(one.keywords["content"]) for one in found):
+            yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in found:
             yield (
                 finding(seqs=(message.seq,))
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
-        ended = ends_of(_with_what(sentence, before))
-        is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
-        if is_end and not any(ends_of(one.keywords["content"]) for one in found):
-            yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
 
 
 def _is_known(text: str) -> bool:
@@ -182,9 +183,9 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     remembering.
     """
     kind, matched = kind_of(text)
-    if is_in_jest(text) or (is_question(text) and not (kind and kind.type == "task")):
-        return None
-    if leans(text) and (kind is None or kind.name in MAY_LEAN):
+    is_asked = is_question(text) and not (kind and kind.type == "task")
+    is_part = leans(text) and (kind is None or kind.name in MAY_LEAN)
+    if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)
     if kind is None or matched is None:

@@ -1,1 +1,1 @@
-"""What sentences mean for memories: values of topics, ends and corrections, by words that are data."""
+"""What sentences mean for memories: values, ends and corrections, by words that are data."""

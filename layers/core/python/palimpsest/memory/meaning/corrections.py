@@ -1,9 +1,8 @@
-"""Reads corrections of what was said before ("I meant Bremen", "make it twelve"), and puts a content
-right.
-"""
+"""Reads corrections of what was said before ("I meant Bremen"), and puts a content right."""
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many languages
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
+    after,
     begins_with,
     candidates,
     compiled,
@@ -25,7 +25,7 @@ from palimpsest.text.word_files import entries
 
 MOST_WORDS = 4  # of a value that is put right
 FEW_WORDS = 3  # of one that nothing but a word such as "sorry" marks
-ALIKE = 0.6  # of two spellings of one word
+ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # of two spellings of one word: written alike, or in another case
 LEAST_WORD = 4  # letters of a word that can be misspelled
 _TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
 _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
@@ -49,6 +49,7 @@ class Correction:
 def _may_correct(text: str) -> bool:
     return (
         "->" in text
+        or text.startswith("s/")
         or "→" in text
         or bool(candidates("signals", text) or candidates("corrections", text))
     )
@@ -66,7 +67,11 @@ def _signals_first() -> re.Pattern[str]:
 
 @cache
 def _last_signals() -> re.Pattern[str]:
-    return compiled(r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$")
+    words_ = r"instead|rather|plutôt|stattdessen|mejor|sorry|i meant?|typo|perdón|pardon"
+    return compiled(
+        rf",?\s+(?:{words_})$|"
+        r"(?:\s*[,;:.!(–—-]+\s*(?:{signals})(?!\w)[,:.!)]*|(?<=^\S) (?:{signals}))+$"
+    )
 
 
 @cache
@@ -86,7 +91,7 @@ def without_signals(text: str) -> str:
     """The text without the words at its beginning that say that something was wrong."""
     if not _MARKED.search(text, 0, FIRST_PART) or not begins_with(text, "signals", "openers"):
         return text
-    rest = _signals_first().sub("", text)
+    rest = after(_signals_first(), text)
     return rest[0].upper() + rest[1:] if len(words(rest)) > 1 else text
 
 
@@ -107,18 +112,18 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = starred["new"] or starred["other"]
         return Correction(new.strip(_ENDS), is_meant=False)
-    if text.count(" ") >= 4 * MOST_WORDS or "?" in text or not _may_correct(text):
+    if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not _may_correct(text):
         return None
     said = spoken(text)
-    marked = _marked_signals().sub("", said).strip(_ENDS)
-    bare = _signals_first().sub("", said).strip(_ENDS)
+    marked = after(_marked_signals(), said).strip(_ENDS)
+    bare = after(_signals_first(), said).strip(_ENDS)
     for tried in dict.fromkeys((said, marked, bare)):
         for number in candidates("corrections", text):
             found = compiled(_forms()[number]).match(tried)
             if found and (made := _correction(found)):
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
-    rest = _weak().sub("", rest)
+    rest = after(_weak(), rest)
     if rest == said:
         return None
     is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
@@ -127,7 +132,7 @@ def correction_of(text: str) -> Correction | None:
 
 def _correction(match: re.Match[str]) -> Correction | None:
     groups = match.groupdict()
-    new = _signals_first().sub("", groups["new"]).strip(_ENDS)
+    new = after(_signals_first(), groups["new"]).strip(_ENDS)
     new = _signal().sub(" ", new).strip(_ENDS) or new
     old = (groups.get("old") or "").strip(_ENDS) or None
     if not _is_value(new) or (old is not None and is_signal(old)):
@@ -153,7 +158,7 @@ def is_signal(text: str) -> bool:
 
 def corrected(content: str, by: Correction) -> str | None:
     """The content with the new value in the place of the old one; None if it has no such place."""
-    new = _glue().sub("", by.new).strip(_ENDS)
+    new = after(_glue(), by.new).strip(_ENDS)
     if not new:
         return None
     place = _place_of(content, by.old) if by.old else _likely_place(content, new, by)
@@ -166,7 +171,7 @@ def corrected(content: str, by: Correction) -> str | None:
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
     """Where the content has the old value."""
-    for text in dict.fromkeys((old, _glue().sub("", old).strip(_ENDS))):
+    for text in dict.fromkeys((old, after(_glue(), old).strip(_ENDS))):
         found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", content, re.IGNORECASE)
         if text and found:
             return found.span()
@@ -175,7 +180,7 @@ def _place_of(content: str, old: str) -> tuple[int, int] | None:
 
 @cache
 def _number() -> re.Pattern[str]:
-    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|[.%€$])?(?: ?[ap]m)?|{months}|{weekdays})$")
+    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|h\d*|[.%€$])?(?: ?[ap]m)?|{months}|{weekdays})$")
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
@@ -218,10 +223,13 @@ def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None
     near = [
         (SequenceMatcher(None, token[0].casefold(), new.casefold()).ratio(), token)
         for token in tokens
-        if len(token[0]) >= LEAST_WORD
+        if len(token[0]) >= LEAST_WORD - 1
     ]
     best = max(near, key=lambda pair: pair[0], default=None)
-    return best[1].span() if best and best[0] >= ALIKE else None
+    if best is None:
+        return None
+    is_of_one_case = best[1][0][0].isupper() == new[0].isupper()
+    return best[1].span() if best[0] >= (ALIKE if is_of_one_case else CLEARLY_ALIKE) else None
 
 
 def _value(content: str, new: str) -> tuple[int, int] | None:
@@ -255,7 +263,7 @@ def _tail(content: str, new: str) -> tuple[int, int] | None:
     found = _COPULA.match(content)
     if found is None or new[0].isupper():
         return None
-    tail = _glue().sub("", found["tail"])
+    tail = after(_glue(), found["tail"])
     if len(tail.split()) != len(new.split()) or _names_nothing(new):
         return None
     return found.end("tail") - len(tail), found.end("tail")

@@ -28,10 +28,14 @@ from palimpsest.text.sentences import is_question
 from palimpsest.text.word_files import entries, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
+MOST_PLAIN, MOST_BLANKS = 10, 30  # blanks of a sentence with a plain denial, and of any
 SHORT = 8  # blanks of a sentence that is looked at as a whole too
 _PRONOUN = re.compile(
     r"^(?:it|that|this|them|those|him|her|das|es|ihn|sie|ça|cela|eso|lo|la)(?: (?:all|ages))?$",
     re.IGNORECASE,
+)
+_PRONOUNS = frozenset(
+    {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
 LONGEST = 10  # words that name something: a longer record says more than what ends
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
@@ -92,29 +96,39 @@ def _owns() -> frozenset[str]:
 @lru_cache(maxsize=64)
 def ends_of(sentence: str) -> tuple[End, ...]:
     """The ends that a sentence states, none where it supposes, plans or asks."""
-    if not candidates("ends", sentence):
+    numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
+    if sentence.count(" ") > MOST_PLAIN:
+        numbers = [number for number in numbers if _cues()[number].kind != "plain"]
+    if not numbers or sentence.count(" ") > MOST_BLANKS:
         return ()
     said = spoken(sentence)
-    if is_question(sentence) or _unreal().search(said):
+    if is_question(sentence):
         return ()
     found: list[End] = []
     before: tuple[str, ...] = ()
     parts = clauses(said)
-    whole = [said] if said.count(" ") < SHORT else []
+    whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
-        found += _ends_of(spoken(clause), before)
-        before = naming(clause) or before
-    return tuple(found)
+        found += _ends_of(spoken(clause), before, numbers)
+        before = naming(clause) if _has_pronoun(said) else ()
+    return () if found and _unreal().search(said) else tuple(found)
 
 
-def _ends_of(clause: str, before: tuple[str, ...]) -> list[End]:
-    """The ends of a clause. A pronoun means what the clause before names."""
-    found = []
+def _has_pronoun(text: str) -> bool:
+    return not _PRONOUNS.isdisjoint(text.lower().split())
+
+
+def _ends_of(clause: str, before: tuple[str, ...], numbers: Sequence[int]) -> list[End]:
+    """The ends of a clause, by the cues with these numbers. A pronoun means what the clause before
+    names.
+    """
+    found: list[End] = []
     for text in dict.fromkeys((clause, without_times(clause))):
-        for number in candidates("ends", text):
+        for number in numbers:
             cue = _cues()[number]
             match = compiled(cue.pattern).match(text)
-            if match:
+            is_for_now = cue.kind == "plain" and without_times(clause) != clause
+            if match and not is_for_now:
                 groups = match.groupdict()
                 named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
                 meant = before if _PRONOUN.match(named) else naming(named)
@@ -129,24 +143,21 @@ def is_ended(record: Record, by: Sequence[End]) -> bool:
 
 
 def _ends(end: End, record: Record) -> bool:
-    topic = record.topic_key or ""
     slot = slot_of(record.content)
-    known = slot.topic if slot else topic
+    known = slot.topic if slot else record.topic_key or ""
     if not end.words:
         return _is_about(end, known, record)
     named = naming(record.content)
-    if not named or len(named) > LONGEST or record.type == "instruction":
-        return False
-    if not _is_of(end, record, named):
+    if not 0 < len(named) <= LONGEST or record.type == "instruction" or not _is_of(end, record):
         return False
     if end.kind == "left" and known in NOT_LEFT:
         return False
     if end.kind == "possession" and not _owns() & set(_WORD.findall(record.content.casefold())):
         return False
-    if all(is_meant_by(word, named) for word in end.words):
-        share = sum(is_meant_by(word, end.words) for word in named) / len(named)
-        return end.kind != "plain" or share >= PLAINLY
-    return _denies_value(end, record)
+    if not all(is_meant_by(word, named) for word in end.words):
+        return _denies_value(end, record)
+    share = sum(is_meant_by(word, end.words) for word in named) / len(named)
+    return end.kind != "plain" or share >= PLAINLY
 
 
 _WORD = re.compile(r"\w+")
@@ -167,7 +178,7 @@ def is_own(record: Record) -> bool:
     return (record.subject or "") in USER or "partner" in classes(record.subject or "")
 
 
-def _is_of(end: End, record: Record, named: Sequence[str]) -> bool:
+def _is_of(end: End, record: Record) -> bool:
     """Whether an end can be that of a record about this subject."""
     subject = (record.subject or "").casefold()
     if subject in USER:
@@ -175,7 +186,7 @@ def _is_of(end: End, record: Record, named: Sequence[str]) -> bool:
     if any(is_alike(word, subject) for word in end.words) or "partner" in classes(subject):
         return True
     names = {word.casefold() for word in re.findall(r"(?<=\s)[A-ZÀ-Þ]\w+", record.content)}
-    return bool(named) and all(word in names for word in end.words)
+    return all(word in names for word in end.words)
 
 
 def _denies_value(end: End, record: Record) -> bool:

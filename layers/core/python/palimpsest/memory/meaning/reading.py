@@ -4,9 +4,12 @@ name something.
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many languages
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
+from operator import eq
 from typing import Any, Final
 
 from palimpsest.text.analyser import function_words, words
@@ -18,7 +21,7 @@ PACKAGE: Final = "palimpsest.memory.meaning"
 MOST = 300  # characters of a sentence that is read for its meaning
 LEAST_SHARED = 3  # letters of two forms of a word
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
-_PUNCTUATION = re.compile(r"[,;:.!?–—]\s+|\s+[-–—]\s+")
+_PUNCTUATION = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+")
 _DATES = re.compile(
     r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
 )  # that were written beside relative ones
@@ -26,6 +29,8 @@ _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNOREC
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """First words of phrases that too many sentences have: these phrases have other marks."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
+_TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
+_DIGIT = re.compile(r"\d")
 _FIRST = re.compile(r"[^\W_]+")
 _INFLECTIONS = frozenset(
     {
@@ -93,7 +98,7 @@ def slot_entries() -> list[tuple[str, str, Any]]:
     ]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _candidates(text: str) -> Mapping[str, Sequence[int]]:
     triggers_, places = _groups()
     found: dict[str, list[int]] = {}
@@ -174,6 +179,12 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
     ]
 
 
+def after(pattern: re.Pattern[str], text: str) -> str:
+    """The text without what the pattern matches at its beginning."""
+    found = pattern.match(text)
+    return text[found.end() :] if found else text
+
+
 @cache
 def _openers() -> re.Pattern[str]:
     return compiled(r"^(?:\W*\b(?:{openers})\b[,:.!]*\s+)+(?=\w|\*)")
@@ -188,8 +199,8 @@ def spoken(text: str) -> str:
         for pattern, by, has in _rewrites():
             said = pattern.sub(by, said) if has in lower else said
     if begins_with(said, "openers"):
-        said = _openers().sub("", said)
-    return " ".join(said.split()).strip(_ENDS)
+        said = after(_openers(), said)
+    return _TAIL.sub("", " ".join(said.split())).strip(_ENDS)
 
 
 @cache
@@ -205,9 +216,25 @@ def _times() -> re.Pattern[str]:
     )
 
 
+@cache
+def _words_of_times() -> frozenset[str]:
+    """What every text that says when has one of, apart from numbers."""
+    named = " ".join(
+        word
+        for file in word_files(PACKAGE).values()
+        for name in ("weekdays", "months", "seasons", "time_words")
+        for word in file.get("lists", {}).get(name, ())
+    )
+    plain = re.sub(r"(\w)\?", r"\1", f"{named} {shared('time_nouns')} since seit depuis desde")
+    found = frozenset(_FIRST.findall(plain.lower()))
+    return found | {f"{word}s" for word in found} | {word.rstrip("s") for word in found}
+
+
 @lru_cache(maxsize=64)
 def without_times(text: str) -> str:
     """The text without the words that say when."""
+    if _words_of_times().isdisjoint(_FIRST.findall(text.lower())) and not _DIGIT.search(text):
+        return text
     return " ".join(_times().sub(" ", _SINCE.sub("", text)).split()).strip(_ENDS)
 
 
@@ -222,7 +249,7 @@ def naming(text: str) -> tuple[str, ...]:
     plain = spoken(text).replace("-", " ").replace("’", " ").replace("'", " ")
     found = words(without_times(plain))
     empty = _empty()
-    return tuple(dict.fromkeys(word for word in found if word not in empty and len(word) > 1))
+    return tuple(dict.fromkeys(word for word in found if word not in empty))
 
 
 @cache
@@ -240,19 +267,19 @@ def classes(word: str) -> frozenset[str]:
     return _classes().get(word, frozenset())
 
 
+def rests(one: str, other: str) -> tuple[str, str]:
+    """What two words have after the letters that both begin with; the whole words if these are too
+    few.
+    """
+    both = sum(takewhile(bool, map(eq, one, other)))
+    return (one[both:], other[both:]) if both >= LEAST_SHARED else (one, other)
+
+
 def is_alike(one: str, other: str) -> bool:
     """Whether two folded words are forms of one word."""
-    if one == other:
-        return True
-    shared_ = 0
-    for ours, theirs in zip(one, other, strict=False):
-        if ours != theirs:
-            break
-        shared_ += 1
-    if shared_ < LEAST_SHARED:
-        return False
-    rests = {one[shared_:], other[shared_:]}
-    return rests <= _INFLECTIONS or rests == {"", "n"}
+    ends = set(rests(one, other))
+    is_number = one[:1].isdigit() and one.rstrip("s") == other.rstrip("s")
+    return one == other or is_number or ends <= _INFLECTIONS or ends == {"", "n"}
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:

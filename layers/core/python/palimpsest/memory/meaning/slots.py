@@ -4,22 +4,30 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many languages
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.reading import (
+    after,
     begins_with,
     candidates,
+    classes,
     compiled,
     naming,
+    rests,
     shared,
     slot_entries,
     spoken,
 )
 from palimpsest.text.analyser import words
 
+MOST_NAMED = 4  # words of statements that are compared by what they name
 MOST_VALUE = 6  # words of a value
+_LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
+OF_THE_USER = "the user"  # in a model's words
 _BEYOND = re.compile(r"[,;.!?].*$")
 
 
@@ -69,10 +77,11 @@ def _lead() -> re.Pattern[str]:
 @lru_cache(maxsize=256)
 def slot_of(text: str) -> Slot | None:
     """The topic and value of a statement; None if it has none that is known."""
-    numbers = candidates("slots", text)
+    numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
-        said = _lead().sub("", said)
+        said = after(_lead(), said)
+    said = _LAST.sub("", said)
     for number in numbers:
         phrase = _phrases()[number]
         found = compiled(phrase.pattern).match(said)
@@ -116,3 +125,40 @@ def means_the_same(one: str, other: str) -> bool:
     if ours is None or theirs is None or ours.topic != theirs.topic:
         return False
     return ours.value == theirs.value and ours.extra == theirs.extra
+
+
+def says_the_same_of(one: str, other: str) -> bool:
+    """Whether two statements without a topic name the same, by the same words or by words of one
+    class: "I love jazz" and "I'm a big fan of jazz".
+    """
+    ours, theirs = naming(one), naming(other)
+    if not ours or not theirs or max(len(ours), len(theirs)) > MOST_NAMED:
+        return False
+    if _is_denied(one) != _is_denied(other):
+        return False
+    return all(_is_among(word, theirs) for word in ours) and all(
+        _is_among(word, ours) for word in theirs
+    )
+
+
+_FORMS = frozenset(map(frozenset, (("", "s"), ("", "es"), ("", "ing"), ("e", "ing"), ("", "en"))))
+
+
+def _is_among(word: str, others: Sequence[str]) -> bool:
+    """Whether one of the words is the same, a plain form of it, or in a class with it."""
+    return any(
+        word == other
+        or bool(classes(word) & classes(other))
+        or frozenset(rests(word, other)) in _FORMS
+        for other in others
+    )
+
+
+_DENIAL = re.compile(
+    r"(?i)\b(?:not|no|never|hate|nicht|keine?[nrsm]?|nie|pas|plus|jamais|nunca|hardly|only|used to"
+    r"|will|would|want|might|was|were|had|war|hatte)\b|n['\u2019]t\b"
+)
+
+
+def _is_denied(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _DENIAL.findall(text))

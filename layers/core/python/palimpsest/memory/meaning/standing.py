@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many languages
 import re
 from functools import cache, lru_cache
 
@@ -30,7 +31,8 @@ def _orders() -> re.Pattern[str]:
     ]
     return re.compile(
         rf"^\W*(?:(?:ok(?:ay)?|please|just|then|now|and|so|well|fine|great|bitte|dann|und|jetzt|"
-        rf"s'il te plaît|alors|et|por favor|y|entonces|pues)\b[,:]? *)*(?:{'|'.join(verbs)})(?![\w'])",
+        rf"s'il te plaît|alors|et|por favor|y|entonces|pues)\b[,:]? *)*"
+        rf"(?:{'|'.join(verbs)})(?![\w'])",
         re.IGNORECASE,
     )
 
