@@ -6,20 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[
-        list[
-            Literal[
-                "fact",
-                "event",
-                "instruction",
-                "task",
-                "preference",
-                "entity",
-                "relationship",
-                "message",
-            ]
-        ]
-    ]
+    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -74,9 +61,7 @@ class Context(TypedDict):
     tokens: ContextTokens
     omitted: SequenceRange | None
     compaction: Literal["none", "pending", "failed"]
-    why_not: NotRequired[
-        Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None
-    ]
+    why_not: NotRequired[Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None]
     degraded: list[str]
     static_facts: list[ShownFact]
     extracted_facts: list[ShownMemory]
@@ -98,6 +83,8 @@ class ContextTokens(TypedDict):
 class Deleted(TypedDict):
     id: str
     deleted: Literal[True]
+    hidden: NotRequired[HiddenSources]
+    redactions: NotRequired[list[str]]
 
 
 class EndedSession(TypedDict):
@@ -142,9 +129,7 @@ class Filter(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float
     found_by: list[str]
@@ -203,6 +188,11 @@ class Health(TypedDict):
     stage: str
 
 
+class HiddenSources(TypedDict):
+    messages: int
+    message_ids: list[str]
+
+
 class HistoryMessage(TypedDict):
     id: str
     seq: int
@@ -220,6 +210,8 @@ class HistoryMessage(TypedDict):
     metadata: dict[str, Any]
     content_url: NotRequired[str]
     redacted_at: NotRequired[str]
+    off_record: NotRequired[bool]
+    hidden: NotRequired[Literal[True]]
 
 
 class Indexed(TypedDict):
@@ -228,21 +220,7 @@ class Indexed(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal[
-        "summarize",
-        "delete",
-        "withdraw",
-        "redact",
-        "extract",
-        "flush",
-        "forget",
-        "forget_sessions",
-        "erase",
-        "retain",
-        "upload",
-        "export",
-        "import",
-    ]
+    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -281,21 +259,7 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal[
-        "summarize",
-        "delete",
-        "withdraw",
-        "redact",
-        "extract",
-        "flush",
-        "forget",
-        "forget_sessions",
-        "erase",
-        "retain",
-        "upload",
-        "export",
-        "import",
-    ]
+    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -481,7 +445,13 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
+SequenceRange = TypedDict(
+    "SequenceRange",
+    {
+        "from": int,
+        "to": int,
+    },
+)
 
 
 class Session(TypedDict):
@@ -523,9 +493,7 @@ class ShownLimits(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float | None
     valid_from: str | None
@@ -535,9 +503,7 @@ class ShownMemory(TypedDict):
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float | None
     valid_from: str | None
@@ -571,6 +537,7 @@ class TenantSettings(TypedDict):
     memory_days: int | None
     retention: ShownRetention
     models: list[str] | None
+    secrets: Literal["keep_in_message", "mask", "refuse"]
     limits: ShownLimits
     retention_job: RetentionJob | None
 
