@@ -6,7 +6,20 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]]
+    types: NotRequired[
+        list[
+            Literal[
+                "fact",
+                "event",
+                "instruction",
+                "task",
+                "preference",
+                "entity",
+                "relationship",
+                "message",
+            ]
+        ]
+    ]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -61,7 +74,9 @@ class Context(TypedDict):
     tokens: ContextTokens
     omitted: SequenceRange | None
     compaction: Literal["none", "pending", "failed"]
-    why_not: NotRequired[Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None]
+    why_not: NotRequired[
+        Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None
+    ]
     degraded: list[str]
     static_facts: list[ShownFact]
     extracted_facts: list[ShownMemory]
@@ -129,7 +144,9 @@ class Filter(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     score: float
     found_by: list[str]
@@ -220,7 +237,22 @@ class Indexed(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "take_back",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -259,7 +291,22 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "take_back",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -445,13 +492,7 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict(
-    "SequenceRange",
-    {
-        "from": int,
-        "to": int,
-    },
-)
+SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
 
 
 class Session(TypedDict):
@@ -493,7 +534,9 @@ class ShownLimits(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     score: float | None
     valid_from: str | None
@@ -503,7 +546,9 @@ class ShownMemory(TypedDict):
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     score: float | None
     valid_from: str | None

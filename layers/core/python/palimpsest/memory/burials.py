@@ -245,7 +245,7 @@ def _subject(subject: str | None, scope: UserScope) -> str:
 
 
 def _digest(scope: UserScope, text: str) -> str:
-    said = "\x1f".join((scope.tenant, scope.user, text))
+    said = f"{scope.tenant}\x1f{scope.user}\x1f{text}"
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -59,9 +59,11 @@ _IN_URL = re.compile(
     re.IGNORECASE,
 )
 _HEADER = re.compile(
-    r"(?:\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?(?:bearer|basic|token|digest|apikey)?[ \t]*(?P<value>[^\s\"',;]{8,4096})"
+    r"(?:\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"(?:bearer|basic|token|digest|apikey)?[ \t]*(?P<value>[^\s\"',;]{8,4096})"
     r"|\b(?:bearer|basic)[ \t]+(?P<bearer>(?=[A-Za-z._~+/-]*\d)[A-Za-z0-9._~+/-]{16,4096}=*)"
-    r"|\bx-[a-z-]{0,30}(?:key|token|secret|auth)[\"']?[ \t]*[:=][ \t]*[\"']?(?P<x>[^\s\"',;]{8,4096}))",
+    r"|\bx-[a-z-]{0,30}(?:key|token|secret|auth)[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"(?P<x>[^\s\"',;]{8,4096}))",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
@@ -126,7 +128,8 @@ def _link() -> re.Pattern[str]:
 @cache
 def _reversed() -> re.Pattern[str]:
     return re.compile(
-        rf"(?<!\S)(?P<value>\S{{4,64}})[ \t]+(?:{phrases('as_mine')})[ \t]+(?:{phrases('mine')})[ \t]+"
+        rf"(?<!\S)(?P<value>\S{{4,64}})[ \t]+(?:{phrases('as_mine')})[ \t]+"
+        rf"(?:{phrases('mine')})[ \t]+"
         rf"(?:\w{{1,20}}[ \t]+){{0,2}}?(?:{phrases('passwords')}|{phrases('codes')})(?!\w)"
         rf"(?![ -]?(?:{phrases('no_password')})(?!\w))",
         re.IGNORECASE,
@@ -165,7 +168,7 @@ def _value(text: str, start: int, kind: Class, *, strict: bool) -> tuple[int, in
     if kind in ("code", "own_code"):
         return _code(text, start, least=LEAST_PASSWORD if kind == "own_code" else LEAST_CODE)
     if kind == "key":
-        return _pair(text, start) or _key(text, token)
+        return _pair(text, start) or _key(token)
     return _password(text, token, strict=strict)
 
 
@@ -216,7 +219,7 @@ def _pair(text: str, start: int) -> tuple[int, int] | None:
     )
 
 
-def _key(text: str, token: re.Match[str]) -> tuple[int, int] | None:
+def _key(token: re.Match[str]) -> tuple[int, int] | None:
     value = token[0].rstrip(_AROUND)
     if not _looks(value, least=LEAST_KEY, strict=True):
         return None

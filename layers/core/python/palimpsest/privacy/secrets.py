@@ -23,7 +23,8 @@ MASK = "[secret]"
 LONGEST_SENTENCE = 1_000  # characters that are read for the ends of a sentence
 _CARD = re.compile(
     r"(?<![\w+#-])(?<!\d[.,/])(?:"
-    r"\d{13,19}|\d{4}([ .\u00a0-])\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?|3\d{3}([ .\u00a0-])\d{6}\2\d{4,5}"
+    r"\d{13,19}|\d{4}([ .\u00a0-])\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?"
+    r"|3\d{3}([ .\u00a0-])\d{6}\2\d{4,5}"
     r")(?![\w-])(?![.,/]\d)"
 )
 _BRANDS = re.compile(
