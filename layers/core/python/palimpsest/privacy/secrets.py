@@ -60,10 +60,16 @@ def _data() -> Mapping[str, Any]:
 
 
 @cache
-def _shapes() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+def _shapes() -> tuple[tuple[tuple[str, ...], str], ...]:
     """The patterns of keys and tokens, each with the words of which a match has one."""
     shapes = (*_data()["copied"], *_data()["added"])
-    return tuple((tuple(shape["needs"]), re.compile(shape["pattern"])) for shape in shapes)
+    return tuple((tuple(shape["needs"]), shape["pattern"]) for shape in shapes)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Most patterns are never needed."""
+    return re.compile(pattern)
 
 
 def holds_secret(text: str) -> bool:
@@ -108,9 +114,10 @@ def _places(text: str) -> Iterator[Mark]:
 
 
 def _keys(text: str) -> Iterator[Mark]:
-    for needs, pattern in _shapes():
+    for needs, shape in _shapes():
         if not any(need in text for need in needs):
             continue
+        pattern = _compiled(shape)
         if needs[0].startswith(("PRIVATE", "PuTTY")):
             yield from _private_keys(text, pattern)
             continue
