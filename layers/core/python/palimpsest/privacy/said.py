@@ -40,6 +40,11 @@ _SUFFIX = re.compile(
 _BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,6}}?"
 _SLASH = re.compile(r"[ \t]*(\S{2,64}?)[ \t]*(?:/|:|,|\||and|und|et|y)[ \t]*(\S{4,64})")
 _UNITS_AFTER = 2
+_CODE_FOLLOWS = r"(?= ?(?:is|ist|est|es|lautet|:|\d{4,8}\b|for|für|fürs|pour|de|del|para|to)\b|:)"
+_CODE_ALONE = re.compile(r"(?:[A-Z]-)?\d{4,8}")
+_ARTICLE = re.compile(
+    r"(?:(?:the|die|der|la|le|el|number|nummer) +){1,2}(?=[#*]?\d)", re.IGNORECASE
+)
 
 _ASSIGNED = re.compile(
     r"(?P<name>(?:"
@@ -85,8 +90,8 @@ def said_secrets(text: str) -> Iterator[Said]:
             if place is not None:
                 yield (*place, reason)
     for match in _reversed().finditer(text):
-        value = match["value"].strip("\"'“”„«»`‘’,.:;")
-        if _looks(value, least=LEAST_PASSWORD, strict=True):
+        value = match["value"].strip("\"'“”„«»`‘’,.:;(")
+        if _CODE_ALONE.fullmatch(value) or _looks(value, least=LEAST_PASSWORD, strict=True):
             start = match.start("value") + match["value"].index(value)
             yield start, start + len(value), "password"
 
@@ -101,7 +106,14 @@ def _kinds() -> tuple[tuple[str, re.Pattern[str], Class], ...]:
         ("password", _noun("passwords", no), "password"),
         ("key", _noun("keys", no), "key"),
         ("code", _noun("codes", no), "code"),
-        ("code", _noun("own_code", r"(?= ?(?:is|ist|est|es|lautet|:))"), "own_code"),
+        (
+            "code",
+            _noun(
+                "own_code",
+                r"(?= ?(?:is|ist|est|es|lautet|:|\d{4,8}\b|for|für|fürs|pour|de|del|para|to)\b|:)",
+            ),
+            "own_code",
+        ),
     )
 
 
@@ -112,7 +124,8 @@ def _noun(name: str, no: str) -> re.Pattern[str]:
 @cache
 def _link() -> re.Pattern[str]:
     """What joins the name of a secret with the secret."""
-    between = _BETWEEN.format(breaks=phrases("breaks"))
+    been = r"(?:['’]s(?=[ \t]+been\b))?"
+    between = been + _BETWEEN.format(breaks=phrases("breaks"))
     still = rf"(?:[ \t]+(?:{phrases('still')})(?!\w))*"
     words = rf"(?:(?:[ \t]*,)?[ \t]+(?:{phrases('is')})|['’]s)(?!\w){still}[ \t]*[:=]?[ \t]*"
     into = rf"[ \t]+(?P<into>{phrases('into')})(?!\w){still}[ \t]*:?[ \t]*"
@@ -196,6 +209,8 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
 
 def _code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
     """A code: digits, in groups or with letters or marks between them."""
+    article = _ARTICLE.match(text, start)
+    start = article.end() if article else start
     match = re.compile(
         r"#?\*?(?=[A-Za-z*#-]{0,6}\d)[A-Za-z0-9*#]{1,16}(?:[ -]\d[\d*#]{0,7}){0,4}"
     ).match(text, start)

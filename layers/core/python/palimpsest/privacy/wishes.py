@@ -22,7 +22,8 @@ _STEM = re.compile(
     r"|heard|pretend|strike|eras|delet|wip|scrub|remov|disregard|leave|uns\b|merk|speicher|vergiss"
     r"|vergess|behalt|protokoll|schreib|streich|lösch|tu so|entre|reti|rete|enregistr|mémoris|gard"
     r"|oubli|micro|off\b|efface|supprim|officieu|consign|conserv|fais comme|recuerd|recordar|guard"
-    r"|guárd|anot|registr|almacen|apunt|olv[ií]d|borr|elimin|extraofi|haz como|actas|cámara|should",
+    r"|guárd|anot|registr|almacen|apunt|olv[ií]d|borr|elimin|extraofi|haz como|actas|cámara|should"
+    r"|souv|rappel|secret",
     re.IGNORECASE,
 )
 """One of these is in every wish: most texts have none, and no more is read of them."""
