@@ -249,7 +249,11 @@ def test_new_content_supersedes_and_other_fields_change_in_place(
 
 def test_a_deleted_memory_is_gone_and_no_older_one_comes_back(call: Client) -> None:
     old, new = saved(call, employer("works at A"), employer("works at B"))
-    assert call("DELETE", f"{MEMORIES}/{new}").json == {"id": new, "deleted": True}
+    assert call("DELETE", f"{MEMORIES}/{new}").json == {
+        "id": new,
+        "deleted": True,
+        "hidden": {"messages": 0, "message_ids": []},
+    }
     for method in ("GET", "DELETE"):
         answer = call(method, f"{MEMORIES}/{new}")
         assert (answer.status, answer.json["code"]) == (404, "memory_not_found")

@@ -307,14 +307,12 @@ def test_what_is_drawn_late_from_a_fact_that_was_corrected_meanwhile_has_ended()
     assert hamburg(service).valid_to == moment(service)
 
 
-def test_a_deleted_fact_ends_what_was_drawn_from_it() -> None:
+def test_a_deleted_fact_takes_along_what_was_drawn_from_it_alone() -> None:
     service = at_home()
     service.memories_app.manage_memories.delete(SARAH, service.records()[0].id)
-    assert (residence(service), edges(service), hamburg(service).valid_to) == (
-        None,
-        [],
-        moment(service),
-    )
+    assert (residence(service), edges(service)) == (None, [])
+    assert graph(service).relationships == {}
+    assert "Hamburg" not in {each.name for each in graph(service).entities.values()}
 
 
 def test_an_older_version_that_is_deleted_ends_nothing() -> None:

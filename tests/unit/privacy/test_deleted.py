@@ -166,3 +166,24 @@ def test_an_import_from_another_product_leaves_out_what_was_deleted_since() -> N
     assert hunt.service.import_foreign.mem0(SARAH, rows)["deleted"] == 2
     assert any("oboe" in content for content in hunt.known())
     assert not any("Kiel" in content for content in hunt.known())
+
+
+def test_an_earlier_wording_of_a_deleted_memory_goes_with_it() -> None:
+    hunt = Hunt()
+    hunt.say("s", "I live in Kiel.")
+    hunt.say("s", "I live in Kiel, as I said.")
+    hunt.later()
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of("Kiel"))
+    hunt.work()
+    forget_heard(hunt)
+    assert hunt.leaks("Kiel", question="Where do I live?") == []
+
+
+def test_an_earlier_value_stays_in_the_history_of_a_deleted_memory() -> None:
+    hunt = Hunt()
+    hunt.say("s", "I live in Kiel.")
+    hunt.later()
+    hunt.say("s", "I live in Bonn.")
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of("Bonn"))
+    found = hunt.service.stores.memories.versions(SARAH, "residence")
+    assert [each.content for each in found] == ["I live in Kiel."]

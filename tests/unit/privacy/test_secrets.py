@@ -56,6 +56,14 @@ SAID = [
     ("La clave del wifi es Verano2023", "Verano2023"),
     ("Mi PIN es 9090", "9090"),
     ("El código de verificación es 314159", "314159"),
+    ("482913 is your verification code", "482913"),
+    ("Use code 774422 to verify your login", "774422"),
+    ("The admin password's been changed to Zebra!9", "Zebra!9"),
+    ("Der Code für die Alarmanlage ist 4477", "4477"),
+    ("Meine PIN ist die 9911", "9911"),
+    ("user: bob, pass: s3cret", "s3cret"),
+    ("Le code de la porte est 5512", "5512"),
+    ("El código de la puerta es 7722", "7722"),
 ]
 SHAPES = [
     ("Use AKIA" + "IOSFODNN7EXAMPLE for S3.", "IOSFODNN7EXAMPLE"),

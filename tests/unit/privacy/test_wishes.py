@@ -36,6 +36,13 @@ OFF = [
     "Esto queda entre nosotros: voy a dimitir.",
     "No guardes esto, por favor. Fumo.",
     "Que quede entre nosotros, odio mi trabajo.",
+    "I don't want you to remember this: I'm ill.",
+    "This is off-the-record: I'm ill.",
+    "Ich möchte nicht, dass du dir das merkst: Ich bin krank.",
+    "Nicht merken: ich bin krank.",
+    "Je ne veux pas que tu retiennes ça : je suis malade.",
+    "Ne te souviens pas de ça : je suis malade.",
+    "No quiero que recuerdes esto: estoy enfermo.",
 ]
 BACK = [
     "Forget what I just said.",
@@ -55,10 +62,14 @@ BACK = [
     "Ne retiens pas ça, s'il te plaît.",
     "Olvida lo que acabo de decir.",
     "No lo recuerdes.",
+    "Vergiss das bitte.",
+    "Please forget that.",
+    "Olvida eso, por favor.",
 ]
 NEXT = [
     "Can I tell you something off the record?",
     "Off the record:",
+    "Can you keep a secret?",
     "Darf ich dir etwas sagen, das unter uns bleibt?",
 ]
 NONE = [

@@ -6,6 +6,7 @@ import pytest
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder, BuiltinReranker
+from palimpsest.models.masked import MaskedEmbedder, MaskedReranker
 from palimpsest.models.openai.embeddings import OpenAIEmbedder
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
@@ -92,14 +93,21 @@ def test_what_is_no_address_stops_the_start(url: str) -> None:
 
 
 def test_the_embedders_name_says_where_it_runs() -> None:
-    assert isinstance(engines.embedder(search_settings()), BuiltinEmbedder)
-    remote = engines.embedder(search_settings(**OPENAI))
-    assert isinstance(remote, OpenAIEmbedder)
+    here, remote = (
+        engines.embedder(search_settings()),
+        engines.embedder(search_settings(**OPENAI)),
+    )
+    assert isinstance(here, MaskedEmbedder)
+    assert isinstance(here.embedder, BuiltinEmbedder)
+    assert isinstance(remote, MaskedEmbedder)
+    assert isinstance(remote.embedder, OpenAIEmbedder)
     assert remote.space == Space("text-embedding-3-small", 1_536)
 
 
 def test_a_reranker_is_there_where_the_functions_carry_models() -> None:
-    assert isinstance(engines.reranker(search_settings()), BuiltinReranker)
+    made = engines.reranker(search_settings())
+    assert isinstance(made, MaskedReranker)
+    assert isinstance(made.reranker, BuiltinReranker)
     assert engines.reranker(search_settings(**OPENAI)) is None
 
 

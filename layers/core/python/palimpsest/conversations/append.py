@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.admitted import admitted, holding_secrets
@@ -48,10 +48,16 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.tenants.settings import TenantSettings
 
-HidesOld = Callable[[UserScope, Sequence[Draft], bool], Sequence[Draft]]
-"""Marks what old messages say of memories that were deleted since. A message is old by its
-timestamp, or as a part of a transcript without timestamps that repeats the deleted words.
-"""
+
+class HidesOld(Protocol):
+    def __call__(
+        self, scope: UserScope, drafts: Sequence[Draft], *, is_transcript: bool
+    ) -> Sequence[Draft]:
+        """Mark what old messages say of memories that were deleted since. A message is old by its
+        timestamp, or as a part of a transcript without timestamps that repeats the deleted words.
+        Raises `Unavailable`.
+        """
+
 
 Extract = Literal["auto", "now", "never"]
 Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
@@ -152,7 +158,7 @@ class Append:
         (`secret_refused` by the tenant's rule), `Unavailable`.
         """
         drafts = self._without_deleted(
-            scope, self.admitted(scope.owner, drafts), user, is_transcript
+            scope, self.admitted(scope.owner, drafts), user, is_transcript=is_transcript
         )
         request = _Request(
             scope=scope,
@@ -179,7 +185,7 @@ class Append:
         return admitted(drafts, found, rule=rule)
 
     def _without_deleted(
-        self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, is_transcript: bool
+        self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, *, is_transcript: bool
     ) -> Sequence[Draft]:
         """The messages with marks on what they say of deleted memories, if they may be old."""
         is_old = is_transcript or any(draft.timestamp is not None for draft in drafts)
@@ -191,7 +197,7 @@ class Append:
         return (
             drafts
             if user is None
-            else self.hides_old(scope.owner.user(user), drafts, is_transcript)
+            else self.hides_old(scope.owner.user(user), drafts, is_transcript=is_transcript)
         )
 
     def _attempt(self, request: _Request) -> AppendResult:

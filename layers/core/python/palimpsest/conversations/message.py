@@ -66,8 +66,8 @@ class Message:
     beginning and end of its texts, and names its images and files (`contents.Contents.whole` reads
     the whole message). If its content was replaced, `redacted_at` says when, and `id` is still that
     of the first content. With `is_outside`, the caller keeps the history: the item only names the
-    message (`named_only`), and `id` is the digest of this message alone. `hidden` are the ranges of its
-    text on which a deleted memory rested: only its own session sees them.
+    message (`named_only`), and `id` is the digest of this message alone. `hidden` are the ranges
+    of its text on which a deleted memory rested: only its own session sees them.
     """
 
     seq: int

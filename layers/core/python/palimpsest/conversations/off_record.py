@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
 from palimpsest.privacy.wishes import wish_of
-from palimpsest.text.sentences import says
 
 ON_RECORD, THIS_TURN, NEXT_TURN_TOO = 0, 1, 2
 """What a session's newest turn says of itself: nothing; that it is off the record; the next too."""
@@ -53,6 +52,8 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
 
 def last_turn(messages: Sequence[Message]) -> int | None:
     """Where the last turn begins whose user says something; None if no user says anything."""
+    from palimpsest.text.sentences import says  # not at import: few turns are taken back
+
     starts = [number for number, message in enumerate(messages) if message.role == "user"]
     said = (start for start in reversed(starts) if says(text_of(messages[start].chat)) != "nothing")
     return next(said, None)

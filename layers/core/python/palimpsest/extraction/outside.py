@@ -106,7 +106,7 @@ class IngestOutside:
         """
         drafts = self.append.admitted(scope.owner, drafts)
         if self.append.hides_old is not None:
-            drafts = self.append.hides_old(scope, drafts, True)
+            drafts = self.append.hides_old(scope, drafts, is_transcript=True)
         check_length(drafts)
         _check_ids(drafts)
         message_sizes(drafts, has_contents=True)

@@ -174,8 +174,8 @@ class ExportPayload(Payload):
 class ImportPayload(Payload):
     """What the keys of the files begin with, when the import was begun (epoch milliseconds; None:
     nobody knows), and the last line that is done, with what became of the lines. `erased` counts
-    those of users who were erased since, `expired` those whose time is over, `deleted` memories that
-    their user has deleted since.
+    those of users who were erased since, `expired` those whose time is over, `deleted` memories
+    that their user has deleted since.
     """
 
     source: Place

@@ -11,7 +11,6 @@ from palimpsest.memory.record import KEYED, Record
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import content_terms, topic_key
 from palimpsest.text.folding import normalized
-from palimpsest.text.sentences import sentences
 
 MOST_SAID = 40
 """Texts of one memory whose digests are kept."""
@@ -192,6 +191,8 @@ def burials_of(
 
 def located(text: str) -> Iterator[tuple[int, int, str]]:
     """The sentences of a text, each with its place."""
+    from palimpsest.text.sentences import sentences  # not at import: no plain turn needs it
+
     place = 0
     for sentence in sentences(text):
         pattern = r"\s+".join(map(re.escape, sentence.split()))
@@ -229,6 +230,8 @@ def _overlap(quote: str, sentence: str) -> bool:
 
 def _named(text: str) -> Sequence[str]:
     """The terms of a text that are names or numbers; the first word of a sentence is neither."""
+    from palimpsest.text.sentences import sentences
+
     found: list[str] = []
     for sentence in sentences(text):
         for number, match in enumerate(_WORD.finditer(sentence)):
@@ -245,7 +248,7 @@ def _subject(subject: str | None, scope: UserScope) -> str:
 
 
 def _digest(scope: UserScope, text: str) -> str:
-    said = "\x1f".join((scope.tenant, scope.user, text))
+    said = f"{scope.tenant}\x1f{scope.user}\x1f{text}"
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.memory.burials import States, burials_of, states_nothing
+from palimpsest.memory.burials import Buried, States, burials_of, states_nothing
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
@@ -336,7 +336,7 @@ class ManageMemories:
     def _delete(self, scope: UserScope, record_id: str, *, whole: bool) -> Hidden:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
-        places = [said for said in found.said if whole or said.id == record_id] or [found.record]
+        places = self._places(scope, found, whole=whole)
         ended = found.newest if whole else found.record
         is_current = found.version.is_current or whole
         gone = [Superseded(ended, milliseconds(self.clock.now()))] if is_current else []
@@ -351,6 +351,24 @@ class ManageMemories:
         for commit in together(commits, self._ending(scope, gone), self.memories.room):
             self.memories.commit(scope, commit)
         return hidden
+
+    def _places(self, scope: UserScope, topic: _InTopic, *, whole: bool) -> list[Record]:
+        """What a deletion of the record removes: with a current record, the earlier versions that
+        say the same in other words.
+        """
+        record = topic.record
+        mine = [said for said in topic.said if whole or said.id == record.id] or [record]
+        if whole or not topic.version.is_current:
+            return mine
+        buried = burials_of(scope, mine, at=milliseconds(self.clock.now()), states=self.states)
+        same = Buried(scope, buried, self.states)
+        gone = {
+            said.id
+            for said in topic.said
+            if said.id != record.id
+            and same.holds(said.content, topic=said.topic_key, subject=said.subject)
+        }
+        return [*mine, *(said for said in topic.said if said.id in gone)]
 
     def matching(self, scope: UserScope, where: MemoryFilter) -> tuple[str, ...]:
         """The ids of all current records that match, as a job that forgets them would remove

@@ -27,7 +27,7 @@ class HideOldWords:
     states: States
 
     def __call__(
-        self, scope: UserScope, drafts: Sequence[Draft], is_transcript: bool
+        self, scope: UserScope, drafts: Sequence[Draft], *, is_transcript: bool
     ) -> Sequence[Draft]:
         """As `HidesOld`. Reads the user's burials only if a message may be old. Raises
         `Unavailable`.

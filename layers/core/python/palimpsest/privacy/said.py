@@ -40,6 +40,11 @@ _SUFFIX = re.compile(
 _BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,6}}?"
 _SLASH = re.compile(r"[ \t]*(\S{2,64}?)[ \t]*(?:/|:|,|\||and|und|et|y)[ \t]*(\S{4,64})")
 _UNITS_AFTER = 2
+_CODE_FOLLOWS = r"(?= ?(?:is|ist|est|es|lautet|:|\d{4,8}\b|for|für|fürs|pour|de|del|para|to)\b|:)"
+_CODE_ALONE = re.compile(r"(?:[A-Z]-)?\d{4,8}")
+_ARTICLE = re.compile(
+    r"(?:(?:the|die|der|la|le|el|number|nummer) +){1,2}(?=[#*]?\d)", re.IGNORECASE
+)
 
 _ASSIGNED = re.compile(
     r"(?P<name>(?:"
@@ -59,9 +64,11 @@ _IN_URL = re.compile(
     re.IGNORECASE,
 )
 _HEADER = re.compile(
-    r"(?:\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?(?:bearer|basic|token|digest|apikey)?[ \t]*(?P<value>[^\s\"',;]{8,4096})"
+    r"(?:\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"(?:bearer|basic|token|digest|apikey)?[ \t]*(?P<value>[^\s\"',;]{8,4096})"
     r"|\b(?:bearer|basic)[ \t]+(?P<bearer>(?=[A-Za-z._~+/-]*\d)[A-Za-z0-9._~+/-]{16,4096}=*)"
-    r"|\bx-[a-z-]{0,30}(?:key|token|secret|auth)[\"']?[ \t]*[:=][ \t]*[\"']?(?P<x>[^\s\"',;]{8,4096}))",
+    r"|\bx-[a-z-]{0,30}(?:key|token|secret|auth)[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"(?P<x>[^\s\"',;]{8,4096}))",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
@@ -83,8 +90,8 @@ def said_secrets(text: str) -> Iterator[Said]:
             if place is not None:
                 yield (*place, reason)
     for match in _reversed().finditer(text):
-        value = match["value"].strip("\"'“”„«»`‘’,.:;")
-        if _looks(value, least=LEAST_PASSWORD, strict=True):
+        value = match["value"].strip("\"'“”„«»`‘’,.:;(")
+        if _CODE_ALONE.fullmatch(value) or _looks(value, least=LEAST_PASSWORD, strict=True):
             start = match.start("value") + match["value"].index(value)
             yield start, start + len(value), "password"
 
@@ -99,7 +106,14 @@ def _kinds() -> tuple[tuple[str, re.Pattern[str], Class], ...]:
         ("password", _noun("passwords", no), "password"),
         ("key", _noun("keys", no), "key"),
         ("code", _noun("codes", no), "code"),
-        ("code", _noun("own_code", r"(?= ?(?:is|ist|est|es|lautet|:))"), "own_code"),
+        (
+            "code",
+            _noun(
+                "own_code",
+                r"(?= ?(?:is|ist|est|es|lautet|:|\d{4,8}\b|for|für|fürs|pour|de|del|para|to)\b|:)",
+            ),
+            "own_code",
+        ),
     )
 
 
@@ -110,7 +124,8 @@ def _noun(name: str, no: str) -> re.Pattern[str]:
 @cache
 def _link() -> re.Pattern[str]:
     """What joins the name of a secret with the secret."""
-    between = _BETWEEN.format(breaks=phrases("breaks"))
+    been = r"(?:['’]s(?=[ \t]+been\b))?"
+    between = been + _BETWEEN.format(breaks=phrases("breaks"))
     still = rf"(?:[ \t]+(?:{phrases('still')})(?!\w))*"
     words = rf"(?:(?:[ \t]*,)?[ \t]+(?:{phrases('is')})|['’]s)(?!\w){still}[ \t]*[:=]?[ \t]*"
     into = rf"[ \t]+(?P<into>{phrases('into')})(?!\w){still}[ \t]*:?[ \t]*"
@@ -126,7 +141,8 @@ def _link() -> re.Pattern[str]:
 @cache
 def _reversed() -> re.Pattern[str]:
     return re.compile(
-        rf"(?<!\S)(?P<value>\S{{4,64}})[ \t]+(?:{phrases('as_mine')})[ \t]+(?:{phrases('mine')})[ \t]+"
+        rf"(?<!\S)(?P<value>\S{{4,64}})[ \t]+(?:{phrases('as_mine')})[ \t]+"
+        rf"(?:{phrases('mine')})[ \t]+"
         rf"(?:\w{{1,20}}[ \t]+){{0,2}}?(?:{phrases('passwords')}|{phrases('codes')})(?!\w)"
         rf"(?![ -]?(?:{phrases('no_password')})(?!\w))",
         re.IGNORECASE,
@@ -165,7 +181,7 @@ def _value(text: str, start: int, kind: Class, *, strict: bool) -> tuple[int, in
     if kind in ("code", "own_code"):
         return _code(text, start, least=LEAST_PASSWORD if kind == "own_code" else LEAST_CODE)
     if kind == "key":
-        return _pair(text, start) or _key(text, token)
+        return _pair(text, start) or _key(token)
     return _password(text, token, strict=strict)
 
 
@@ -193,6 +209,8 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
 
 def _code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
     """A code: digits, in groups or with letters or marks between them."""
+    article = _ARTICLE.match(text, start)
+    start = article.end() if article else start
     match = re.compile(
         r"#?\*?(?=[A-Za-z*#-]{0,6}\d)[A-Za-z0-9*#]{1,16}(?:[ -]\d[\d*#]{0,7}){0,4}"
     ).match(text, start)
@@ -216,7 +234,7 @@ def _pair(text: str, start: int) -> tuple[int, int] | None:
     )
 
 
-def _key(text: str, token: re.Match[str]) -> tuple[int, int] | None:
+def _key(token: re.Match[str]) -> tuple[int, int] | None:
     value = token[0].rstrip(_AROUND)
     if not _looks(value, least=LEAST_KEY, strict=True):
         return None

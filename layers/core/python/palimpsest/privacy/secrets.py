@@ -23,7 +23,8 @@ MASK = "[secret]"
 LONGEST_SENTENCE = 1_000  # characters that are read for the ends of a sentence
 _CARD = re.compile(
     r"(?<![\w+#-])(?<!\d[.,/])(?:"
-    r"\d{13,19}|\d{4}([ .\u00a0-])\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?|3\d{3}([ .\u00a0-])\d{6}\2\d{4,5}"
+    r"\d{13,19}|\d{4}([ .\u00a0-])\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?"
+    r"|3\d{3}([ .\u00a0-])\d{6}\2\d{4,5}"
     r")(?![\w-])(?![.,/]\d)"
 )
 _BRANDS = re.compile(
@@ -59,10 +60,16 @@ def _data() -> Mapping[str, Any]:
 
 
 @cache
-def _shapes() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+def _shapes() -> tuple[tuple[tuple[str, ...], str], ...]:
     """The patterns of keys and tokens, each with the words of which a match has one."""
     shapes = (*_data()["copied"], *_data()["added"])
-    return tuple((tuple(shape["needs"]), re.compile(shape["pattern"])) for shape in shapes)
+    return tuple((tuple(shape["needs"]), shape["pattern"]) for shape in shapes)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Most patterns are never needed."""
+    return re.compile(pattern)
 
 
 def holds_secret(text: str) -> bool:
@@ -107,9 +114,10 @@ def _places(text: str) -> Iterator[Mark]:
 
 
 def _keys(text: str) -> Iterator[Mark]:
-    for needs, pattern in _shapes():
+    for needs, shape in _shapes():
         if not any(need in text for need in needs):
             continue
+        pattern = _compiled(shape)
         if needs[0].startswith(("PRIVATE", "PuTTY")):
             yield from _private_keys(text, pattern)
             continue

@@ -86,8 +86,10 @@ class Recall:
         names the failed ones. Raises `Unavailable` if the tables can't answer, and `NotFound` if
         the user has no such session.
         """
+        return self._recalled(scope, replace(request, query=masked(request.query)))
+
+    def _recalled(self, scope: UserScope, request: RecallRequest) -> RecallResult:
         now = self.clock.now()
-        request = replace(request, query=masked(request.query))
         seen = seen_by(self.sessions, scope, request.query, session=request.session, now=now)
         query = analysed(request.query, user=scope.user, now=now)
         find = FindCandidates(self.memories, self.sessions, self.words, self.vectors, self.embedder)

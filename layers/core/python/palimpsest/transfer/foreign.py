@@ -32,8 +32,8 @@ class ImportForeign:
 
     def mem0(self, scope: UserScope, given: Any) -> dict[str, int]:
         """Store each memory of mem0's `get_all` as a fact that holds from its creation on. A fact
-        that is stored already stays, and one that the user has deleted since is left out. Raises `Unprocessable` (`invalid_import`) before anything is
-        stored.
+        that is stored already stays, and one that the user has deleted since is left out.
+        Raises `Unprocessable` (`invalid_import`) before anything is stored.
         """
         every = mem0(given)
         buried = Buried(scope, self.remember.memories.burials(scope), states)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from palimpsest.graph.read import QueryGraph, ReadGraph
     from palimpsest.jobs.kinds import Family
     from palimpsest.jobs.steps import ReadJob, Restart, RetryJob
+    from palimpsest.memory.burials import Stated
     from palimpsest.memory.history import ShowMemories
     from palimpsest.memory.manage import ManageMemories
     from palimpsest.memory.old_words import HideOldWords
@@ -52,6 +54,13 @@ if TYPE_CHECKING:
     from palimpsest.transfer.restore import Import
     from palimpsest.usage import ReadUsage
     from palimpsest.vectors.manage import ManageVectors
+
+
+def _states(sentence: str) -> Sequence[Stated]:
+    """What a sentence states. The phrases that tell are read at the first one."""
+    from palimpsest.offline.extractor import states
+
+    return states(sentence)
 
 
 @dataclass(frozen=True)  # without slots: a cached property is kept in `__dict__`
@@ -87,9 +96,8 @@ class Service:
     @cached_property
     def _hides_old(self) -> HideOldWords:
         from palimpsest.memory.old_words import HideOldWords
-        from palimpsest.offline.extractor import states
 
-        return HideOldWords(self.stores.memories, self.clock, states)
+        return HideOldWords(self.stores.memories, self.clock, _states)
 
     @cached_property
     def context(self) -> ReadContext:
@@ -278,7 +286,6 @@ class Service:
     @cached_property
     def manage_memories(self) -> ManageMemories:
         from palimpsest.memory.manage import ManageMemories
-        from palimpsest.offline.extractor import states
 
         return ManageMemories(
             self.stores.memories,
@@ -286,7 +293,7 @@ class Service:
             self.clock,
             self._exports,
             self._hides,
-            states,
+            _states,
         )
 
     @cached_property
@@ -298,9 +305,8 @@ class Service:
     @cached_property
     def _hides(self) -> HideSources:
         from palimpsest.memory.removal.sources import HideSources
-        from palimpsest.offline.extractor import states
 
-        return HideSources(self.stores.sessions, self.stores.memories, self.clock, states)
+        return HideSources(self.stores.sessions, self.stores.memories, self.clock, _states)
 
     @cached_property
     def show(self) -> ShowMemories:

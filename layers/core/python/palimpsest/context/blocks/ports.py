@@ -23,8 +23,8 @@ class Item:
     the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
     else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
     has its own `score`; a higher score fits better. `when` says when what a record says happens,
-    happened or was due; `rests_on_changed`, that it rests on one that has changed. `is_asked_for` is false for a record that
-    shares no word with the user's newest message.
+    happened or was due; `rests_on_changed`, that it rests on one that has changed. `is_asked_for`
+    is false for a record that shares no word with the user's newest message.
     """
 
     id: str
