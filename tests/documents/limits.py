@@ -44,7 +44,7 @@ LIMITS: Mapping[str, Mapping[str, str]] = {
         "vectors.manage.MOST_VECTORS": "vectors of a namespace",
         "vectors.manage.MAX_DIMENSION": "numbers of a vector",
         "graph.things.MOST_THINGS": "entities of a user, and as many relationships",
-        "graph.cypher.MAX_QUERY": "characters of a query in Cypher",
+        "graph.query.MAX_QUERY": "characters of a query in Cypher",
     },
     "Transfer": {
         "transfer.export.MOST_BYTES": "bytes of one file of an export",
