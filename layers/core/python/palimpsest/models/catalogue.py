@@ -1,8 +1,8 @@
 """What is known of the usual models by name: context windows, prices, and which vectors are near.
 And AWS's prices.
 
-Windows and prices stand in catalogue.json, which `make catalogue` writes from the table that
-LiteLLM maintains.
+Windows and prices are in catalogue.json, which `make catalogue` writes from the table that LiteLLM
+maintains.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 def priced(
     model: str | None, *, model_calls: int, tokens_in: int, tokens_out: int
 ) -> dict[str, int]:
-    """What calls used, as jobs and ledgers store it: with their cost, or with how many of them have
-    no known price.
+    """The usage of calls in the form of jobs and ledgers: with their cost, or with the number of
+    calls without a known price.
     """
     if not model_calls:
         return {}
@@ -108,7 +108,7 @@ def priced(
 
 
 def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
-    """What a call cost, in billionths of a dollar; None for a model whose price is not known.
+    """The cost of a call in billionths of a dollar; None if the model's price is not known.
 
     A model's name may begin with its provider and end with the date of its snapshot.
     """
@@ -122,8 +122,8 @@ def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How near is near enough for an embedding model: models differ in their cosines of what is
-    unrelated.
+    """The thresholds of an embedding model, because models differ in their cosines of unrelated
+    texts.
 
     A candidate's strength is its cosine, where `unrelated` counts as 0 and 1 as 1, and `words`
     times the share of the question's words that it has.
