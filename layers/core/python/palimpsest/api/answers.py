@@ -51,7 +51,7 @@ class Deleted(TypedDict):
 
 
 class WouldForget(TypedDict):
-    """What a request to forget would delete now. Nothing is deleted."""
+    """The memories that a request to forget would delete now. Nothing is deleted."""
 
     dry_run: Literal[True]
     count: int
@@ -59,7 +59,9 @@ class WouldForget(TypedDict):
 
 
 class Window(TypedDict):
-    """What the model would see of the conversation. `is_full`: its next overflow is due."""
+    """The messages of the conversation that the model would see. `is_full`: its next overflow is
+    due.
+    """
 
     messages: int
     tokens: int
@@ -77,8 +79,8 @@ def window(head: Head) -> Window:
 
 
 class Page(Json):
-    """A page of a list, with its JSON in `text`: it was measured, and is not written twice. Nobody
-    changes it.
+    """A page of a list, with its JSON in `text`, because it was measured and is not written twice.
+    Nobody changes it.
     """
 
     text: str

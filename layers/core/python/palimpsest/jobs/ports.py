@@ -59,7 +59,7 @@ class Shares(Protocol):
         """The ids of the jobs that are under way."""
 
     def wait(self, scope: Scope, queue: Queue, job_id: str, *, since: int) -> None:
-        """Put the job among the waiting jobs. It stays there until it is called, also if it enters."""
+        """Put the job among the waiting ones. It stays until it is called, also if it enters."""
 
     def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
         """Those that wait, oldest first, read page by page as they are asked for."""

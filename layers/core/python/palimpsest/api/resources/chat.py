@@ -231,8 +231,8 @@ class AssistantMessage(_Message):
 
 
 class ItemMessage(_Message):
-    """What the chat API has no message for, such as a model's reasoning: kept in the history, left
-    out of contexts.
+    """Data that isn't a message of the chat API, such as a model's reasoning. The history keeps it,
+    and contexts leave it out.
     """
 
     role: Literal["item"]

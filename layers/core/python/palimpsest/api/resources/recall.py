@@ -229,14 +229,14 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
     again, equal texts beyond the first (`times` counts them), and with `session_id` what that
     session's window still holds. With `answer` a model answers the question from the memories and
     cites them. A reranker that fails, is too slow or absent leaves the order that the searches
-    gave; what it cost and did is in the `trace` of `explain`. What could not take part is named in
-    `degraded`.
+    gave; what it cost and did is in the `trace` of `explain`. `degraded` names the parts that were
+    unavailable.
     """
     return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
 
 
 def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
-    """What a recall answers to this body."""
+    """The answer of a recall to this body."""
     answer = _recalled(result, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(

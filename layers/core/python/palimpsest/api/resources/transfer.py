@@ -22,7 +22,7 @@ MOST_PARTS = 10_000
 
 
 class FromExport(Closed):
-    """What an export of the same tenant, and of the same user, wrote."""
+    """The files of an export of the same tenant, and of the same user."""
 
     export_job_id: Id
 
@@ -75,9 +75,7 @@ class UserImport(Closed):
 
 
 class Imported(TypedDict):
-    """What was done at once: how much was stored, was there already, or has something else in its
-    place.
-    """
+    """The counts of an immediate import: stored, already there, or in conflict."""
 
     job_id: None
     state: Literal["done"]

@@ -200,7 +200,7 @@ def mem0_delete_all(
 ) -> Mem0Message:
     """Delete all memories of a user.
 
-    Or those of an agent, or those that come from a session.
+    Or the memories of an agent, or the memories from a session.
     """
     _check_query(call)
     asked = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
@@ -322,7 +322,7 @@ def _split(mem0_id: str) -> tuple[str, str]:
     memory, _, user = mem0_id.partition("@")
     if not (memory and user):
         raise BadRequest(
-            "This is no id of a memory.",
+            "This isn't an id of a memory.",
             code="invalid_id",
             errors=(FieldError("memory_id", "is none"),),
         )
@@ -344,8 +344,8 @@ def _listed(
 
 
 def _said(message: Json) -> str | None:
-    """What a message says, as mem0 takes it without inference: nothing of the system, and of parts
-    their texts.
+    """The text of a message in mem0's form without inference: no system message, and only the texts
+    of parts.
     """
     content = message.get("content")
     if message.get("role") == "system":
@@ -363,7 +363,7 @@ def _statement(content: str, metadata: Json | None, agent: str | None) -> Json:
 
 
 def _terms(metadata: Json) -> Json:
-    """What our metadata can hold; other values as JSON text."""
+    """Values that our metadata can hold; other values as JSON text."""
     return {
         name: value if isinstance(value, SCALARS) else json.dumps(value)
         for name, value in metadata.items()

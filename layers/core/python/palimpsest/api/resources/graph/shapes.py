@@ -227,7 +227,7 @@ _Ends = TypedDict("_Ends", {"from": str, "to": str})
 
 
 class GraphRelationship(_Shown, _Ends):
-    """What holds between two entities, by their ids."""
+    """A relationship between two entities, by their ids."""
 
 
 class GraphEntities(TypedDict):

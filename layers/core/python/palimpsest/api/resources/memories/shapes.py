@@ -67,7 +67,7 @@ SourceText = Annotated[
 
 
 def _or_a_text(schema: JsonDict) -> None:
-    """Describe a source as the object, or the text alone that stands for one."""
+    """Describe a source as the object, or as the text alone."""
     described = {**schema}
     schema.clear()
     named = "Where it comes from, such as `HR, May 2026`"
