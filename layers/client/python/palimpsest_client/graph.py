@@ -1,4 +1,4 @@
-"""What can be asked of one user's knowledge graph, as steps."""
+"""The operations on one user's knowledge graph, as steps."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ class GraphCalls:
         *,
         around: Mapping[str, Any] | None = None,
     ) -> Steps[GraphRows]:
-        """What a query in Cypher that only reads returns, of the whole graph or of what is `around`
-        an entity (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`.
+        """The rows of a read-only query in Cypher, over the whole graph or the part `around` an
+        entity (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`.
         """
         return call(
             "POST",

@@ -1,5 +1,5 @@
-"""What a program has said or was answered, as chat messages: texts, mappings, what SDKs return, and
-streams of it.
+"""Messages of a program and answers to it, as chat messages: texts, mappings, SDKs' results, and
+streams of them.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Reply:
 
     @property
     def message(self) -> Message:
-        """What was said so far, as one message of the assistant."""
+        """The reply so far, as one message of the assistant."""
         calls = [self._calls[number] for number in sorted(self._calls)]
         return {"role": "assistant", **self._fields, **({"tool_calls": calls} if calls else {})}
 

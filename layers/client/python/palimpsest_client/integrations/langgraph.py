@@ -154,9 +154,9 @@ class PalimpsestStore(BaseStore):
 
 
 class PalimpsestChatMessageHistory(BaseChatMessageHistory):
-    """Implements LangChain's chat history. `messages` is what a model shall see next: within the
-    session's budget, with what is remembered of the user, from the first message of a session on;
-    with `whole` every message that was stored, and nothing else.
+    """Implements LangChain's chat history. `messages` is the model's next input. It is within the
+    session's budget and has memories of the user, from the first message of a session on. With
+    `whole` it is every stored message, and nothing else.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ SESSION = "session_id"
 class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
     """What is remembered that answers the user's newest message. A `PalimpsestMemory` stores every
     message in its session as it comes. A plain `Memory` hands over only messages that leave its
-    window: they are stored then, and memories are extracted from them. A short conversation is not
+    window. They are then stored, and memories are extracted from them. A short conversation is not
     stored.
     """
 
