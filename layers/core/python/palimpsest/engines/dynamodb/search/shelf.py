@@ -151,9 +151,7 @@ class Shelf:
             self._pack(snapshot)
 
     def _read(self, terms: Sequence[str]) -> tuple[Columns, dict[str, list[tuple[int, int]]]]:
-        """All documents by number, and for each of the stored terms those that have it. Raises
-        `Unavailable`.
-        """
+        """All documents by number, and the documents of each stored term. Raises `Unavailable`."""
         for _ in range(ATTEMPTS):
             snapshot = self._snapshot(most_pages=MOST_TAIL_PAGES)
             if snapshot.catalog.documents > MOST_DOCUMENTS:
@@ -227,8 +225,8 @@ class Shelf:
         }
 
     def _pack(self, snapshot: Snapshot) -> None:
-        """Write a new segment, have the catalog name it, and remove what it stands for. Whoever
-        comes second gives up, and what was written meanwhile stays in the tail.
+        """Write a new segment, let the catalog name it, and remove the parts that it replaces. A
+        second writer gives up, and entries written meanwhile stay in the tail.
         """
         old = snapshot.catalog
         found = self._bodies(old.sorts)
@@ -317,7 +315,7 @@ class Shelf:
             )  # fmt: skip
 
     def _segment_sorts(self) -> Iterator[str]:
-        """Those of every segment, also of one that somebody did not finish."""
+        """The items of every segment, unfinished ones included."""
         values = {":pk": {"S": self._partition}, ":segment": {"S": SEGMENT}}
         for page in self._table.pages(
             "pk = :pk AND begins_with(sk, :segment)", values, ProjectionExpression="sk"
@@ -333,7 +331,7 @@ class Shelf:
 
 
 def is_looked_at(name: str, version: int) -> bool:
-    """Whether the write of this document is one of those that look at the tail."""
+    """Whether the write of this document also looks at the tail."""
     return zlib.crc32(f"{name} {version}".encode(errors="surrogatepass")) % LOOKED_AT == 0
 
 
