@@ -1,4 +1,4 @@
-"""The bucket for what an item of a table can't hold, and the permissions that functions get on
+"""The bucket for contents that an item of a table can't hold, and the permissions of functions on
 it.
 """
 

@@ -184,7 +184,7 @@ class DynamoDbOwners:
 
 
 def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item, str]]:
-    """An index's items, which consist of keys. Each is also the place from which a scan continues."""
+    """An index's items, which are only keys. Each is also the place where a scan continues."""
     start = (
         {}
         if after is None
