@@ -81,7 +81,7 @@ class Guard:
         if self.claims_key(request):
             body = await _body(receive)
             if not self.is_signed(replace(request, body=body)):
-                raise Refused("The signature is not one of an access key that this start issued")
+                raise Refused("The signature isn't by an access key that this start issued")
             return scope, _replay(body, receive)
         api = as_api_path(scope, port=self.port)
         if api is None:

@@ -118,7 +118,7 @@ class Pages(Generic[Row]):
         is_endless = self._empty >= MOST_EMPTY_PAGES or monotonic() - self._since > LONGEST_SEARCH
         if following is not None and (following == self._cursor or is_endless):
             address = "/v1/" + "/".join(map(str, self._listing.path))
-            raise NotTheService(address, "its list is without end")
+            raise NotTheService(address, "its list does not end")
         self._cursor, self.has_more = following, following is not None
         return rows
 
@@ -182,10 +182,10 @@ def call(
         )
     if sent.status >= HTTPStatus.MULTIPLE_CHOICES:
         raise NotTheService(
-            sent.address, f"it answers {sent.status}, and the service sends nobody elsewhere"
+            sent.address, f"it answers {sent.status}, but the service never redirects"
         )
     if not isinstance(sent.body, dict):
-        raise NotTheService(sent.address, "its answers are JSON, each of them an object")
+        raise NotTheService(sent.address, "its answer isn't a JSON object")
     return sent.body
 
 

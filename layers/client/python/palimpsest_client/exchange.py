@@ -107,7 +107,7 @@ def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JS
             (row.get("session_id"), row["messages"]) if isinstance(row, Mapping) else (None, row)
         )
         if not isinstance(messages, list):
-            raise ValueError(f"{path}: the messages of {named or 'a conversation'} are no list.")  # noqa: TRY004
+            raise ValueError(f"{path}: the messages of {named or 'a conversation'} aren't a list.")  # noqa: TRY004
         yield named, messages
     if begun:
         yield session, begun
@@ -170,7 +170,7 @@ def _parsed(text: str, place: str) -> Any:
     except ValueError as error:
         raise ValueError(f"{place} is not JSON: {error}") from error
     if not isinstance(found, list | dict):
-        raise ValueError(f"{place} is no list and no object.")  # noqa: TRY004 - the file is wrong, no type
+        raise ValueError(f"{place} is neither a list nor an object.")  # noqa: TRY004 - the file is wrong, no type
     return found
 
 

@@ -26,7 +26,7 @@ def message_of(said: Said, *, role: str = "user") -> Message:
     elif callable(dump := getattr(said, "model_dump", None)):
         found = dump(exclude_none=True)
     else:
-        raise TypeError(f"{type(said).__name__} is no text and no chat message.")
+        raise TypeError(f"{type(said).__name__} is neither a text nor a chat message.")
     if choices := found.get("choices"):
         found = choices[0]["message"]
     return {name: value for name, value in found.items() if value is not None}

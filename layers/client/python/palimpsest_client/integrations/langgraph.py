@@ -140,7 +140,7 @@ class PalimpsestStore(BaseStore):
     def _owner(self, namespace: Namespace) -> User:
         user = self._user if isinstance(self._user, str) else self._user(namespace)
         if user is None:
-            raise ValueError(f"Whose memory {namespace} is, `user` does not say.")
+            raise ValueError(f"`user` names no user for {namespace}.")
         return self._memory.user(user)
 
     def _owners(self, prefix: Namespace) -> Iterator[User]:

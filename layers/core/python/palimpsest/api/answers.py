@@ -122,14 +122,12 @@ def answered(
     most: int = MAX_BYTES,
 ) -> Response[str]:
     """The value as a JSON answer; unless it `shows` what is stored, without that. Raises
-    `TooLarge` (`answer_too_large`) if it is larger than an answer may be.
+    `TooLarge` (`answer_too_large`) if it is too large.
     """
     shown = value if shows else unread(value)
     body = shown.text if isinstance(shown, Page) else dumps(shown)
     if size_in_answer(body) > most:
-        raise TooLarge(
-            "The answer is larger than an answer may be: ask for less.", code="answer_too_large"
-        )
+        raise TooLarge("The answer is too large. Ask for less.", code="answer_too_large")
     return json_answer(body, status=status, headers=headers)
 
 

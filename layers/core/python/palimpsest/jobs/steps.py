@@ -359,7 +359,7 @@ class RetryJob:
             raise Conflict("Only a failed job can be tried again.", code="job_not_failed")
         new_id = until_committed(lambda: self._restart(job), clock=self.clock)
         if new_id is None:
-            raise Conflict("Nothing is left of this job to be done.", code="nothing_to_retry")
+            raise Conflict("This job has no work left.", code="nothing_to_retry")
         return new_id
 
     def _restart(self, job: Job) -> str | None:

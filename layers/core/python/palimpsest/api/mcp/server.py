@@ -186,9 +186,7 @@ def _check_envelope(call: Call, body: Json) -> None:
         stated["mcp-name"] = params["uri"]
     for name, value in stated.items():
         if _decoded(_header(call, name)) != value:
-            raise _Refused(
-                HEADER_MISMATCH, f"The header {name} does not say what the request says."
-            )
+            raise _Refused(HEADER_MISMATCH, f"The header {name} contradicts the request.")
     if asked != MODERN:
         raise _Refused(
             UNSUPPORTED_VERSION,

@@ -221,9 +221,7 @@ class AssistantMessage(_Message):
             or any(p.type not in THOUGHTS for p in self.content)
         )
         if not said and self.refusal is None and not self.tool_calls:
-            raise ValueError(
-                "thoughts alone are no message of the chat API: send them with the role item"
-            )
+            raise ValueError("thoughts alone aren't a message of the chat API; use the role item")
         ids = [short_call_id(call.id) for call in self.tool_calls or ()]
         if len(set(ids)) < len(ids):
             raise ValueError("two tool_calls have the same id")

@@ -146,7 +146,7 @@ class SearchBody(Closed):
         cls, value: list[float] | None, others: ValidationInfo
     ) -> list[float] | None:
         if value is not None and others.data.get("mode") != "vector":
-            raise ValueError("an embedding is searched in mode vector")
+            raise ValueError("an embedding needs the mode vector")
         return value
 
     def where(self) -> filters.MemoryFilter:

@@ -87,7 +87,8 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     whose = filters.asked(_top(body), body.filters)
     if whose.is_narrower:
         raise Unprocessable(
-            "What is added is one user's.", errors=(FieldError("filters", "holds ids alone"),)
+            "Added memories must belong to one user.",
+            errors=(FieldError("filters", "holds ids alone"),),
         )
     user, agent, run = whose.user, whose.agent, whose.run
     if not body.infer:
@@ -284,7 +285,7 @@ def _current(service: Service, call: Call, mem0_id: str) -> tuple[str, Version]:
     memory, user = _split(mem0_id)
     chain = service.manage_memories.history(call.user(user), memory)
     if not chain[0].is_current:
-        raise NotFound("There is no such memory any more.", code="memory_not_found")
+        raise NotFound("This memory no longer exists.", code="memory_not_found")
     return user, chain[0]
 
 
@@ -300,7 +301,7 @@ def _check_query(call: Call) -> None:
     unknown = given.keys() - {*filters.OWNERS, "org_id", "project_id"}
     if unknown:
         raise Unprocessable(
-            "It is not known here.", errors=(FieldError(min(unknown), "is not known"),)
+            "This parameter is unknown.", errors=(FieldError(min(unknown), "is not known"),)
         )
 
 

@@ -209,14 +209,14 @@ class IngestRequest(Closed):
     @classmethod
     def _names_what_is_not_stored(cls, value: str | None, others: ValidationInfo) -> str | None:
         if value is None and others.data.get("store") is False:
-            raise ValueError("names the history if that is not stored")
+            raise ValueError("is required if store is false")
         return value
 
     @field_validator("after")
     @classmethod
     def _follows_what_is_stored(cls, value: int | None, others: ValidationInfo) -> int | None:
         if value is not None and not (others.data.get("store") and others.data.get("session_id")):
-            raise ValueError("follows a message that is stored in session_id")
+            raise ValueError("needs session_id, and a history that is stored")
         return value
 
 
