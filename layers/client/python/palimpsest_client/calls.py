@@ -34,7 +34,7 @@ MOST_EMPTY_PAGES = 1_000  # in a row: a filter may pass over as many
 LONGEST_SEARCH = 300.0  # seconds without a row
 KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
 MISREAD = (LookupError, TypeError, AttributeError)
-"""What is raised where an answer has another shape than the service's."""
+"""The errors that an answer of another shape than the service's raises."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class GraphCalls:
         types: Sequence[str] | None = None,
         limit: int | None = None,
     ) -> Steps[Neighbors]:
-        """What is within 1 to 4 steps of an entity, or of the user. Raises `EntityNotFound`."""
+        """The things within 1 to 4 steps of an entity, or of the user. Raises `EntityNotFound`."""
         query = {"depth": depth, "direction": direction, "types": types, "limit": limit}
         return call("GET", *self._graph("entities"), entity_id or self.id, "neighbors", query=query)
 

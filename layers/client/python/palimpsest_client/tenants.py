@@ -55,8 +55,8 @@ class TenantCalls:
         return call("GET", "settings")
 
     def replace_settings(self, /, **settings: Any) -> Steps[TenantSettings]:
-        """What is not named has its default again; None days are for ever. Needs the scope
-        `admin`.
+        """Settings that are not named have their defaults again; None days are for ever. Needs the
+        scope `admin`.
         """
         return call("PUT", "settings", body=settings)
 
@@ -70,7 +70,7 @@ class TenantCalls:
         return Listing(("usage",), "usage", {"by": by, **query}, limit)
 
     def static_facts(self, *, limit: int | None = None) -> Listing[StaticFact]:
-        """What is stated to every agent, whoever the user is."""
+        """The tenant's statements to every agent, for all users."""
         return Listing(("static-facts",), "static_facts", {}, limit)
 
     def static_fact(self, fact_id: str) -> Steps[StaticFact]:

@@ -65,12 +65,12 @@ class UserCalls(GraphCalls):
         format: str | None = None,  # noqa: A002 - as the API calls it
         similarity: bool | None = None,
     ) -> Steps[Recalled]:
-        """What is remembered that answers the query, best first, with sources; nothing where
-        nothing comes near it, and nothing whose score (0 to 1) is below `min_score`. With `answer`
-        also an answer from these memories alone. Times are texts in RFC 3339. `session` is the
-        asking session, whose window's messages are left out. `rerank=False` is faster, and ranks
-        less well. With `format="context"` the answer's `context` is text for a model, with
-        `similarity` each line's score in it.
+        """The memories that answer the query, best first, with sources. If nothing is relevant, or
+        has a score (0 to 1) of at least `min_score`, the result is empty. With `answer` also an
+        answer from these memories alone. Times are texts in RFC 3339. `session` is the asking
+        session, whose window's messages are left out. `rerank=False` is faster, and ranks less
+        well. With `format="context"` the answer's `context` is text for a model, with `similarity`
+        each line's score in it.
         """
         body = {
             "query": query,

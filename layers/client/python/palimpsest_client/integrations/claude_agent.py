@@ -106,9 +106,7 @@ def _short(text: str) -> str:
 
 
 def _message(entry: Entry) -> Message:
-    """What is said in an entry, as a message; an entry in which nothing is said is an item beside
-    the conversation.
-    """
+    """An entry's text as a message. An entry without text is an item beside the conversation."""
     said = entry.get("message")
     if entry["type"] in ("user", "assistant") and isinstance(said, Mapping):
         content = said.get("content")

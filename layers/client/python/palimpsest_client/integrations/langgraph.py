@@ -216,7 +216,7 @@ def _labels(namespace: Namespace) -> dict[str, str]:
 
 
 def _text(value: Mapping[str, Any]) -> str:
-    """What is searched of a value."""
+    """The searched text of a value."""
     if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
         return only
     said = {

@@ -1,5 +1,5 @@
-"""What is known of the usual models by name: context windows, prices, and which vectors are near.
-And AWS's prices.
+"""Data of the usual models by name: context windows, prices, and thresholds of near vectors. And
+AWS's prices.
 
 Windows and prices are in catalogue.json, which `make catalogue` writes from the table that LiteLLM
 maintains.
@@ -24,9 +24,9 @@ WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-fla
 
 @dataclass(frozen=True, slots=True)
 class ModelCatalogue:
-    """What is known of models: `windows` in tokens, input and output together, by the beginnings of
-    models' names; `prices` in US dollars for a million tokens, in and out, by name. Both were taken
-    from `source` on the day `as_of`.
+    """Data of models: `windows` in tokens, input and output together, by the beginnings of models'
+    names; `prices` in US dollars for a million tokens, in and out, by name. Both were taken from
+    `source` on the day `as_of`.
     """
 
     source: str

@@ -18,7 +18,7 @@ from palimpsest.scope import Scope, payer
 from palimpsest.usage import Usages
 
 FAILED = {"model_calls": 1, "unpriced": 1}
-"""What is known of a call that gave no answer: whether it is billed, only its server knows."""
+"""The count of a call without an answer. Only the server knows whether it is billed."""
 
 
 class ReportUsage(Protocol):

@@ -81,8 +81,7 @@ def mem0_ping(service: Service, call: Call) -> Mem0Ping:
 def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     """Add memories.
 
-    What is worth remembering of the messages is extracted, and what was extracted within 20 seconds
-    is the answer.
+    Memories are extracted from the messages. The answer holds the memories of the first 20 seconds.
     """
     whose = filters.asked(_top(body), body.filters)
     if whose.is_narrower:

@@ -161,7 +161,7 @@ class NewMemories(Closed):
 
 
 class MemoryChange(Change):
-    """What is given changes, the rest stays. New content makes a new version of the memory, under
+    """Given fields change, others stay. New content makes a new version of the memory, under
     another id.
     """
 

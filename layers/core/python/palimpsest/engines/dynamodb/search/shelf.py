@@ -76,7 +76,7 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What is on the shelf at one moment. `tail` holds None for a document that is gone."""
+    """The contents of the shelf at one moment. `tail` holds None for a document that is gone."""
 
     catalog: Catalog = Catalog()
     tail: Mapping[str, Written | None] = field(default_factory=dict)
