@@ -102,9 +102,9 @@ class SessionCalls:
         at: int | None = None,
         format: str | None = None,  # noqa: A002 - as the API calls it
     ) -> Steps[Context]:
-        """The model's next input, within its budget. `message` is the user's next one, which is
-        weighed and not stored. `format` is the API that it is written for: `openai`, `anthropic`,
-        `converse` or `responses`. Raises `SessionNotFound`, `BudgetTooSmall`.
+        """What the model shall see next, within its budget. `message` is the user's, about to be
+        sent: it is weighed and not stored. `format` is the API that it is written for: `openai`,
+        `anthropic`, `converse` or `responses`. Raises `SessionNotFound`, `BudgetTooSmall`.
         """
         asked = {
             "max_tokens": max_tokens,

@@ -172,9 +172,9 @@ class ExportPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPayload(Payload):
-    """The prefix of the files' keys, the beginning of the import (epoch milliseconds; None:
-    unknown), and the last line that is done, with the counts of the lines. `erased` counts lines of
-    users who were erased since, `expired` lines whose time is over.
+    """What the keys of the files begin with, when the import was begun (epoch milliseconds; None:
+    nobody knows), and the last line that is done, with what became of the lines. `erased` counts
+    those of users who were erased since, `expired` those whose time is over.
     """
 
     source: Place

@@ -236,7 +236,7 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
 
 
 def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
-    """The answer of a recall to this body."""
+    """What a recall answers to this body."""
     answer = _recalled(result, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
