@@ -86,8 +86,8 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a deployer chooses by CDK context. With `jwt_issuer`, tokens of that issuer replace API
-    keys.
+    """The choices of a deployer by CDK context. With `jwt_issuer`, tokens of that issuer replace
+    API keys.
     """
 
     openai_base_url: str = ""  # empty: OpenAI's own
@@ -177,7 +177,7 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
 
 
 def _embedding(context: Callable[[str], Any]) -> Embedding | None:
-    """What the context asks for: `embedding=builtin|openai`, or any model of the server, by name
+    """The choice of the context: `embedding=builtin|openai`, or any model of the server, by name
     and dimension.
     """
     kind, model, dimension = (

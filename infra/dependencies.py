@@ -1,5 +1,5 @@
-"""Lists what is shipped as a bill of materials, and asks PyPI for known weaknesses of what is
-locked.
+"""Lists the shipped packages as a bill of materials, and asks PyPI for known weaknesses of the
+locked ones.
 
 python -m infra.dependencies sbom|audit
 
@@ -38,15 +38,13 @@ class Package:
 
 
 def packages(lock: Path) -> Iterator[Package]:
-    """What a lock file names; a package's hashes are those of the files it may be installed
-    from.
-    """
+    """The packages of a lock file. A package's hashes are the hashes of its installable files."""
     for name, version, rest in LOCKED.findall(lock.read_text()):
         yield Package(name, version, tuple(re.findall(r"sha256:([0-9a-f]{64})", rest)))
 
 
 def bill(locks: Sequence[Path]) -> str:
-    """A CycloneDX 1.6 document, in JSON, of what those lock files name."""
+    """A CycloneDX 1.6 document, in JSON, of the packages of those lock files."""
     from cyclonedx.model import (
         ExternalReference,
         ExternalReferenceType,
@@ -81,9 +79,9 @@ def bill(locks: Sequence[Path]) -> str:
 
 
 def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]]) -> str:
-    """A sentence for who reads the gate. Raises `SystemExit` with the weaknesses, if any are known;
-    what nobody could be asked about is counted, and fails nothing. `ask` says what is known of the
-    packages in a lock file.
+    """A sentence for the reader of the gate. Raises `SystemExit` with the weaknesses, if any are
+    known; what nobody could be asked about is counted, and fails nothing. `ask` says what is known
+    of the packages in a lock file.
     """
     asked = {each["name"]: each for lock in locks for each in ask(lock)}
     weak = [
@@ -105,7 +103,7 @@ def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]])
 
 
 def pip_audit(lock: Path) -> list[dict[str, Any]]:
-    """What pip-audit says of each package; nothing if it reaches nobody."""
+    """The findings of pip-audit for each package; nothing if it can't reach its server."""
     options = ["--disable-pip", "--require-hashes", "--progress-spinner", "off", "--format", "json"]
     command = [sys.executable, "-m", "pip_audit", *options, "--requirement", str(lock)]
     try:

@@ -277,7 +277,7 @@ def _compile(packages: Path, wheels: Wheels) -> None:
 
 
 def _compile_dataclasses(library: Path, packages: Path) -> None:
-    """Put the code of the library's dataclasses, and of those that it loads, beside its bytecode.
+    """Put the code of all dataclasses that the library loads beside its bytecode.
 
     `packages` are those of this machine: what `dataclass` writes is the same for every processor.
     """
@@ -316,8 +316,8 @@ def _load_late(opening: Path) -> None:
 
 
 def _shorten(data: Path) -> None:
-    """Leave out of the SDK's data what no call reads, and each new process would parse: what is
-    said for people about the services, and the addresses of those that no function calls.
+    """Remove the parts of the SDK's data that no call reads and each new process would parse: the
+    services' documentation, and the addresses of unused services.
     """
     for packed in list(data.rglob("service-2.json.gz")):
         model = json.loads(gzip.decompress(packed.read_bytes()), object_hook=_without_documentation)
@@ -338,7 +338,7 @@ def _shorten(data: Path) -> None:
 
 
 def _without_documentation(shape: dict[str, Any]) -> dict[str, Any]:
-    """A shape without its text. A field of this name is no text, and stays."""
+    """A shape without its text. A field of this name isn't a text, and stays."""
     return {
         name: value
         for name, value in shape.items()

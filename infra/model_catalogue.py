@@ -18,9 +18,8 @@ from infra import paths
 TABLE = "litellm/model_prices_and_context_window_backup.json"
 CATALOGUE = paths.LAYERS / "core" / "python" / "palimpsest" / "models" / "catalogue.json"
 
-# Beginnings of models' names, and the entry of LiteLLM's table that gives the window of those that
-# begin so. Where a family has several windows it is the least of them: a context must fit whichever
-# model is meant.
+# Beginnings of models' names, and the entry of LiteLLM's table with the window of these models. If
+# a family has several windows, the smallest counts, because a context must fit each of its models.
 WINDOWS = {
     "gpt-3.5-turbo": "gpt-3.5-turbo",
     "gpt-4": "gpt-4",

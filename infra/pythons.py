@@ -1,4 +1,4 @@
-"""Finds the Python for functions on this machine: the version they declare, if there is one that
+"""Finds the Python for functions on this machine: the version they declare, if it is installed and
 works.
 """
 
@@ -16,13 +16,13 @@ CHECK = f"import sys, venv; sys.exit(not sys.version.startswith('{DECLARED}.'))"
 
 @cache
 def function_python() -> str:
-    """An interpreter of the declared version; if there is none, the one that runs this program."""
+    """An interpreter of the declared version, or else the one of this program."""
     return next((python for python in _candidates() if _runs(python)), sys.executable)
 
 
 @cache
 def of_version(version: str) -> str | None:
-    """An interpreter of that version, as "3.13": the functions' one, or the one that runs this."""
+    """An interpreter of that version, as "3.13": the functions' one, or this program's."""
     return next(
         (python for python in (function_python(), sys.executable) if version_of(python) == version),
         None,

@@ -159,7 +159,7 @@ class Palimpsest(Stack):
         return function
 
     def _add_front(self) -> None:
-        """Add the HTTP API and the functions behind it."""
+        """Add the HTTP API and its functions."""
         functions = {
             "sessions": self._add_sessions(),
             "memories": self._add_memories(),
@@ -237,9 +237,7 @@ class Palimpsest(Stack):
         self._add_sweep()
 
     def _add_sweep(self) -> None:
-        """Add the function that each minute looks for what has expired, got stuck, or was lost on
-        its way.
-        """
+        """Add the function that looks each minute for expired, stuck and lost work."""
         tables, lines = self.tables, self.queues.of
         sweep = self._worker("sweep", *STORES, *_urls(lines), memory_mb=512)
         for name, queue in lines.items():

@@ -27,7 +27,7 @@ SCOPES = ("read", "write", "admin")
 def start(wanted_port: str, search_engine: str) -> None:
     """Bring the stack up, or up to date; return when it answers, and leave it running.
 
-    The port is a number in digits; "" stands for that of the last start.
+    The port is a number in digits; "" is the port of the last start.
     """
     begun, port = time.monotonic(), _port(wanted_port)
     ministack.check_free(port)
@@ -95,8 +95,8 @@ def _port(wanted: str) -> int:
 
 
 def _search_server(search_engine: str) -> opensearch.Server | None:
-    """The server behind the stack's search domain, started if need be; without a search domain it
-    is stopped.
+    """The server of the stack's search domain, started if necessary; without a search domain it is
+    stopped.
     """
     if search_engine == "opensearch":
         _say("Starting OpenSearch")
@@ -106,7 +106,7 @@ def _search_server(search_engine: str) -> opensearch.Server | None:
 
 
 def _started(port: int, *, search_address: str) -> Running:
-    """The local AWS on that port: the one that runs already, or a new one with the saved state."""
+    """The local AWS on that port: the running one, or a new one with the saved state."""
     process = ministack.running()
     if process is not None and (process.port, process.search) == (port, search_address):
         return process
@@ -151,7 +151,7 @@ A conversation to watch: make demo
 
 
 def _model_in_use() -> str:
-    """Which model answers; if none does, what that means."""
+    """A sentence about the model in use, or about working without one."""
     if not os.environ.get("OPENAI_API_KEY"):
         return (
             "No model answers: summaries and memories are the conversation's own sentences. Search "

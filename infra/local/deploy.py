@@ -73,8 +73,8 @@ def assembly_of(search: str) -> Path:
     values of this start.
 
     `search` is a search tier, or empty for the stage's own. An assembly that was made from the same
-    files and settings, for whatever stack of this project, is taken again. Raises `CannotRun` if
-    the stack can't be synthesized.
+    files and settings, for any stack of this project, is used again. Raises `CannotRun` if the
+    stack can't be synthesized.
     """
     chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
     filled = {"openai_base_url": MODEL_SERVER, "chat_model": CHAT_MODEL}
@@ -89,7 +89,7 @@ def assembly_of(search: str) -> Path:
 
 def _shared(context: str) -> Path:
     """The assembly for that context, synthesized if there is none from the same sources. It is made
-    as a whole or not at all; those that were not used for a week are removed.
+    as a whole or not at all. Assemblies that were not used for a week are removed.
     """
     made = paths.BUILD / "assemblies" / origin(context)
     if not (made.is_dir() and _is_whole(made)):
@@ -202,7 +202,7 @@ def _index_states(dynamodb: Any, table: str) -> set[str]:
 
 
 def _is_there(formation: Any, stack: str) -> bool:
-    """Whether the stack exists and can be updated. What a failed creation left holds no data, and
+    """Whether the stack exists and can be updated. The rest of a failed creation holds no data, and
     is deleted.
     """
     try:

@@ -32,7 +32,7 @@ def file() -> Path:
 
 
 def read() -> Endpoint | None:
-    """What the last start wrote; None if there was no start."""
+    """The file of the last start; None if there was no start."""
     try:
         return Endpoint(**json.loads(file().read_text()))
     except FileNotFoundError:

@@ -84,7 +84,7 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
                     return
 
     def _drain_stderr_bounded(self, **_: float) -> str:
-        """What a call has logged: its process had written all of it before it answered."""
+        """The log of a call, which its process wrote completely before it answered."""
         deadline = time.monotonic() + LOG_SECONDS
         while time.monotonic() < deadline and self._has_unread():
             time.sleep(0.001)
@@ -113,9 +113,7 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
 def _acquire(
     name: str, config: dict[str, Any], code: bytes, qualifier: str = "$LATEST", **more: Any
 ) -> Any:
-    """What MiniStack's own function answers, once a process is free, or another one may be
-    started.
-    """
+    """The answer of MiniStack's own function, once a process is free or another may be started."""
     key, begun = lambda_runtime._worker_key(name, config, qualifier), time.monotonic()  # noqa: SLF001
     with _RELEASED:
         while not _may_go_on(lambda_runtime._workers.get(key, ()), waited=time.monotonic() - begun):  # noqa: SLF001

@@ -50,9 +50,8 @@ class Refused(Exception):
 class Guard:
     """Passes on to `app` what may reach it.
 
-    `port` is the one that the local AWS listens on. `claims_key` says whether a request names any
-    AWS credential, `is_signed` whether its signature is right: made with a key that this start
-    issued.
+    `port` is the port of the local AWS. `claims_key` says whether a request names any AWS
+    credential, `is_signed` whether its signature is right: made with a key that this start issued.
     """
 
     app: App
@@ -82,7 +81,7 @@ class Guard:
         if self.claims_key(request):
             body = await _body(receive)
             if not self.is_signed(replace(request, body=body)):
-                raise Refused("The signature is not one of an access key that this start issued")
+                raise Refused("The signature isn't by an access key that this start issued")
             return scope, _replay(body, receive)
         api = as_api_path(scope, port=self.port)
         if api is None:
@@ -93,9 +92,7 @@ class Guard:
 
 
 def check_place(scope: Scope, *, port: int) -> None:
-    """Raise `Refused` for what comes from another origin, by another name, or goes to a closed
-    route.
-    """
+    """Raise `Refused` for a request from another origin, by another name, or to a closed route."""
     named = [
         (name.decode("latin-1").lower(), value.decode("latin-1"))
         for name, value in scope["headers"]

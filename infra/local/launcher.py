@@ -1,4 +1,4 @@
-"""Runs MiniStack behind the guard, in MiniStack's own virtual environment.
+"""Runs MiniStack with the guard in front, in MiniStack's own virtual environment.
 
 python -m infra.local.launcher KEY_FILE FOLDER
 """
@@ -46,8 +46,8 @@ def claims_key(request: Request) -> bool:
 
 
 def is_signed(request: Request) -> bool:
-    """Whether the request is signed, and in time, with the key of this start or one that it issued
-    for a role.
+    """Whether the request is signed, and in time, with the key of this start or with an issued key
+    of a role.
 
     The local AWS itself checks no signature of its root keys, and takes any 12 digits for one.
     """

@@ -26,12 +26,12 @@ LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
 START_SECONDS = 300  # only against waiting for ever; it takes two
 STOP_SECONDS = 180
-HEALTH_SECONDS = 30  # in which one that runs answers, however busy the machine is
+HEALTH_SECONDS = 30  # a running one answers within it, however busy the machine is
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A process of the local AWS. `search` is the address of the server behind its search domains;
+    """A process of the local AWS. `search` is the address of the server of its search domains;
     empty: none.
     """
 
@@ -84,7 +84,7 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
     """Start it and return at once; `wait` returns when it answers. Raises `CannotRun` if the port
     is in use.
 
-    It goes on from the newest snapshot. A process that ends still saves: this waits for it.
+    It continues from the newest snapshot. A process that ends still saves: this waits for it.
     """
     state = paths.local_state()
     (paths.private(state) / "s3").mkdir(mode=0o700, exist_ok=True)

@@ -1,5 +1,5 @@
-"""Helps with servers that go on after the command that starts them: their ports on loopback, and
-ending them.
+"""Helps with servers that outlive the command that starts them: their ports on loopback, and ending
+them.
 """
 
 import contextlib

@@ -65,9 +65,7 @@ def declaring(template: dict[str, Any], environments: Environments) -> dict[str,
 
 
 def _environments(place: Target, template: dict[str, Any], *, host: str) -> Environments:
-    """The variables of each function as they are deployed, with those that lead it to the local
-    AWS.
-    """
+    """The deployed variables of each function, and the variables that lead it to the local AWS."""
     leading = _leading(place, host=host)
     formation, functions = place.client("cloudformation"), place.client("lambda")
     found: Environments = {}

@@ -1,6 +1,4 @@
-"""What the local AWS has saved: the newest snapshot, how old it is, and how it goes on on another
-port.
-"""
+"""The saved state of the local AWS: the newest snapshot, its age, and its use on another port."""
 
 import re
 from datetime import datetime

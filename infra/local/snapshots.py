@@ -46,9 +46,9 @@ BUSY = json.dumps(
 
 
 class Saving:
-    """Passes requests on to `app`, and saves what they change. What is saved is at most 10 s old,
-    as long as the state is so small (some 200 MB) that a snapshot takes no longer than 3 s; a start
-    says what was at stake.
+    """Passes requests on to `app`, and saves what they change. The saved state is at most 10 s old,
+    as long as a snapshot takes no longer than 3 s (some 200 MB). A start says how much was at
+    stake.
 
     Asked to end, it refuses new requests of the API, waits up to 10 s for those under way, saves,
     and ends the process.
@@ -213,7 +213,7 @@ def _drop_delivered() -> None:
 
 
 def _positions(account: str, region: str, table: dict[str, Any]) -> Iterator[int]:
-    """How far the event source mappings of the table's stream are; 0 for one that has read nothing
+    """The progress of the event source mappings of the table's stream; 0 if one has read nothing
     yet.
     """
     for _, _, mapping in lambda_svc._iter_all_esms():  # noqa: SLF001
@@ -254,7 +254,9 @@ def _with_streams(
 
 
 def _with_messages_to_be_received(load: Callable[[dict[str, Any]], None]) -> None:
-    """Who had received a message is no more: it comes again at once, not when its time is over."""
+    """The receivers of messages died with the process, so redeliver now instead of after the
+    visibility timeout.
+    """
 
     def load_persisted_state(data: dict[str, Any]) -> None:
         load(data)

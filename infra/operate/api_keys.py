@@ -230,9 +230,7 @@ def _list(keys: ApiKeys, parsed: argparse.Namespace) -> None:
 def _revoke(keys: ApiKeys, parsed: argparse.Namespace) -> None:
     meant = keys.meant_by(parsed.key)
     if not meant:
-        raise SystemExit(
-            f"There is no key with this id or label that is not revoked: {parsed.key!r}."
-        )
+        raise SystemExit(f"There is no unrevoked key with this id or label: {parsed.key!r}.")
     if len(meant) > 1:
         several = "\n".join(f"{key.id}  {key.tenant}  {key.label}" for key in meant)
         raise SystemExit(f"{parsed.key!r} means {len(meant)} keys; nothing was revoked:\n{several}")

@@ -1,5 +1,5 @@
-"""Rebuilds the search index of a stack from its tables while the stack goes on serving, and waits
-until it is done.
+"""Rebuilds the search index of a stack from its tables while the stack serves, and waits until it
+is done.
 
 python -m infra.operate.reindex [--stack Palimpsest-prod]
 """
@@ -112,7 +112,7 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(f"The stack {place.stack} did not answer: {error}") from error
     except KeyboardInterrupt:
         raise SystemExit(
-            "The rebuild goes on; the same command shows its progress again."
+            "The rebuild continues; the same command shows its progress again."
         ) from None
     raise SystemExit(0 if is_done else 1)
 

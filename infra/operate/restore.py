@@ -21,8 +21,8 @@ SETTLED_SECONDS, BETWEEN = 7_200, 5
 
 
 class Restore:
-    """Restores one stack's tables. AWS carries neither streams nor expiry nor backups over: they
-    are set again.
+    """Restores one stack's tables. AWS restores neither streams nor expiry nor backups, so they are
+    set again.
     """
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The bucket for what an item of a table can't hold, and the permissions that functions get on
+"""The bucket for contents that an item of a table can't hold, and the permissions of functions on
 it.
 """
 
@@ -20,7 +20,7 @@ RESTORED_DAYS = 34
 day after that.
 """
 EXPORTS = "exports/"
-"""What is removed takes the exports that hold it along, also where no job removes it."""
+"""A removal takes along the exports that hold the removed data, even if no job removes them."""
 PASSING, PASSING_DAYS = "passing/", 30
 """What waits to be extracted goes once it is; what can't be is kept as long as the job that
 failed.

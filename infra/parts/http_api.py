@@ -54,7 +54,7 @@ class AccessLog:
 
 
 class HttpFront(Construct):
-    """An HTTP API whose routes need a key or token, except for those that are declared open."""
+    """An HTTP API whose routes need a key or token, unless they are declared open."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class HttpFront(Construct):
         )  # fmt: skip
 
     def route(self, functions: Mapping[str, lambda_.IFunction]) -> None:
-        """Send every operation to the function that serves it; those of `site` need no key.
-        Whatever no route takes goes to `site`, which says so in a problem.
+        """Send every operation to the function that serves it; those of `site` need no key. A
+        request without a route goes to `site`, which answers with a problem.
         """
         integrations_of = {
             name: integrations.HttpLambdaIntegration(f"{name.capitalize()}Integration", function)
@@ -133,9 +133,9 @@ def _resource(path: str) -> str:
 
 
 def asking(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
-    """Asks the function with every request, also with one that has no credential: what it refuses,
-    the route's own function answers. With a header to cache by, the gateway itself would answer who
-    sends none.
+    """Asks the function with every request, also without a credential. The route's own function
+    answers refused requests. With a header to cache by, the gateway itself would answer who sends
+    none.
     """
     return authorizers.HttpLambdaAuthorizer(
         "Keys", function, identity_source=[], results_cache_ttl=Duration.seconds(0),

@@ -10,10 +10,11 @@ CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
 
 
 class Layers(Construct):
-    """What `every` function has; beside it `models` what calls a model or searches; `embedding`
-    what makes vectors too: where the models ship with the functions, a layer holds them; `graph`
-    what queries knowledge graphs; `console` what serves pages; `tokens` what checks tokens of an
-    issuer. No function of ours has `client`: it is for agents that run in Lambda.
+    """The layers by their use.
+
+    Functions have `every`. Calls of a model and searches need `models`; vectors need `embedding`,
+    with the models that ship with the functions. Queries of knowledge graphs need `graph`, and the
+    check of an issuer's tokens needs `tokens`; pages need `console`. `client` is for agents that run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:

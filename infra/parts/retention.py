@@ -1,4 +1,4 @@
-"""What becomes of a stage's data when its stack goes."""
+"""Keeps or removes a stage's data when its stack is removed."""
 
 from aws_cdk import RemovalPolicy
 

@@ -60,7 +60,7 @@ class Search(Construct):
             )
 
     def grant(self, role: iam.Role, *, makes_indexes: bool) -> None:
-        """Let the role search; one that makes indexes may also write documents. The domain's own
+        """Let the role search. A role that makes indexes may also write documents. The domain's own
         policy must name every role that may.
         """
         if self.tables:
@@ -204,8 +204,8 @@ class Search(Construct):
         return domain
 
     def _accept_findings(self, domain: opensearch.CfnDomain) -> None:
-        """Accept findings that suit a cluster with the only copy of its data, and those that would
-        log texts.
+        """Accept findings for clusters with the only copy of their data, and findings whose remedy
+        would log texts.
         """
         accept(
             domain,

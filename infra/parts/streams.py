@@ -1,6 +1,4 @@
-"""Which changes of the tables' streams a function gets, and what happens to those that it fails
-on.
-"""
+"""The changes of the tables' streams that a function gets, and the handling of failed ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

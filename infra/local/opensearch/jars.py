@@ -1,10 +1,10 @@
 """Fetches the jars of OpenSearch, checks them, and lays them out as the distribution has them.
 
-    python -m infra.local.opensearch.jars     # fetches them; whoever starts a server does so too
+python -m infra.local.opensearch.jars     # fetches them; whoever starts a server does so too
 
-It needs a JDK (17 or newer) and Maven. The jars must be those that jars.sha256 lists, whatever
-Maven resolves. The jars on Maven Central lack the descriptor and the policy that the modules of the
-distribution have, so both are written here; they also lack the native k-NN libraries, so a vector
+It needs a JDK (17 or newer) and Maven. The jars must be the ones in jars.sha256, whatever Maven
+resolves. The jars on Maven Central lack the descriptor and the policy that the modules of the
+distribution have, so both are written here. They also lack the native k-NN libraries, so a vector
 field on another engine than Lucene ends the server. A plugin of ours, compiled here, is the guard
 before its routes.
 """

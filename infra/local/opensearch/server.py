@@ -51,7 +51,7 @@ class Place:
 
     @property
     def address(self) -> str:
-        """What stands in a URL between `http://` and the path."""
+        """The part of a URL between `http://` and the path."""
         return f"{self.credential}@{HOST}:{self.port}"
 
     @property
@@ -159,7 +159,7 @@ def _command(home: Path) -> tuple[str, ...]:
 
 
 def _lay_out(home: Path, place: Place) -> None:
-    """A distribution in that folder, made anew but for the data."""
+    """A distribution in that folder, made again except for the data."""
     jars.lay_out(home)
     for name in ("config", "tmp", "logs"):
         shutil.rmtree(home / name, ignore_errors=True)

@@ -231,7 +231,7 @@ def test_a_list_that_goes_on_without_rows_has_an_end(
 
     hostile.answer = empty
     code, _, err = command("sessions")
-    assert (code, len(err.splitlines()), "without end" in err) == (1, 1, True)
+    assert (code, len(err.splitlines()), "does not end" in err) == (1, 1, True)
     assert len(hostile.asked) == MOST_EMPTY_PAGES
     hostile.answer = answering(b'{"sessions": [], "next_cursor": "again"}')
     hostile.asked.clear()

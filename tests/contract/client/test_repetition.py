@@ -191,7 +191,7 @@ def test_another_server_at_the_address_is_no_service(memory: Palimpsest, served:
         return True
 
     served.before = [welcomes]
-    with pytest.raises(NotConfigured, match=f"{served.url}/v1/health is not the service"):
+    with pytest.raises(NotConfigured, match=f"{served.url}/v1/health isn't the service"):
         memory.health()
 
 

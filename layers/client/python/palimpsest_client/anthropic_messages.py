@@ -73,7 +73,7 @@ def _whole(block: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def marks_of(message: Mapping[str, Any]) -> str:
-    """What tells one message of Anthropic's API from another: role, text, calls and results."""
+    """The parts that distinguish messages of Anthropic's API: role, text, calls and results."""
     blocks = _blocks(message["content"])
     ids = [block.get("id") or block.get("tool_use_id") for block in blocks]
     return json.dumps([message["role"], _text(blocks), [each for each in ids if each]])

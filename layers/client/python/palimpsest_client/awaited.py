@@ -227,8 +227,7 @@ class AsyncUser(AsyncOver):
         """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return
         the jobs that extract memories from them. `progress` shows on standard error how far it is.
 
-        What has been taken in already is not stored again: the same call again continues one that
-        was cut off.
+        Messages are never stored twice, so the same call continues an interrupted one.
         """
         shown = Counted(conversations(source, session), wanted=progress)
         return [await self.ingest_one(messages, session=name) for name, messages in shown]

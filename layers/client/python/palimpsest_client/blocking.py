@@ -222,8 +222,7 @@ class User(Over):
         """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return
         the jobs that extract memories from them. `progress` shows on standard error how far it is.
 
-        What has been taken in already is not stored again: the same call again continues one that
-        was cut off.
+        Messages are never stored twice, so the same call continues an interrupted one.
         """
         shown = Counted(conversations(source, session), wanted=progress)
         return [self.ingest_one(messages, session=name) for name, messages in shown]

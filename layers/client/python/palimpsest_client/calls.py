@@ -1,8 +1,8 @@
 """One call of the service as steps that wait for nothing: what is to be sent, and what to make of
 the answer.
 
-A step is a `Send` or a `Pause`. Whoever carries the steps out, blocking or not, gives back a `Sent`
-for each `Send`; so retries, keys and answers are written once, for both clients.
+A step is a `Send` or a `Pause`. The client that carries out the steps, blocking or not, returns a
+`Sent` for each `Send`. So retries, keys and answers are written once for both clients.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_EMPTY_PAGES = 1_000  # in a row: a filter may pass over as many
 LONGEST_SEARCH = 300.0  # seconds without a row
 KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
 MISREAD = (LookupError, TypeError, AttributeError)
-"""What is raised where an answer has another shape than the service's."""
+"""The errors that an answer of another shape than the service's raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What came of it: an answer of `address`, or `lost`, why there was none. The same request gets
-    no other answer if it `is_final`.
+    """The result: an answer of `address`, or `lost`, the reason why there was none.
+    The same request gets no other answer if it `is_final`.
     """
 
     address: str
@@ -121,7 +121,7 @@ class Pages(Generic[Row]):
         is_endless = self._empty >= MOST_EMPTY_PAGES or monotonic() - self._since > LONGEST_SEARCH
         if following is not None and (following == self._cursor or is_endless):
             address = "/v1/" + "/".join(map(str, self._listing.path))
-            raise NotTheService(address, "its list is without end")
+            raise NotTheService(address, "its list does not end")
         self._cursor, self.has_more = following, following is not None
         return rows
 
@@ -148,12 +148,12 @@ def call(
     """Call `/v1/{path}`, and return what the answer holds. Parameters that are None are left out,
     and so are fields, but of a PATCH or PUT: there null says something.
 
-    A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent
-    again: it makes nothing twice. What is refused as too busy, or is lost, is sent again after a
-    growing pause, or the one that the service asks for, until `TRIES` or `PATIENCE` are used up.
-    Raises `Problem`, `ConnectionLost`, or `NotTheService` if something else answers. Raises
-    `InvalidId`, before anything is sent, if a part of the path isn't an id. A gateway decodes
-    paths, and would read another path.
+    A POST or PUT has a new key, or the given one, and keeps it in every repetition, so it makes
+    nothing twice. A lost request, or one refused because of load, is sent again after a growing
+    pause or the service's own, until `TRIES` or `PATIENCE` are used up. Raises `Problem`,
+    `ConnectionLost`, or `NotTheService` if something else answers. Raises `InvalidId`, before
+    anything is sent, if a part of the path isn't an id. A gateway decodes paths, and would read
+    another path.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
     given = body if body is None or method in CHANGING else _without_none(body)
@@ -185,10 +185,10 @@ def call(
         )
     if sent.status >= HTTPStatus.MULTIPLE_CHOICES:
         raise NotTheService(
-            sent.address, f"it answers {sent.status}, and the service sends nobody elsewhere"
+            sent.address, f"it answers {sent.status}, but the service never redirects"
         )
     if not isinstance(sent.body, dict):
-        raise NotTheService(sent.address, "its answers are JSON, each of them an object")
+        raise NotTheService(sent.address, "its answer isn't a JSON object")
     return sent.body
 
 
@@ -229,8 +229,8 @@ def _pause(sent: Sent, number: int) -> float | None:
 
 
 def _is_the_gateways_own(sent: Sent) -> bool:
-    """Whether API Gateway answered 500 by itself: the function of the call, or the one that checks
-    keys, can't run.
+    """Whether API Gateway answered 500 by itself, because the function of the call or the
+    authorizer can't run.
     """
     is_problem = isinstance(sent.body, dict) and "code" in sent.body
     return sent.status == HTTPStatus.INTERNAL_SERVER_ERROR and not is_problem

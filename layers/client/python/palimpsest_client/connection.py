@@ -72,7 +72,7 @@ def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
         raise NotConfigured("The address of the service begins with https:// or http://.")
     if not api_key.isascii() or not api_key.isprintable():
         raise NotConfigured(
-            "A key of the service has no such characters as the one that is given: copy it again."
+            "The given key has characters that no key of the service has. Copy it again."
         )
     return Endpoint(url.rstrip("/"), api_key)
 
@@ -90,9 +90,7 @@ def _stored() -> Endpoint | None:
 
 
 def options(where: Endpoint, *, timeout: float) -> dict[str, Any]:
-    """What an HTTP client is made with. A service on this machine is never asked through a
-    proxy.
-    """
+    """The arguments of an HTTP client. A service on this machine is never asked through a proxy."""
     headers = {"Authorization": f"Bearer {where.api_key}", "Accept": "application/json"}
     is_here = urlsplit(where.url).hostname in HERE
     return {"base_url": where.url, "headers": headers, "timeout": timeout, "trust_env": not is_here}

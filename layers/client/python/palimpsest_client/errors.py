@@ -3,11 +3,11 @@ problem code.
 
 PalimpsestError
 ├── NotConfigured        no address or no key of the service
-│   └── NotTheService    something else answers there, or in a way that the service never does
+│   └── NotTheService    something else answers there, or in another form than the service's
 ├── ConnectionLost       no answer, also after every repetition
-├── JobFailed            a job that was waited for ended with an error
-├── JobNotEnded          a job did not end within the time that was given for it
-└── Problem              what the service answered
+├── JobFailed            an awaited job ended with an error
+├── JobNotEnded          a job did not end within the given time
+└── Problem              the service's answer
     ├── BadRequest (400)  Unauthenticated (401)  Forbidden (403)  NotFound (404)  NotAllowed (405)
     ├── Conflict (409)  TooLarge (413)  Invalid (422)  TooManyRequests (429)
     └── ServerFailed (500)  Unavailable (503)
@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 
 class PalimpsestError(Exception):
-    """Whatever this package raises on its own account."""
+    """The base of all errors that this package raises."""
 
 
 class NotConfigured(PalimpsestError):
@@ -29,12 +29,12 @@ class NotConfigured(PalimpsestError):
 
 
 class NotTheService(NotConfigured):
-    """What answers at the address is not the service: no JSON, another shape, a redirect, a list
-    without end.
+    """Something other than the service answers at the address: no JSON, another shape, a redirect,
+    an endless list.
     """
 
     def __init__(self, address: str, why: str) -> None:
-        super().__init__(f"What answers at {address} is not the service: {why}.")
+        super().__init__(f"The server at {address} isn't the service: {why}.")
 
 
 class ConnectionLost(PalimpsestError):
@@ -44,7 +44,7 @@ class ConnectionLost(PalimpsestError):
 
 
 class JobFailed(PalimpsestError):
-    """`job` is as the service shows it; its `error` is the code of what went wrong."""
+    """`job` is the service's document; its `error` is the code of the failure."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class JobFailed(PalimpsestError):
 
 
 class JobNotEnded(PalimpsestError):
-    """The job goes on; it can be waited for again."""
+    """The job continues; wait for it again."""
 
 
 class Problem(PalimpsestError):

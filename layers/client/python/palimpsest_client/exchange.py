@@ -90,8 +90,8 @@ def parts_of(path: str | PathLike[str]) -> Iterator[str]:
 def conversations(
     source: str | PathLike[str] | Sequence[Said], session: str | None = None
 ) -> list[tuple[str | None, list[Said]]]:
-    """The conversations of a file, or the one that is given; `session` is the id of those that name
-    none.
+    """The conversations of a file, or the given one; `session` is the id for conversations without
+    an id.
     """
     if isinstance(source, str | PathLike):
         return [(named or session, list(messages)) for named, messages in transcripts(source)]
@@ -127,7 +127,7 @@ def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JS
             (row.get("session_id"), row["messages"]) if isinstance(row, Mapping) else (None, row)
         )
         if not isinstance(messages, list):
-            raise ValueError(f"{path}: the messages of {named or 'a conversation'} are no list.")  # noqa: TRY004
+            raise ValueError(f"{path}: the messages of {named or 'a conversation'} aren't a list.")  # noqa: TRY004
         yield named, messages
     if begun:
         yield session, begun
@@ -141,7 +141,7 @@ def is_export(file: Path) -> bool:
 
 def memories_of_mem0(file: Path) -> list[JSON]:
     """The memories of an export of mem0: what `get_all` answers, a list of it, or a line for each.
-    Its ids, times and metadata are kept. Raises `ValueError` with the place of what is none.
+    Its ids, times and metadata are kept. Raises `ValueError` with the place of an invalid part.
     """
     text = file.read_text(encoding="utf-8")
     try:
@@ -154,8 +154,8 @@ def memories_of_mem0(file: Path) -> list[JSON]:
 
 
 def _lines(parts: Iterable[str]) -> Iterator[str]:
-    """Lines end with a newline alone: others that Python splits at (U+2028 …) stand in the texts of
-    JSON.
+    """Lines end with a newline alone, because other line breaks of Python (U+2028 …) occur in texts
+    of JSON.
     """
     begun = ""
     for part in parts:
@@ -167,7 +167,7 @@ def _lines(parts: Iterable[str]) -> Iterator[str]:
 
 
 def _rows(text: str, file: Path) -> Iterator[Any]:
-    """What the lines say. Raises `ValueError` with the number of one that is not JSON."""
+    """The contents of the lines. Raises `ValueError` with the number of a line that isn't JSON."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield _parsed(line, f"{file}, line {number}")
@@ -190,7 +190,7 @@ def _parsed(text: str, place: str) -> Any:
     except ValueError as error:
         raise ValueError(f"{place} is not JSON: {error}") from error
     if not isinstance(found, list | dict):
-        raise ValueError(f"{place} is no list and no object.")  # noqa: TRY004 - the file is wrong, no type
+        raise ValueError(f"{place} is neither a list nor an object.")  # noqa: TRY004 - the file is wrong, no type
     return found
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of one user's knowledge graph, as steps."""
+"""The operations on one user's knowledge graph, as steps."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class GraphCalls:
         types: Sequence[str] | None = None,
         limit: int | None = None,
     ) -> Steps[Neighbors]:
-        """What is within 1 to 4 steps of an entity, or of the user. Raises `EntityNotFound`."""
+        """The things within 1 to 4 steps of an entity, or of the user. Raises `EntityNotFound`."""
         query = {"depth": depth, "direction": direction, "types": types, "limit": limit}
         return call("GET", *self._graph("entities"), entity_id or self.id, "neighbors", query=query)
 
@@ -89,8 +89,8 @@ class GraphCalls:
         *,
         around: Mapping[str, Any] | None = None,
     ) -> Steps[GraphRows]:
-        """What a query in Cypher that only reads returns, of the whole graph or of what is `around`
-        an entity (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`.
+        """The rows of a read-only query in Cypher, over the whole graph or the part `around` an
+        entity (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`.
         """
         return call(
             "POST",

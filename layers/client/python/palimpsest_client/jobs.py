@@ -50,8 +50,8 @@ class JobState:
 
     @property
     def ledger(self) -> Ledger | None:
-        """What became of every message: received = extracted + skipped + parked. None before the
-        job was looked at.
+        """The counts of the messages: received = extracted + skipped + parked. None before the job
+        was looked at.
         """
         return cast("Ledger | None", self.shown.get("ledger"))
 
@@ -62,7 +62,7 @@ class JobState:
 
     @property
     def files(self) -> list[str]:
-        """Addresses of what an export wrote; each works for an hour."""
+        """Addresses of an export's files; each works for an hour."""
         return [str(file) for file in self.shown.get("files") or ()]
 
     @property

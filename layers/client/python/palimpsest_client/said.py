@@ -1,5 +1,5 @@
-"""What a program has said or was answered, as chat messages: texts, mappings, what SDKs return, and
-streams of it.
+"""Messages of a program and answers to it, as chat messages: texts, mappings, SDKs' results, and
+streams of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def message_of(said: Said, *, role: str = "user") -> Message:
     elif callable(dump := getattr(said, "model_dump", None)):
         found = dump(exclude_none=True)
     else:
-        raise TypeError(f"{type(said).__name__} is no text and no chat message.")
+        raise TypeError(f"{type(said).__name__} is neither a text nor a chat message.")
     if choices := found.get("choices"):
         found = choices[0]["message"]
     return {name: value for name, value in found.items() if value is not None}
@@ -103,7 +103,7 @@ class Reply:
 
     @property
     def message(self) -> Message:
-        """What was said so far, as one message of the assistant."""
+        """The reply so far, as one message of the assistant."""
         calls = [self._calls[number] for number in sorted(self._calls)]
         return {"role": "assistant", **self._fields, **({"tool_calls": calls} if calls else {})}
 

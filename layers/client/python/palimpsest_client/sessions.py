@@ -1,4 +1,4 @@
-"""What can be asked of one session, as steps; and a turn, which is what a model is sent next."""
+"""The operations on one session, as steps; and a turn, the next input of a model."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ JSON = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a model is sent next, and where the conversation stands.
+    """The next input of a model, and the state of the conversation.
 
-    `messages` and `tools` go to the model as they are. `memory` is the text that stands in them of
-    what is known. `text` is what the assistant said last. `calls` are its calls of tools that are
-    not ours: the program runs them, and gives their results to `answer`. `is_done`: the reply is
-    the answer, no model needs to be asked before the user speaks again.
+    `messages` and `tools` go to the model as they are. `memory` is the text of the memories in
+    them. `text` is what the assistant said last. `calls` are its calls of tools that are not ours:
+    the program runs them, and gives their results to `answer`. `is_done`: the reply is the answer,
+    no model needs to be asked before the user speaks again.
     """
 
     messages: list[Message]
@@ -230,13 +230,13 @@ class SessionCalls:
         return call("GET", "sessions", self.id, "messages", seq, query={"user_id": self.user})
 
     def compactions(self, *, limit: int | None = None) -> Listing[Compaction]:
-        """What has left the window, each part with its summary."""
+        """The parts that have left the window, each with its summary."""
         return Listing(
             ("sessions", self.id, "compactions"), "compactions", {"user_id": self.user}, limit
         )
 
     def unfold(self, n: int, *, limit: int | None = None) -> Listing[HistoryMessage]:
-        """The messages that compaction `n` stands for."""
+        """The messages that compaction `n` covers."""
         query = {"user_id": self.user}
         return Listing(
             ("sessions", self.id, "compactions", n, "messages"), "messages", query, limit
@@ -258,7 +258,7 @@ class SessionCalls:
         return call("POST", "sessions", self.id, "prune", body=body)
 
     def extract(self, *, if_needed: bool | None = None, wait: float | None = None) -> Steps[JSON]:
-        """Have memories extracted from what came after the last extraction."""
+        """Extract memories from the messages after the last extraction."""
         return call(
             "POST", "sessions", self.id, "extract", body={"if_needed": if_needed, "wait": wait}
         )

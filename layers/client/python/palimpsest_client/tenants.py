@@ -1,4 +1,4 @@
-"""What can be asked of the whole tenant, as steps: its lists, settings and static facts."""
+"""The operations on the whole tenant, as steps: its lists, settings and static facts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TenantCalls:
         return call("GET", "health")
 
     def users(self, *, limit: int | None = None, counts: bool | None = None) -> Listing[ListedUser]:
-        """Users of whom anything is remembered, with `counts` of what."""
+        """Users with sessions or memories, with `counts` of them."""
         return Listing(("users",), "users", {"counts": counts}, limit)
 
     def sessions(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Session]:
@@ -55,22 +55,22 @@ class TenantCalls:
         return call("GET", "settings")
 
     def replace_settings(self, /, **settings: Any) -> Steps[TenantSettings]:
-        """What is not named has its default again; None days are for ever. Needs the scope
-        `admin`.
+        """Settings that are not named have their defaults again; None days are for ever. Needs the
+        scope `admin`.
         """
         return call("PUT", "settings", body=settings)
 
     def usage(
         self, /, *, by: str = "day", limit: int | None = None, **period: str | None
     ) -> Listing[Used]:
-        """What was used: a row a `day`, a `user`, or one in all (`tenant`), `from_` one date `to`
-        another, also of one `user_id` alone. Needs the scope `admin`.
+        """The usage: a row for each `day` or `user`, or one in all (`tenant`), `from_` one date
+        `to` another, optionally of one `user_id`. Needs the scope `admin`.
         """
         query = {name.rstrip("_"): value for name, value in period.items()}
         return Listing(("usage",), "usage", {"by": by, **query}, limit)
 
     def static_facts(self, *, limit: int | None = None) -> Listing[StaticFact]:
-        """What is stated to every agent, whoever the user is."""
+        """The tenant's statements to every agent, for all users."""
         return Listing(("static-facts",), "static_facts", {}, limit)
 
     def static_fact(self, fact_id: str) -> Steps[StaticFact]:

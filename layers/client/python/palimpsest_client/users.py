@@ -1,4 +1,4 @@
-"""What can be asked of one user's memory, as steps."""
+"""The operations on one user's memory, as steps."""
 
 from __future__ import annotations
 
@@ -39,13 +39,11 @@ class UserCalls(GraphCalls):
         self.id = user_id
 
     def read(self) -> Steps[User]:
-        """What is there of the user: memories by type, sessions, the last activity; of one that is
-        unknown, nothing.
-        """
+        """The user's memories by type, sessions, and last activity. An unknown user has none."""
         return call("GET", "users", self.id)
 
     def profile(self, *, ids: bool | None = None) -> Steps[UserProfile]:
-        """Who the user is, in at most 400 tokens: current topics by kind, instructions,
+        """The user's profile in at most 400 tokens: current topics by kind, instructions,
         preferences, people and open tasks, each with the id of its memory. `text` is all of it for
         a prompt; with `ids=False` it shows no ids, and three times as many lines fit.
         """
@@ -76,12 +74,12 @@ class UserCalls(GraphCalls):
         format: str | None = None,  # noqa: A002 - as the API calls it
         similarity: bool | None = None,
     ) -> Steps[Recalled]:
-        """What is remembered that answers the query, best first, with sources; nothing where
-        nothing comes near it, and nothing whose score (0 to 1) is below `min_score`. With `answer`
-        also an answer from these memories alone. Times are texts in RFC 3339. `session` is the one
-        that asks: what its window holds is left out. `rerank=False` is faster, and ranks less well.
-        With `format="context"` the answer's `context` is text for a model, with `similarity` each
-        line's score in it.
+        """The memories that answer the query, best first, with sources. If nothing is relevant, or
+        has a score (0 to 1) of at least `min_score`, the result is empty. With `answer` also an
+        answer from these memories alone. Times are texts in RFC 3339. `session` is the asking
+        session, whose window's messages are left out. `rerank=False` is faster, and ranks less
+        well. With `format="context"` the answer's `context` is text for a model, with `similarity`
+        each line's score in it.
         """
         body = {
             "query": query,
@@ -109,8 +107,8 @@ class UserCalls(GraphCalls):
         filter: AnyFilter | None = None,  # noqa: A002
         embedding: Sequence[float] | None = None,
     ) -> Steps[list[Found]]:
-        """What one retriever finds, `keyword` or `vector`, without fusion; `vector` by an
-        `embedding` of yours, too.
+        """The results of one retriever, `keyword` or `vector`, without fusion. `vector` also takes
+        an `embedding` of yours.
         """
         given = None if embedding is None else list(embedding)
         body = {"query": query, "mode": mode, "k": k, "filter": filter, "embedding": given}
@@ -199,7 +197,7 @@ class UserCalls(GraphCalls):
         return call("POST", "users", self.id, "memories", "forget", body=body, key=key)
 
     def would_forget(self, filter: Filter) -> Steps[list[str]]:  # noqa: A002
-        """The ids of what `forget` would remove."""
+        """The ids of the memories that `forget` would remove."""
         body = {"filter": filter, "dry_run": True}
         found = yield from call("POST", "users", self.id, "memories", "forget", body=body)
         return cast("list[str]", found["ids"])
@@ -359,9 +357,9 @@ class UserCalls(GraphCalls):
     def import_(
         self, path: str | PathLike[str], *, upload: str | None = None, wait: float | None = None
     ) -> Steps[JSON]:
-        """Store what a file of an export holds, of any size: it is sent in parts, and stored under
-        the same ids once every line was checked. What is there already stays. Raises
-        `InvalidImport`; the job fails if a line is wrong.
+        """Import an export's file of any size. It is sent in parts, and stored under the same ids
+        once every line was checked. What is there already stays. Raises `InvalidImport`; the job
+        fails if a line is wrong.
         """
         upload = upload or uuid.uuid4().hex
         for number, part in enumerate(parts_of(path)):
@@ -373,9 +371,7 @@ class UserCalls(GraphCalls):
         return Listing(("sessions",), "sessions", {"user_id": self.id, **limits}, limit)
 
     def jobs(self, /, *, limit: int | None = None, **limits: Any) -> Listing[JSON]:
-        """The user's jobs of the last 30 days, newest first; `state="failed"` for those that
-        failed.
-        """
+        """The user's jobs of the last 30 days, newest first; `state="failed"` for failed ones."""
         return Listing(("jobs",), "jobs", {"user_id": self.id, **limits}, limit)
 
     def call_tool(

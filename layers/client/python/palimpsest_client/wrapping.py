@@ -90,9 +90,7 @@ class _OpenAI:
 
     @staticmethod
     def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What the model is asked: the context, in which what the loop gave stands as it gave
-        it.
-        """
+        """The model's input: the context, with the loop's own messages unchanged."""
         own = {mark_of(message_of(message)): message for message in asked["messages"]}
         messages = [own.get(mark_of(each), each) for each in turn.messages]
         return {**asked, "messages": messages}
@@ -166,7 +164,7 @@ Api = type[_OpenAI] | type[_Anthropic]
 
 
 class Heard:
-    """What of a loop's messages the session has: it knows which ones of the next call are new."""
+    """The messages of a loop that the session has, to recognise new ones in the next call."""
 
     def __init__(self, calls: SessionCalls) -> None:
         self._calls = calls
@@ -190,7 +188,7 @@ class Heard:
             self._unanswered = newest, uuid.uuid4().hex
         if (
             self._unanswered is not None
-        ):  # a loop that asks again says the same under the same key: it is stored once
+        ):  # a repeating loop sends the same under the same key, so it is stored once
             said, key = self._unanswered
             turn = yield from self._calls.say(*said, key=key, format=form)
             self._learn(said)
@@ -219,8 +217,8 @@ class Heard:
         self._system = None if system is None else mark_of(message_of(system, role="system"))
 
     def _new(self, given: Sequence[Message]) -> list[Message]:
-        """What comes after the last message that is known; where a loop sends no history, after the
-        last reply.
+        """The messages after the last known one, or after the last reply if a loop sends no
+        history.
         """
         said = [each for each in given if not _is_system(each)]
         systems = [each for each in given if _is_system(each)]

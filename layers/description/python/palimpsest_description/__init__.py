@@ -1,1 +1,1 @@
-"""The OpenAPI description: it is made when the service is built, and no request loads it."""
+"""The OpenAPI description. It is made when the service is built, and no request loads it."""

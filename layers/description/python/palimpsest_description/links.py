@@ -110,7 +110,7 @@ LINKS = (
 
 
 def links(operation: str) -> Json:
-    """The links of what an operation answers when it has done what it was asked."""
+    """The links of an operation's successful answer."""
     return dict(_links(operation))
 
 

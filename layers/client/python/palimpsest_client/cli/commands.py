@@ -20,7 +20,7 @@ from palimpsest_client.connection import TIMEOUT, find, login_file, options
 from palimpsest_client.sessions import id_for
 
 app = typer.Typer(
-    no_args_is_help=True, help="Memory for agents: what is kept, what is known, and what was said."
+    no_args_is_help=True, help="Memory for agents: memories, contexts and histories of users."
 )
 
 
@@ -138,12 +138,12 @@ def messages(session: SessionId, limit: Most = 50, json_: AsJson = False) -> Non
 @app.command()
 def context(
     session: SessionId,
-    message: Annotated[str | None, typer.Argument(help="What the user is about to say.")] = None,
+    message: Annotated[str | None, typer.Argument(help="The user's next message.")] = None,
     max_tokens: Annotated[
         int | None, typer.Option(help="Another budget than the session's.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option(help="Say why each part is there, and what was left out.")
+        bool, typer.Option(help="Show the reason for each part, and the parts left out.")
     ] = False,
     json_: AsJson = False,
 ) -> None:
@@ -183,7 +183,9 @@ def recall(
     user: User,
     k: Annotated[int, typer.Option(help="The most memories.")] = 5,
     answer: Annotated[bool, typer.Option(help="Answer from them, too.")] = False,
-    as_of: Annotated[str | None, typer.Option(help="What was known then, in RFC 3339.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Show the memories of that time (RFC 3339).")
+    ] = None,
     json_: AsJson = False,
 ) -> None:
     """Find what is remembered that answers a question."""
@@ -230,7 +232,7 @@ def memories(
     subject: str | None = None,
     topic: Annotated[str | None, typer.Option(help="Of this topic alone.")] = None,
     superseded: Annotated[
-        bool, typer.Option(help="What was replaced, instead of what holds.")
+        bool, typer.Option(help="Show replaced memories instead of current ones.")
     ] = False,
     limit: Most = 50,
     json_: AsJson = False,
@@ -274,7 +276,7 @@ def forget(
     subject: str | None = None,
     topic: Annotated[str | None, typer.Option(help="Of this topic.")] = None,
     session: Annotated[str | None, typer.Option(help="That come from this session.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
     json_: AsJson = False,
 ) -> None:
     """Remove one memory, or all that match, with all their versions."""
@@ -393,7 +395,7 @@ def mcp(user: User) -> None:
 
 
 def _lines(*, prompt: str) -> Iterator[str]:
-    """What a person types, until an empty line or the end."""
+    """The lines that a person types, until an empty line or the end."""
     with suppress(EOFError):
         yield from iter(lambda: shown.console.input(prompt), "")
 

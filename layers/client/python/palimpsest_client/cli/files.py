@@ -65,12 +65,15 @@ def export_(
 
 def import_(
     file: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, help="What the other system exported.")
+        Path, typer.Argument(exists=True, dir_okay=False, help="The other system's export.")
     ],
     user: User,
     source: Annotated[
         str | None,
-        typer.Option("--from", help="Who wrote it: mem0, agentcore, or palimpsest (its `export`)."),
+        typer.Option(
+            "--from",
+            help="The system that wrote it: mem0, agentcore, or palimpsest (its `export`).",
+        ),
     ] = None,
     json_: AsJson = False,
 ) -> None:

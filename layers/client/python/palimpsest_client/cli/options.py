@@ -7,9 +7,7 @@ from typing import Annotated
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-User = Annotated[
-    str, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Whose memory it is.")
-]
+User = Annotated[str, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="The user's id.")]
 AnyUser = Annotated[
     str | None, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Of this user alone.")
 ]

@@ -81,7 +81,7 @@ def text(found: str) -> None:
 
 
 def as_it_comes(text: str) -> None:
-    """A piece of a reply, behind what was shown of it before."""
+    """A piece of a reply, after the pieces shown before."""
     console.print(plain(text), end="")
 
 

@@ -61,7 +61,7 @@ def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
 
 
 def _headers(asked: dict[str, Any]) -> dict[str, str]:
-    """What HTTP states of a message beside it, from 2026-07-28 on."""
+    """The HTTP headers of a message, from 2026-07-28 on."""
     params = asked.get("params")
     if not isinstance(params, dict):
         return {}

@@ -1,3 +1,1 @@
-"""What agent frameworks ask of a memory, each over this client; a module is imported where its
-framework is used.
-"""
+"""Memory protocols of agent frameworks over this client. Each module needs its framework."""

@@ -1,7 +1,7 @@
-"""Anthropic's memory tool over a user's memory: its files are memories, with versions behind them.
+"""Anthropic's memory tool over a user's memory: its files are memories with versions.
 
-tool = PalimpsestMemoryTool(user="sarah")
-client.beta.messages.run_tools(model=…, max_tokens=…, messages=[…], tools=[tool])
+tool = PalimpsestMemoryTool(user="sarah") client.beta.messages.run_tools(model=…, max_tokens=…,
+messages=[…], tools=[tool])
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.errors import PalimpsestError
 
-LONGEST = 4000  # characters of a memory; the whole text stands beside it
+LONGEST = 4000  # characters of a memory; the whole text is beside it
 ROOT = "/memories"
 
 

@@ -23,9 +23,9 @@ PREFIX = "claude"
 
 
 class PalimpsestSessionStore(SessionStore):
-    """A transcript is a session of the user. What user and assistant say in it is a message like
-    any other, from which memories are extracted; every other entry is kept beside. An entry with a
-    `uuid` comes back once.
+    """A transcript is a session of the user. Statements of user and assistant are ordinary
+    messages, and memories are extracted from them. Every other entry is stored beside them. An
+    entry with a `uuid` comes back once.
     """
 
     def __init__(self, *, user: str, memory: AsyncPalimpsest | None = None) -> None:
@@ -87,7 +87,7 @@ class PalimpsestSessionStore(SessionStore):
         return self._memory.session(name, user=self._user, tools=False)
 
     def _project(self, project_key: str) -> str:
-        """What stands for a project in ids: sessions of two users never have the same."""
+        """The part of an id that represents a project, different for sessions of two users."""
         return _short(f"{self._user}|{project_key}")
 
     def _name(self, key: Key) -> str:
@@ -106,9 +106,7 @@ def _short(text: str) -> str:
 
 
 def _message(entry: Entry) -> Message:
-    """What is said in an entry, as a message; an entry in which nothing is said is an item beside
-    the conversation.
-    """
+    """An entry's text as a message. An entry without text is an item beside the conversation."""
     said = entry.get("message")
     if entry["type"] in ("user", "assistant") and isinstance(said, Mapping):
         content = said.get("content")

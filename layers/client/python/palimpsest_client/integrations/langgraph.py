@@ -140,7 +140,7 @@ class PalimpsestStore(BaseStore):
     def _owner(self, namespace: Namespace) -> User:
         user = self._user if isinstance(self._user, str) else self._user(namespace)
         if user is None:
-            raise ValueError(f"Whose memory {namespace} is, `user` does not say.")
+            raise ValueError(f"`user` names no user for {namespace}.")
         return self._memory.user(user)
 
     def _owners(self, prefix: Namespace) -> Iterator[User]:
@@ -154,9 +154,9 @@ class PalimpsestStore(BaseStore):
 
 
 class PalimpsestChatMessageHistory(BaseChatMessageHistory):
-    """Implements LangChain's chat history. `messages` is what a model shall see next: within the
-    session's budget, with what is remembered of the user, from the first message of a session on;
-    with `whole` every message that was stored, and nothing else.
+    """Implements LangChain's chat history. `messages` is the model's next input. It is within the
+    session's budget and has memories of the user, from the first message of a session on. With
+    `whole` it is every stored message, and nothing else.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ def _labels(namespace: Namespace) -> dict[str, str]:
 
 
 def _text(value: Mapping[str, Any]) -> str:
-    """What is searched of a value."""
+    """The searched text of a value."""
     if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
         return only
     said = {

@@ -29,10 +29,9 @@ SESSION = "session_id"
 
 
 class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
-    """What is remembered that answers the user's newest message. A `PalimpsestMemory` stores every
-    message in its session as it comes. A plain `Memory` hands over only messages that leave its
-    window: they are stored then, and memories are extracted from them. A short conversation is not
-    stored.
+    """The memories that answer the user's newest message. A `PalimpsestMemory` stores every message
+    in its session as it comes. A plain `Memory` hands over only messages that leave its window.
+    They are then stored, and memories are extracted from them. A short conversation is not stored.
     """
 
     name: str = "palimpsest"

@@ -25,9 +25,9 @@ class PalimpsestSession:
     """Implements `agents.memory.Session`. Items come back as they were given; parallel calls are
     one stored message, and what no chat message is like, such as reasoning, is kept.
 
-    A runner is given every item, however many there are. With `whole=False` it is given the
-    session's context, within its budget: what is known of the user, a summary of what came before,
-    and the newest items.
+    A runner is given every item, however many there are. With `whole=False` it gets the session's
+    context within its budget: memories of the user, a summary of earlier items, and the newest
+    items.
     """
 
     session_settings: Any = None
@@ -61,8 +61,8 @@ class PalimpsestSession:
         return (found if limit is None else found[:limit])[::-1]
 
     async def _items_of_context(self) -> list[Item]:
-        """What the context shows. Messages that stand in it whole are the items that they were
-        given as, with the reasoning between them.
+        """The items of the context. Unabridged messages become their original items, with the
+        reasoning between them.
         """
         context = await self._session.begun_context()
         shown = {ref["seq"] for ref in context["refs"] if ref}
@@ -111,8 +111,8 @@ class PalimpsestSession:
 
 
 def messages_of(items: Sequence[Item]) -> list[Message]:
-    """Items of the Responses API as messages that can be stored, each with the items that it stands
-    for: calls that follow one another are one message, with the reasoning between them.
+    """Items of the Responses API as messages to store, each with its items. Consecutive calls are
+    one message, with the reasoning between them.
     """
     messages: list[Message] = []
     for item in items:
@@ -146,7 +146,7 @@ def _message(item: Item) -> Message:
 
 
 def _text(content: Any) -> str:
-    """The text of a content; of what is none, its JSON."""
+    """The text of a content, or else its JSON."""
     if isinstance(content, str):
         return content
     parts = [
@@ -161,7 +161,7 @@ def _text(content: Any) -> str:
 
 
 def _items(row: Mapping[str, Any]) -> list[Item]:
-    """The items that a stored message stands for; a message that others have stored is one."""
+    """The items of a stored message; a message that other programs have stored is one item."""
     if ITEMS in row:
         return list(row[ITEMS])
     if row["role"] == "item":

@@ -20,9 +20,9 @@ from palimpsest_client.said import Message
 
 
 class PalimpsestMemoryStore(MemoryStore):
-    """What is known of a user. With `extraction` (the default) the manager hands conversations
-    over, and memories are extracted from them by the service; they are a session, `session` or one
-    of this object's own.
+    """The memories of a user. With `extraction` (the default) the manager hands conversations over,
+    and the service extracts memories from them. They are stored in `session`, or in a session of
+    this object.
     """
 
     def __init__(

@@ -82,7 +82,7 @@ class Deleted(TypedDict):
 
 
 class WouldForget(TypedDict):
-    """What a request to forget would delete now. Nothing is deleted."""
+    """The memories that a request to forget would delete now. Nothing is deleted."""
 
     dry_run: Literal[True]
     count: int
@@ -90,7 +90,9 @@ class WouldForget(TypedDict):
 
 
 class Window(TypedDict):
-    """What the model would see of the conversation. `is_full`: its next overflow is due."""
+    """The messages of the conversation that the model would see. `is_full`: its next overflow is
+    due.
+    """
 
     messages: int
     tokens: int
@@ -108,8 +110,8 @@ def window(head: Head) -> Window:
 
 
 class Page(Json):
-    """A page of a list, with its JSON in `text`: it was measured, and is not written twice. Nobody
-    changes it.
+    """A page of a list, with its JSON in `text`, because it was measured and is not written twice.
+    Nobody changes it.
     """
 
     text: str
@@ -151,14 +153,12 @@ def answered(
     most: int = MAX_BYTES,
 ) -> Response[str]:
     """The value as a JSON answer; unless it `shows` what is stored, without that. Raises
-    `TooLarge` (`answer_too_large`) if it is larger than an answer may be.
+    `TooLarge` (`answer_too_large`) if it is too large.
     """
     shown = value if shows else unread(value)
     body = shown.text if isinstance(shown, Page) else dumps(shown)
     if size_in_answer(body) > most:
-        raise TooLarge(
-            "The answer is larger than an answer may be: ask for less.", code="answer_too_large"
-        )
+        raise TooLarge("The answer is too large. Ask for less.", code="answer_too_large")
     return json_answer(body, status=status, headers=headers)
 
 

@@ -141,7 +141,7 @@ def check_embedding(values: Sequence[float], space: Space | None, *, field: str)
     except (ValueError, OverflowError) as error:
         errors = (FieldError(field, f"{space.dimension} finite numbers, not all zero"),)
         raise Unprocessable(
-            "The embedding is no vector of the index.", code="invalid_vector", errors=errors
+            "The embedding isn't a vector of the index.", code="invalid_vector", errors=errors
         ) from error
 
 
@@ -184,9 +184,7 @@ class _MemoryFields:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Each strategy with its fields. The strategy itself may be left out: then the one that
-        holds stays.
-        """
+        """Each strategy with its fields. Without a strategy the present one stays."""
         from pydantic import TypeAdapter
 
         described = handler(TypeAdapter[Any](MemoryConfig).core_schema)
@@ -235,7 +233,7 @@ def as_sent(call: Call, name: str) -> list[str]:
 
 
 def check_ids(**given: str | None) -> None:
-    """Raise `BadRequest` (`invalid_id`) if one of the fields that are given is no id."""
+    """Raise `BadRequest` (`invalid_id`) if one of the given fields isn't an id."""
     for name, value in given.items():
         if value is not None:
             checked_id(value, field=name)

@@ -56,8 +56,8 @@ class Operation:
 
     With `makes` it makes something, once for each `Idempotency-Key`. `answers` names the type of
     the body for each status, several as `A | B`, the most usual first. `refuses` are statuses of
-    problems beyond those that every operation may answer. The description is made from both; no
-    request reads them.
+    problems, besides the statuses of every operation. The description is made from both; no request
+    reads them.
 
     `handler` returns the usual answer as an object, or a `Response` where it chooses status or
     headers itself.

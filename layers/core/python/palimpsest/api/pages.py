@@ -1,5 +1,5 @@
-"""Pages of lists, their parameters and their cursors: where a list goes on, opaque, and good for
-that one list only.
+"""Pages of lists, their parameters and their cursors. A cursor is the next place of a list, opaque,
+and valid for that list only.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def listing(
 
 
 def by_id(listed: Callable[..., Sequence[Named]]) -> Find[Named]:
-    """Pages of what `listed` returns `after` an id (None: from the beginning), at most `most` of
-    it, in the order of ids.
+    """Pages of `listed`, which returns at most `most` things `after` an id (None: from the
+    beginning), in the order of ids.
     """
 
     def find(*, limit: int, after: str | None) -> tuple[Sequence[Named], str | None]:
@@ -93,7 +93,8 @@ def paged(
     """A page of `rows`, each with its number, as far as an answer can carry them (the first
     always).
 
-    `after` is where the next page goes on if all of them fit, None = nowhere.
+    `after` is the beginning of the next page if all of them fit. None means that there is no next
+    page.
     """
     texts: list[str] = []
     size, last = 0, 0
@@ -115,8 +116,8 @@ def cursor_at(*listed: object, after: object) -> str:
 
 
 def after(given: str | None, *listed: object) -> str | None:
-    """What `cursor_at` was given as `after`; None for None. Raises `BadRequest` (`invalid_cursor`)
-    for any other.
+    """The `after` of `cursor_at`; None for None. Raises `BadRequest` (`invalid_cursor`) for any
+    other.
     """
     if given is None:
         return None
@@ -143,8 +144,8 @@ def after_number(given: str | None, *listed: object) -> int | None:
 
 
 def _mark(listed: tuple[object, ...]) -> str:
-    """What ties a cursor to its list. It is no secret: a forged cursor only leads into a list of
-    the caller's own.
+    """The tie between a cursor and its list. It isn't secret, because a forged cursor only leads
+    into a list of the caller's own.
     """
     return hashlib.sha256("\x1f".join(map(str, listed)).encode()).hexdigest()[:16] + "."
 

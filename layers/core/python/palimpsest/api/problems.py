@@ -85,7 +85,7 @@ class FieldProblem(TypedDict):
 
 
 class Limit(TypedDict):
-    """Which limit of the tenant is reached, and in how many seconds the same call works again."""
+    """The limit of the tenant that is reached, and the seconds until the same call works again."""
 
     name: str
     most: int
@@ -220,7 +220,7 @@ def refusal_of(error: ValidationError) -> PalimpsestError:
 
 
 def refusal(faults: Sequence[Mapping[str, Any]]) -> PalimpsestError:
-    """The error for what pydantic refused: `BadRequest` for an invalid id, `Unprocessable` for
+    """The error for a refusal of pydantic: `BadRequest` for an invalid id, `Unprocessable` for
     anything else.
     """
     errors = fields(faults)

@@ -15,7 +15,7 @@ from palimpsest.errors import Unauthenticated, Unavailable
 
 BEARER = re.compile(r"(?:Bearer|Token) ([\w-]+\.[\w-]+\.[\w-]+)", re.IGNORECASE | re.ASCII)
 LONGEST = 8_192  # characters of a header; the gateway takes little more
-ROTATION = 30  # seconds until the keys are looked at again for one that they did not hold
+ROTATION = 30  # seconds until the keys are read again for an unknown key
 ALGORITHMS = [
     "RS256",
     "RS384",
@@ -39,7 +39,7 @@ class Verifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a token says of its holder. Unlike a key it has no id that logs could hold."""
+    """A token's statements about its holder. Unlike a key it has no id that logs could hold."""
 
     tenant: str
     scopes: frozenset[str]
@@ -75,11 +75,11 @@ class AuthorizeTokens:
         return cls(verifier, issuer)
 
     def __call__(self, authorization: str | None) -> Token:
-        """Who sent `Authorization: Bearer <token>`: the claims `tenant`, and `scope` with spaces
-        between the scopes.
+        """The sender of `Authorization: Bearer <token>`, from the claims `tenant` and `scope`
+        (scopes with spaces between them).
 
-        Raises `Unauthenticated` for anything that is no valid token, and `Unavailable` while the
-        keys can't be fetched.
+        Raises `Unauthenticated` for an invalid token, and `Unavailable` while the keys can't be
+        fetched.
         """
         authorization = authorization or ""
         match = BEARER.fullmatch(authorization) if len(authorization) <= LONGEST else None

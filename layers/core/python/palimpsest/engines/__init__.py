@@ -1,1 +1,1 @@
-"""One adapter per engine behind each port."""
+"""One adapter of each port for each engine."""

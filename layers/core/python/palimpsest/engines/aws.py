@@ -44,7 +44,7 @@ def client(
 
 @contextmanager
 def answering(who: str) -> Iterator[None]:
-    """Raise `Unavailable` for whatever keeps `who` from answering."""
+    """Raise `Unavailable` if `who` can't answer."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
@@ -174,7 +174,7 @@ class FunctionEmbedder:
             ValueError,
             LookupError,
             TypeError,
-        ) as error:  # what it raised stands in the place of its answer
+        ) as error:  # its error takes the place of its answer
             raise ModelUnavailable("The function that embeds has failed.") from error
         return vectors
 
@@ -196,8 +196,8 @@ class _SqsClient:
 
 
 class SqsQueues(_SqsClient):
-    """`Queues` over a queue for each kind of job, one for changes of what is searched, one for
-    events that the bus did not take, and one for what can't be read.
+    """`Queues` over one queue for each kind of job, and one each for changes of the search index,
+    for events that the bus refused, and for unreadable records.
 
     A message names its tenant as its group: on a standard queue, SQS delivers other tenants'
     messages first while one tenant has too many under way (fair queues). A parked record has no

@@ -26,7 +26,7 @@ class ListCursor:
     places: re.Pattern[str]
 
     def at(self, place: str) -> str:
-        """The cursor with which the list goes on after a place."""
+        """The cursor that continues the list after a place."""
         text = json.dumps([self.tenant, self.user, place], separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 

@@ -16,8 +16,7 @@ LONGEST_DELAY = 300  # seconds until a failed job is begun again
 def next_step(
     job: Job, *, first: int | None = None, payload: Payload | None = None, now: int
 ) -> Job:
-    """The step after this one: it begins with message `first`, or goes on through a list where
-    `payload` says.
+    """The next step. It begins with message `first`, or continues a list at the place in `payload`.
 
     Its id follows from the place where it begins, so that a step that is done twice has one step
     after it.
@@ -32,7 +31,7 @@ def another_attempt(
     job: Job, *, parent: str | None = None, first: int | None = None, now: int
 ) -> Job:
     """The same work as a new job, from message `first` on: the job failed, or its queue message was
-    lost. It stands for itself, or is a step of the job `parent`.
+    lost. It is a job of its own, or a step of the job `parent`.
     """
     attempt = job.attempt + 1
     again = (

@@ -1,5 +1,5 @@
-"""What queues and streams carry: notices of jobs, what changed in a table, and what happened.
-It is ids and places, never a text.
+"""Contents of queues and streams: notices of jobs, changes of a table, and events. It is ids and
+places, never a text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MessageChanged:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The tables hold nothing any more of what a redaction or an erasure removes: once the index
+    """The tables no longer hold anything that a redaction or an erasure removes. Once the index
     holds nothing of it either, the job has ended.
     """
 

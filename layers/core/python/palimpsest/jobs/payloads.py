@@ -1,4 +1,4 @@
-"""What each kind of job holds besides its range."""
+"""The data of each kind of job besides its range."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ModelName = Annotated[str, StringConstraints(pattern=r"^[\w.:/@+ -]{1,200}$")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What a job holds besides its range: ids, numbers, digests and places, never text. Most kinds
+    """The data of a job besides its range: ids, numbers, digests and places, never text. Most kinds
     need nothing.
 
-    A field that a kind does not know makes the payload damaged: half of what was asked is not done.
+    A field that a kind does not know makes the payload damaged, so that a job is never half done.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -69,8 +69,8 @@ class ListPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPayload(ListPayload):
-    """Which memories go; None and () limit nothing. Times are epoch milliseconds. `subject` and
-    `topic` are digests, and each of `metadata` is that of one entry.
+    """The filter of the memories to remove; None and () limit nothing. Times are epoch
+    milliseconds. `subject` and `topic` are digests, and each of `metadata` is that of one entry.
     """
 
     types: tuple[Id, ...] = ()
@@ -90,8 +90,8 @@ class ForgetPayload(ListPayload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetSessionsPayload(ListPayload):
-    """Which sessions go: None limits nothing. They have begun until `before`, and were not active
-    since `idle_since` (epoch milliseconds).
+    """The filter of the sessions to remove; None limits nothing. They have begun until `before`,
+    and were not active since `idle_since` (epoch milliseconds).
     """
 
     user: Id | None = None
@@ -107,7 +107,7 @@ EraseStage = Literal["sessions", "memories", "late_sessions", "over"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasePayload(Payload):
-    """The store that an erasure is in, where it goes on there, and how much is gone from each
+    """The store that an erasure has reached, its next place there, and the removed items of each
     store.
 
     Sessions are looked for twice: their list follows the table a moment later. `at` is when the
@@ -123,11 +123,11 @@ class ErasePayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainPayload(Payload):
-    """Which change of a tenant's retention is applied, how far that is, and how much has got
-    another expiry.
+    """The change of a tenant's retention that is applied, its progress, and the number of changed
+    expiries.
 
-    `after` is where the list of sessions or users goes on. Of the users from there on those before
-    `user` are done, and `page` is how far the records of `user` are.
+    `after` is the next place in the list of sessions or users. Of the users from there on those
+    before `user` are done, and `page` is how far the records of `user` are.
     """
 
     change: Digest
@@ -148,9 +148,9 @@ class UploadPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPayload(Payload):
-    """How far an export is: `after` is where the list of users goes on, `user` the one that is
-    under way, with the number of the `kind` and the `place` within it. `run` is how often it was
-    begun anew, the last time with the step `begun`.
+    """The progress of an export: `after` is the next place in the list of users, `user` the current
+    user, with the number of the `kind` and the `place` within it. `run` is how often it was begun
+    anew, the last time with the step `begun`.
     """
 
     user: Id | None = None
@@ -196,10 +196,10 @@ ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
 class ReindexPayload(Payload):
     """How far a reindexing is.
 
-    `after` is where the list of sessions or users goes on; `within` names the one that is under
-    way, and `seq` or `page` is how far that one is. `left_out` counts what no model could make a
-    vector of: its words are indexed. `model` is the embedding model that the index is built for;
-    None until the first step has been done.
+    `after` is the next place in the list of sessions or users. `within` names the current one, and
+    `seq` or `page` is its progress. `left_out` counts what no model could make a vector of: its
+    words are indexed. `model` is the embedding model that the index is built for; None until the
+    first step has been done.
     """
 
     phase: ReindexPhase = "prepare"

@@ -44,9 +44,9 @@ class Waiting:
 
 
 class Shares(Protocol):
-    """For each tenant and queue: the jobs that are under way, whose messages are in the queue, and
-    those that wait.
-    Every read is strongly consistent, every call is safe to repeat, and raises `Unavailable`.
+    """For each tenant and queue: the jobs under way, whose messages are in the queue, and the
+    waiting jobs. Every read is strongly consistent, every call is safe to repeat, and raises
+    `Unavailable`.
     """
 
     def enter(self, scope: Scope, queue: Queue, job_id: str, *, most: int) -> bool:
@@ -59,9 +59,7 @@ class Shares(Protocol):
         """The ids of the jobs that are under way."""
 
     def wait(self, scope: Scope, queue: Queue, job_id: str, *, since: int) -> None:
-        """Put the job among those that wait. It stays there until it is called, also if it
-        enters.
-        """
+        """Put the job among the waiting ones. It stays until it is called, also if it enters."""
 
     def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
         """Those that wait, oldest first, read page by page as they are asked for."""
@@ -79,7 +77,7 @@ class EventBus(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What has come due: a job (`job_id`) or the settings of a session (`session_id`)."""
+    """A due item: a job (`job_id`) or the settings of a session (`session_id`)."""
 
     tenant: str
     job_id: str | None
@@ -111,15 +109,15 @@ class Jobs(Protocol):
 
     def start(self, job: Job) -> None:
         """Mark the job as running, to be looked at when this one is due. Does nothing if the stored
-        job has ended or rests: it has no time to be looked at, because other jobs do its work.
+        job has ended, or rests because other jobs do its work.
         """
 
     def mark(self, job: Job, part: str) -> None:
-        """Add a part to what the job has stored; does nothing if it has ended."""
+        """Add a part to the stored job. Does nothing if it has ended."""
 
     def spend(self, job: Job, used: Mapping[str, int]) -> None:
-        """Add, once, to what model calls used that gave nothing, in the job that was asked for
-        (`job.root`); does nothing if that one is gone.
+        """Add, once, to the usage of failed model calls in the requested job (`job.root`). Does
+        nothing if that job is gone.
         """
 
     def finish(self, job: Job) -> None:
@@ -133,6 +131,6 @@ class Jobs(Protocol):
         """
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
-        """What has come due at `now`, at most `limit` of each shard, oldest first. Eventually
+        """The items that are due at `now`, at most `limit` of each shard, oldest first. Eventually
         consistent.
         """

@@ -46,8 +46,8 @@ class Hide(Protocol):
 
 class Waits(Protocol):
     def __call__(self, notice: JobNotice, *, seconds: int) -> None:
-        """Keep the sweep from sending the job's message again: it is delivered again after that
-        many seconds.
+        """Keep the sweep from sending the job's message again, because the queue delivers it again
+        after that many seconds.
         """
 
 
@@ -68,8 +68,8 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a queue's function does with a message: the step, what happens when it fails, and what
-    follows when the message is done with.
+    """A queue function's handling of a message: the step, the reaction to its failure, and the work
+    after the message.
     """
 
     step: Step
@@ -182,7 +182,7 @@ class UserSteps:
                 return True
             self.clock.sleep(WAIT)
         if job.step >= MOST_STEPS:
-            raise Unavailable("What the job started has not ended.")
+            raise Unavailable("The jobs that this job started have not ended.")
         return False
 
     def _is_handed_over(self, job: Job) -> bool:
@@ -217,9 +217,8 @@ class UserSteps:
             )
 
     def end_with_index(self, job: Job, result: Mapping[str, int]) -> None:
-        """Have what brings the index up to date end the job, once nothing is left there either of
-        what the job removed from the tables. Until then the job runs; if the message is lost, the
-        sweep begins it again.
+        """Have the indexer end the job, once the index too holds nothing that the job removed from
+        the tables. Until then the job runs; if the message is lost, the sweep begins it again.
         """
         if self.queues is None:
             self.end(job, result)
@@ -360,7 +359,7 @@ class RetryJob:
             raise Conflict("Only a failed job can be tried again.", code="job_not_failed")
         new_id = until_committed(lambda: self._restart(job), clock=self.clock)
         if new_id is None:
-            raise Conflict("Nothing is left of this job to be done.", code="nothing_to_retry")
+            raise Conflict("This job has no work left.", code="nothing_to_retry")
         return new_id
 
     def _restart(self, job: Job) -> str | None:

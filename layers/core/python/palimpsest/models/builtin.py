@@ -45,7 +45,7 @@ class _LoadedModel:
 
 class Transformer:
     """A small transformer with its tokenizer, loaded when they are first needed. `folder` holds the
-    two files above; of what it is given it reads the first `max_tokens`. Safe for many threads.
+    two files above. The model reads the first `max_tokens` of a text. Safe for many threads.
 
     Texts in one batch change each other's results a little: it computes in 8-bit numbers, whose
     scale follows the whole batch.
@@ -66,17 +66,17 @@ class Transformer:
         return self.run([self.tokens(*texts)])[0]
 
     def tokens(self, *texts: str) -> Any:
-        """What the model reads of one text or pair of texts. Raises `ModelUnavailable`."""
+        """The model's input for one text or pair of texts. Raises `ModelUnavailable`."""
         most = (
             self._max_tokens * LONGEST_TOKEN
-        )  # the tokenizer's time grows with the square of what it cuts off
+        )  # the tokenizer's time grows with the square of the part that it cuts off
         read = (
             text[:most].encode("utf-8", "replace").decode() for text in texts
         )  # no halves of surrogate pairs
         return self.load().tokenizer.encode(*read)
 
     def run(self, batch: Sequence[Any]) -> Any:
-        """The model's first output for what `tokens` made of several texts, in their order: a numpy
+        """The model's first output for the `tokens` of several texts, in their order: a numpy
         array.
         """
         import numpy as np
@@ -95,9 +95,7 @@ class Transformer:
         return self.load().session.run(None, given)[0]
 
     def load_soon(self) -> None:
-        """Begin to load it beside what this process does, so that its first text waits less for
-        it.
-        """
+        """Begin to load it in the background, so that the first text waits less for it."""
         parallel.begin(self.load)
 
     def load(self) -> _LoadedModel:
@@ -152,7 +150,7 @@ class BuiltinEmbedder:
         prefix = QUESTION if as_questions else ""
         return [
             unit(self._model(prefix + text)[0].tolist()) for text in texts
-        ]  # the first token stands for all
+        ]  # the first token represents all
 
 
 class BuiltinReranker:

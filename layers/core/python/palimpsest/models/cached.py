@@ -17,7 +17,7 @@ class CachingEmbedder:
     """Implements `Embedder` over another one: as long as the process lives, the same text is
     embedded once.
 
-    `kept` is how many vectors are cached: those that were used last.
+    `kept` is the number of cached vectors: the last used ones.
 
     The cache holds the SHA-256 of each text, never the text. It is safe to use from many threads.
     """

@@ -1,8 +1,8 @@
-"""What is known of the usual models by name: context windows, prices, and which vectors are near.
-And AWS's prices.
+"""Data of the usual models by name: context windows, prices, and thresholds of near vectors. And
+AWS's prices.
 
-Windows and prices stand in catalogue.json, which `make catalogue` writes from the table that
-LiteLLM maintains.
+Windows and prices are in catalogue.json, which `make catalogue` writes from the table that LiteLLM
+maintains.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-fla
 
 @dataclass(frozen=True, slots=True)
 class ModelCatalogue:
-    """What is known of models: `windows` in tokens, input and output together, by the beginnings of
-    models' names; `prices` in US dollars for a million tokens, in and out, by name. Both were taken
-    from `source` on the day `as_of`.
+    """Data of models: `windows` in tokens, input and output together, by the beginnings of models'
+    names; `prices` in US dollars for a million tokens, in and out, by name. Both were taken from
+    `source` on the day `as_of`.
     """
 
     source: str
@@ -97,8 +97,8 @@ _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 def priced(
     model: str | None, *, model_calls: int, tokens_in: int, tokens_out: int
 ) -> dict[str, int]:
-    """What calls used, as jobs and ledgers store it: with their cost, or with how many of them have
-    no known price.
+    """The usage of calls in the form of jobs and ledgers: with their cost, or with the number of
+    calls without a known price.
     """
     if not model_calls:
         return {}
@@ -108,7 +108,7 @@ def priced(
 
 
 def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
-    """What a call cost, in billionths of a dollar; None for a model whose price is not known.
+    """The cost of a call in billionths of a dollar; None if the model's price is not known.
 
     A model's name may begin with its provider and end with the date of its snapshot.
     """
@@ -122,8 +122,8 @@ def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How near is near enough for an embedding model: models differ in their cosines of what is
-    unrelated.
+    """The thresholds of an embedding model, because models differ in their cosines of unrelated
+    texts.
 
     A candidate's strength is its cosine, where `unrelated` counts as 0 and 1 as 1, and `words`
     times the share of the question's words that it has.

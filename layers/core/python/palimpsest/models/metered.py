@@ -1,5 +1,5 @@
-"""Counts calls of models for whoever pays for them; a language model is refused once a tenant's
-month is paid up.
+"""Counts calls of models for the tenant that pays for them, and refuses a language model once the
+tenant's month is used up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from palimpsest.scope import Scope, payer
 from palimpsest.usage import Usages
 
 FAILED = {"model_calls": 1, "unpriced": 1}
-"""What is known of a call that gave no answer: whether it is billed, only its server knows."""
+"""The count of a call without an answer. Only the server knows whether it is billed."""
 
 
 class ReportUsage(Protocol):
@@ -28,8 +28,9 @@ class ReportUsage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Counts what a call of a model used, for whoever pays for it now; nobody's calls are not
-    counted. A count that fails takes no answer away: `report` says so, and it may be added by hand.
+    """Counts the usage of a model call for the tenant and user of the present call. Calls without
+    one are not counted. A count that fails takes no answer away: `report` says so, and it may be
+    added by hand.
     """
 
     usages: Usages

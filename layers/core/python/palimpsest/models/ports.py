@@ -1,4 +1,4 @@
-"""What a chat model, an embedder, a reranker and a token counter do."""
+"""Contracts of a chat model, an embedder, a reranker and a token counter."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class ChatModel(Protocol):
         """One call, no retries, at most 30 s. `instructions` go into the system role, `text` (data)
         into the user role.
 
-        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx; with Retry-After in
-        seconds if the server sent it), `ModelOutputInvalid` (no JSON, no choices, refusal, empty,
-        content filter, cut off before any text), and `ModelFailed` (`code` `model_refused_request`)
-        for a 4xx that a retry does not cure.
+        Raises `ModelUnavailable` after a time-out, a lost connection, 408, 409, 429 or 5xx, with
+        Retry-After in seconds if the server sent it. Raises `ModelOutputInvalid` without JSON,
+        choices or text, and after a refusal or a content filter. Raises `ModelFailed` (`code`
+        `model_refused_request`) for any other 4xx.
         """
 
     def capacity(self, model: str | None = None) -> int:
@@ -119,12 +119,12 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         """A vector of length 1 for each text, in their order; one call, no retries. Any text is
         taken, also an empty one; what is too long for the model is cut at its end. `as_questions`
-        is for what is searched with: some models read it in another way than what is found.
+        is for questions, which some models read in another way than the texts to find.
 
-        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx, a model that can't be
-        loaded), `ModelOutputInvalid` (an answer that is not one finite vector of the space's
-        dimension a text), and `ModelFailed` (`code` `model_refused_request`) for a 4xx that a retry
-        does not cure.
+        Raises `ModelUnavailable` after a time-out, a lost connection, 408, 409, 429 or 5xx, and if
+        a model can't be loaded. Raises `ModelOutputInvalid` unless each text has one finite vector
+        of the space's dimension. Raises `ModelFailed` (`code` `model_refused_request`) for any
+        other 4xx.
         """
 
 

@@ -89,9 +89,8 @@ class RanksMissing(RuntimeError):
 
 
 class TiktokenCounter:
-    """Implements `TokenCounter`. An encoding is loaded by the first long text and stays loaded; a
-    short one before that is counted without it, as no function should start with what most of its
-    processes need not (docs/adr/0049).
+    """Implements `TokenCounter`. The first long text loads an encoding, which stays loaded. Short
+    texts before that are counted without it, because most processes never need it (docs/adr/0049).
     """
 
     def __init__(self, ranks: Path | None = None) -> None:
@@ -162,9 +161,8 @@ class SortedRanks:
         self._count = lru_cache(20_000)(self._merged)
 
     def count(self, text: str) -> int | None:
-        """The tokens of a text; None if it has a part that would take long, or halves of
-        characters, and once so much has been looked up that it took as long as to load the
-        encoding.
+        """The tokens of a text. None if it has a part that would take long, or halves of
+        characters. Also None once the lookups have taken as long as loading the encoding would.
         """
         parts = self._ascii_parts(text) if text.isascii() else self._parts(text)
         if (
@@ -263,7 +261,7 @@ def _load(name: str, ranks: Path) -> Encoding:
 
     tokens = map(
         a2b_base64, content.split()[::2]
-    )  # a line is a token and its rank, and stands in the rank's place
+    )  # a line is a token and its rank; lines are in the order of ranks
     return Encoding(
         name,
         pat_str=table.pattern,

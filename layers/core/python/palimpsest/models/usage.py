@@ -1,4 +1,4 @@
-"""What model calls used: calls and tokens."""
+"""Usage of model calls: calls and tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What model calls used: their number, and tokens sent and received."""
+    """The usage of model calls: their number, and tokens sent and received."""
 
     model_calls: int = 0
     tokens_in: int = 0

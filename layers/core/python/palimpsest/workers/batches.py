@@ -1,4 +1,4 @@
-"""Runs the records of a queue or stream batch one by one, and reports those that failed."""
+"""Runs the records of a queue or stream batch one by one, and reports the failed ones."""
 
 from __future__ import annotations
 
@@ -192,14 +192,14 @@ def _failure(error: Exception) -> dict[str, str]:
 def queue_batch(
     event: dict[str, Any], context: LambdaContext, *, handle: Callable[[SQSRecord], None]
 ) -> dict[str, Any]:
-    """Handle every record of an SQS event; the answer lists those that failed."""
+    """Handle every record of an SQS event. The answer lists the failed ones."""
     return _batch(event, context, EventType.SQS, handle)
 
 
 def stream_batch(
     event: dict[str, Any], context: LambdaContext, *, handle: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Handle every record of a DynamoDB stream event; the answer lists those that failed. Lambda
+    """Handle every record of a DynamoDB stream event. The answer lists the failed ones. Lambda
     delivers the first of them and all later records again.
     """
 

@@ -29,10 +29,9 @@ class Dispatch:
     indexes: bool = True
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Put one queue message for one stream record, if it asks for one, count what a session has
-        taken in, and publish what has happened; a record that cannot be read goes to the parked
-        queue. What the bus does not take goes to a queue of its own: no bus holds up the work that
-        follows.
+        """Put one queue message for a stream record that needs one, count a session's messages, and
+        publish events. An unreadable record goes to the parked queue. Events that the bus refuses
+        go to a queue of their own, so that the bus delays no other work.
 
         Raises `Unavailable` if the queue or the store does not answer; the stream then delivers the
         record again.

@@ -140,7 +140,7 @@ class Tables:
 
 
 def _tables(types: Iterable[str], *, taken: Iterable[str]) -> dict[str, str]:
-    """A table for each type, whatever its case; none has the name of one that is taken."""
+    """A table for each type, whatever its case. No table has a name that is taken."""
     tables: dict[str, str] = {}
     for kind in types:
         tables.setdefault(kind.casefold(), f"{kind}_" if kind.casefold() in taken else kind)

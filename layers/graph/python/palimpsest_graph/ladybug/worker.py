@@ -120,7 +120,7 @@ def _late(asked: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     """A value without the engine's own ids, and without properties that a node or edge does not
-    have; what is no number of JSON is null.
+    have. Numbers that JSON lacks are null.
     """
     if isinstance(value, float) and not isfinite(value):
         return None

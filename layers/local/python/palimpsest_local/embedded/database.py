@@ -164,8 +164,8 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _translated() -> Iterator[None]:
-    """`Unavailable` for what the file or another process may cause; a statement that is wrong stays
-    what it is.
+    """`Unavailable` for errors that the file or another process may cause. The error of a wrong
+    statement stays unchanged.
     """
     try:
         yield
@@ -204,8 +204,8 @@ class OwnerShelf:
 
 
 def all_indexes(connection: sqlite3.Connection) -> list[Index]:
-    """The one that is read first, then the newest first; none in a file that nobody has
-    prepared.
+    """The current generation first, then the newest first. A file that nobody has prepared has
+    none.
     """
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'indexes'").fetchone():
         return []

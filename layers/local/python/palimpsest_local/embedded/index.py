@@ -329,8 +329,8 @@ def _load(connection: sqlite3.Connection, shelf: OwnerShelf, *, dimension: int) 
 def _passing(
     connection: sqlite3.Connection, shelf: OwnerShelf, loaded: _LoadedVectors, where: MemoryFilter
 ) -> Sequence[int] | None:
-    """The places of what passes the filter; None if all do. The file is asked only for more than
-    the type.
+    """The places of the documents that pass the filter; None if all do. The file is asked only for
+    more than the type.
     """
     if where == ANYTHING:
         return None

@@ -109,9 +109,7 @@ class InMemoryMemories:
 
     @property
     def known(self) -> defaultdict[tuple[str, str], UserPart]:
-        """Every user by tenant and id, for what is read beside `Memories`; under the lock of
-        `state`.
-        """
+        """Every user by tenant and id, for reads besides `Memories`; under the lock of `state`."""
         return self._known
 
     def user(self, scope: UserScope) -> UserState:

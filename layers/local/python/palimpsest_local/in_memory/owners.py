@@ -19,7 +19,7 @@ S = TypeVar("S", SessionScope, UserScope)
 
 
 class InMemoryOwners:
-    """`Owners` over what the two stores know."""
+    """`Owners` over the data of the two stores."""
 
     def __init__(self, sessions: InMemorySessions, memories: InMemoryMemories) -> None:
         self._sessions = sessions
@@ -48,7 +48,7 @@ def _from(after: str | None, scopes: Iterable[S]) -> Iterator[tuple[S, str]]:
 
 
 class InMemoryExpiries:
-    """`Expiries` over what `InMemoryMemories` knows."""
+    """`Expiries` over the data of `InMemoryMemories`."""
 
     def __init__(self, memories: InMemoryMemories) -> None:
         self._memories = memories

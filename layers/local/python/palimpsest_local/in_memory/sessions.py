@@ -220,9 +220,7 @@ def _rewritten(commit: Commit) -> tuple[Message, ...]:
 
 
 def _is_free(key: IdempotencyKey | None, after: Head) -> bool:
-    """Whether a key may be written: none is there, or one that has expired or is of an earlier
-    life.
-    """
+    """Whether a key may be written: it is absent, has expired, or is of an earlier life."""
     return key is None or key.expires_at <= after.updated_second or key.last <= after.base
 
 

@@ -88,7 +88,7 @@ class State:
     """Sessions by tenant and id, jobs by partition, keyed calls by tenant and name; `outbox` holds
     every job that was put, `changes` every change that the search index must follow: what the
     streams carry. `usage` has rows by tenant, day and name, `taken` how many requests a tenant made
-    in a second. `epochs` has users who were erased, by tenant and id, `users` those who are listed.
+    in a second. `epochs` has the erased users, by tenant and id; `users` has the listed ones.
     """
 
     faults: Faults = _no_faults
@@ -134,7 +134,7 @@ class State:
         return finished is None or self.may_finish(finished)
 
     def move(self, new: Sequence[Job], finished: Job | None, call: KeyedCall | None) -> None:
-        """Carry over what a commit says of jobs and of a call."""
+        """Apply a commit's changes of jobs and of a call."""
         for job in new:
             self.put_job(job)
         if finished is not None:
@@ -163,7 +163,7 @@ class State:
         return found is not None and not found.has_ended and found.stored.issuperset(job.needed)
 
     def finish(self, job: Job) -> None:
-        """Carry over what `Jobs.finish` replaces."""
+        """Apply the replacements of `Jobs.finish`."""
         found = self.jobs[job_partition(job)]
         self.jobs[job_partition(job)] = replace(
             found,

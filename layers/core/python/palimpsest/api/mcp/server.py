@@ -45,8 +45,8 @@ ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 class RpcMessage(BaseModel):
-    """A request, or a notification, which has no id. What breaks the schema is answered as JSON-RPC
-    says.
+    """A request, or a notification, which has no id. A message that breaks the schema gets the
+    answer that JSON-RPC defines.
     """
 
     model_config = ConfigDict(
@@ -110,11 +110,10 @@ def call_mcp(service: Service, call: Call, *, user_id: UserId, body: RpcMessage)
     """Speak MCP.
 
     One message of the Model Context Protocol over streamable HTTP, without a session: 2026-07-28
-    and 2025-11-25, and the versions before. The tools are those that the key's scopes allow:
-    recall, remember, list_memories, memory_history, forget and search_conversations. The resource
+    and 2025-11-25, and the versions before. The key's scopes allow some of the tools recall,
+    remember, list_memories, memory_history, forget and search_conversations. The resource
     `palimpsest://profile` says who the user is. The user comes from the path, never from the
-    arguments. What a tool refuses is a result with `isError`; a notification is answered 202,
-    without a body.
+    arguments. A refusal is a result with `isError`. A notification is answered 202, without a body.
     """
     sent = body.model_dump(exclude_unset=True)
     is_modern, request_id = _is_modern(call, sent), _id(sent.get("id"))
@@ -147,7 +146,7 @@ def _check(body: Json) -> None:
     """Refuse a body that is neither a request nor a notification of JSON-RPC 2.0."""
     has_id = "id" not in body or _id(body["id"]) is not None
     if body.get("jsonrpc") != "2.0" or not isinstance(body.get("method"), str) or not has_id:
-        raise _Refused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
+        raise _Refused(INVALID_REQUEST, "This isn't a request of JSON-RPC 2.0.")
     if not isinstance(body.get("params", {}), dict):
         raise _Refused(INVALID_REQUEST, "params must be an object.")
 
@@ -187,9 +186,7 @@ def _check_envelope(call: Call, body: Json) -> None:
         stated["mcp-name"] = params["uri"]
     for name, value in stated.items():
         if _decoded(_header(call, name)) != value:
-            raise _Refused(
-                HEADER_MISMATCH, f"The header {name} does not say what the request says."
-            )
+            raise _Refused(HEADER_MISMATCH, f"The header {name} contradicts the request.")
     if asked != MODERN:
         raise _Refused(
             UNSUPPORTED_VERSION,

@@ -228,9 +228,7 @@ class AssistantMessage(_Message):
             or any(p.type not in THOUGHTS for p in self.content)
         )
         if not said and self.refusal is None and not self.tool_calls:
-            raise ValueError(
-                "thoughts alone are no message of the chat API: send them with the role item"
-            )
+            raise ValueError("thoughts alone aren't a message of the chat API; use the role item")
         ids = [short_call_id(call.id) for call in self.tool_calls or ()]
         if len(set(ids)) < len(ids):
             raise ValueError("two tool_calls have the same id")
@@ -238,8 +236,8 @@ class AssistantMessage(_Message):
 
 
 class ItemMessage(_Message):
-    """What the chat API has no message for, such as a model's reasoning: kept in the history, left
-    out of contexts.
+    """Data that isn't a message of the chat API, such as a model's reasoning. The history keeps it,
+    and contexts leave it out.
     """
 
     role: Literal["item"]

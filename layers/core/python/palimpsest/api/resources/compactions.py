@@ -1,5 +1,5 @@
-"""Compactions of a session: what left the window, each with the messages that it stands for; and
-making room there.
+"""Compactions of a session, each with the messages that left the window; and making room in the
+window.
 """
 
 from __future__ import annotations
@@ -108,11 +108,12 @@ def prune_window(
     """Make room in the window.
 
     `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a
-    summary: 200 if that is done within `wait` seconds, else 202 and a job. `semantic` keeps at
-    once, within the budget, the recent turns and of the older ones those that matter most to the
-    topic, in whole turns of at most 20 messages; `kept` says which and why. It waits up to 3 s for
-    the vectors of messages that were just stored; where one is still missing, words and importance
-    decide, and `degraded` names `vector`. What leaves the window stays in the history.
+    summary: 200 if that is done within `wait` seconds, else 202 and a job. `semantic` works at
+    once. Within the budget it keeps the recent turns and the older ones that matter most to the
+    topic, in whole turns of at most 20 messages. `kept` lists them with reasons. It waits up to 3 s
+    for the vectors of messages that were just stored; where one is still missing, words and
+    importance decide, and `degraded` names `vector`. Messages that leave the window stay in the
+    history.
     """
     scope = call.session(session_id)
 
@@ -162,7 +163,7 @@ def list_compactions(
 ) -> Response[str]:
     """List compactions.
 
-    What has left the window, each part with its summary.
+    The parts that have left the window, each with its summary.
     """
     scope = call.session(session_id)
     listed = (scope.partition, "compactions", order)

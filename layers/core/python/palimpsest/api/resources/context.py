@@ -249,8 +249,8 @@ def get_context(
 ) -> Context:
     """Get the context.
 
-    Chat messages ready to send, always within the budget, with what the session's blocks remember.
-    Only `compact=sync` waits for a model.
+    Chat messages ready to send, always within the budget, with the memories of the session's
+    blocks. Only `compact=sync` waits for a model.
     """
     options = ContextOptions(
         max_tokens=max_tokens,
@@ -277,7 +277,7 @@ def get_context_for(
     """Get the context for a message.
 
     As GET, for a message about to be sent: its tokens are counted, it is not stored, and a vector
-    block adds similar past messages. What could not be read in time is named in `degraded`.
+    block adds similar past messages. `degraded` names the parts that could not be read in time.
     """
     return context_of(service, call, call.session(session_id), body, given=body.message)
 

@@ -50,8 +50,8 @@ def _scalar(value: Any) -> Scalar:
 
 
 def _metadata(value: Any) -> Any:
-    """A value of metadata, with its nested ones. Raises `ValueError` for what no filter could
-    match.
+    """A value of metadata, with its nested ones. Raises `ValueError` for a value that no filter
+    could match.
     """
     names = [
         name
@@ -84,7 +84,7 @@ def _few(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _condition(value: Any) -> Any:
-    """What a filter asks of one path: a value, or operators with theirs."""
+    """A filter's condition on one path: a value, or operators with values."""
     if not isinstance(value, Mapping):
         return _scalar(value)
     if not value or not value.keys() <= OPERATORS:

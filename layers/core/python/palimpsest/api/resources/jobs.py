@@ -32,7 +32,7 @@ SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
 
 
 class Ledger(TypedDict):
-    """What became of the messages of an extraction: received = extracted + skipped + parked."""
+    """The counts of an extraction's messages: received = extracted + skipped + parked."""
 
     received: int
     extracted: int
@@ -92,7 +92,7 @@ class JobPage(TypedDict):
 
 
 class Beside(TypedDict):
-    """What stands beside a job, if it was begun by a withdrawal, an extraction or an ingest."""
+    """Additional fields of a job that a withdrawal, an extraction or an ingest began."""
 
     window: NotRequired[Window]
     armed: NotRequired[Annotated[bool, Field(description="Whether this call began the extraction")]]
@@ -276,7 +276,7 @@ def _job(service: Service, job: Job, report: ExtractionReport | None) -> ShownJo
         spent = spent_of([job.usage, job.spent])
         report = ExtractionReport(job.state, ExtractionLedger(0, 0, 0, 0, {}, {}), (), spent)
     answer: ShownJob = {
-        **_listed(job),  # type: ignore[typeddict-item] # mypy asks for what is not required, too
+        **_listed(job),  # type: ignore[typeddict-item] # mypy wants optional ones too
         "result": job.result,
         "state": report.state,
         "ledger": cast(Ledger, asdict(report.ledger)),

@@ -249,7 +249,7 @@ def read_history(
 ) -> Response[str]:
     """Read the history.
 
-    Every message of the session, word for word, including those that have left the window.
+    Every message of the session, word for word, including messages that have left the window.
     """
     scope = call.session(session_id)
     listed = (scope.partition, "messages", order)

@@ -127,7 +127,7 @@ def put_preference(
     """Set a preference.
 
     Any JSON value up to 16 KB. It is kept until it is deleted; earlier values stay in the history
-    of `memory_id`. The answer is 201 for a new value and 200 for the one that was set already.
+    of `memory_id`. The answer is 201 for a new value and 200 for an unchanged value.
     """
     (made,) = service.preferences.set(call.user(user_id), {key: body.value})
     is_new = made.outcome == "created"

@@ -154,7 +154,7 @@ class SearchBody(Closed):
         cls, value: list[float] | None, others: ValidationInfo
     ) -> list[float] | None:
         if value is not None and others.data.get("mode") != "vector":
-            raise ValueError("an embedding is searched in mode vector")
+            raise ValueError("an embedding needs the mode vector")
         return value
 
     def where(self) -> filters.MemoryFilter:
@@ -251,8 +251,8 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
     again, equal texts beyond the first (`times` counts them), and with `session_id` what that
     session's window still holds. With `answer` a model answers the question from the memories and
     cites them. A reranker that fails, is too slow or absent leaves the order that the searches
-    gave; what it cost and did is in the `trace` of `explain`. What could not take part is named in
-    `degraded`.
+    gave; what it cost and did is in the `trace` of `explain`. `degraded` names the parts that were
+    unavailable.
     """
     return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
 

@@ -1,4 +1,4 @@
-"""What an erasure or a redaction has reached, store by store."""
+"""Receipts of erasures and redactions, store by store."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class Indexed(TypedDict):
 
 
 class Expires(TypedDict):
-    """What ends by itself, and when the last of it does."""
+    """Copies that end by themselves, and when the last of them does."""
 
     state: Literal["expires"]
     until: Moment
 
 
 class Stays(TypedDict):
-    """What remains for good."""
+    """Data that remains for good."""
 
     state: Literal["stays"]
 
 
 class Nameless(TypedDict):
-    """What remains without the user's name."""
+    """Data that remains without the user's name."""
 
     state: Literal["pending", "nameless"]
 
 
 class Receipt(TypedDict):
-    """What the erasure of a user has reached, store by store."""
+    """The receipt of a user's erasure, store by store."""
 
     sessions: Reached
     memories: Annotated[
@@ -92,7 +92,7 @@ class RedactionReceipt(TypedDict):
 
 
 def receipt_of(job: Job) -> Receipt | RedactionReceipt:
-    """What it has reached; its backups end by themselves."""
+    """The receipt so far; backups end by themselves."""
     from palimpsest.memory.removal.messages import redaction_receipt
     from palimpsest.memory.removal.users import receipt
 

@@ -74,7 +74,7 @@ def list_static_facts(
 def read_static_fact(service: Service, call: Call, *, fact_id: FactId) -> ShownStaticFact:
     """Read a static fact.
 
-    What the tenant states under this id.
+    The tenant's static fact under this id.
     """
     return _shown(service.facts.read(call.caller.tenant, fact_id))
 

@@ -1,4 +1,4 @@
-"""The tenant: settings of its sessions and of what is kept, and its usage by day, by user or in
+"""The tenant: settings of its sessions and of its retention, and its usage by day, by user or in
 all.
 """
 
@@ -31,7 +31,7 @@ operation = operations_on("administration", function="sessions")
 
 
 class Limits(Closed):
-    """What the tenant may use; null limits nothing."""
+    """The limits of the tenant; null limits nothing."""
 
     requests_per_second: Annotated[
         int | None, Field(ge=1, le=1_000, description="Over that: 429")
@@ -176,11 +176,10 @@ def replace_settings(
 ) -> ShownTenantSettings:
     """Replace the tenant's settings.
 
-    New sessions and new memories take them. Changed days reach those that exist by a job: sessions
+    New sessions and new memories take them. A job applies changed days to existing data: sessions
     count them from their last activity, memories from their last mention. Fields that are left out
     go back to the built-in defaults. `retention` says it by kind, over `memory_days`. A session's
-    own `retention_days`, and its own `memory.retention` for what is extracted from it, hold over
-    both.
+    own `retention_days`, and its own `memory.retention` for its memories, take precedence.
     """
     with naming("memory"):
         memory = parsed(dict(body.memory))
@@ -308,7 +307,7 @@ def read_usage(
 
 
 def _place(total: Sum) -> str:
-    """Where a sum stands in the list: those without a name come last."""
+    """The place of a sum in the list. Sums without a name come last."""
     return total.day or total.user or "~"
 
 

@@ -22,7 +22,7 @@ MOST_PARTS = 10_000
 
 
 class FromExport(Closed):
-    """What an export of the same tenant, and of the same user, wrote."""
+    """The files of an export of the same tenant, and of the same user."""
 
     export_job_id: Id
 
@@ -75,9 +75,7 @@ class UserImport(Closed):
 
 
 class Imported(TypedDict):
-    """What was done at once: how much was stored, was there already, or has something else in its
-    place.
-    """
+    """The counts of an immediate import: stored, already there, or in conflict."""
 
     job_id: None
     state: Literal["done"]
@@ -172,7 +170,7 @@ def put_user_import_part(
 ) -> PartStored:
     """Send a part of a user's import.
 
-    What is larger than a request is sent in parts, and imported with `{"data": {"upload_id": …}}`.
+    A file larger than a request is sent in parts, and imported with `{"data": {"upload_id": …}}`.
     Parts are kept for a week, and may be sent again.
     """
     return _put_part(service, call, user_id, upload_id, part=part, data=body.data)

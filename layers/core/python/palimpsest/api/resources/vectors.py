@@ -137,8 +137,8 @@ def search_vectors(
 ) -> VectorMatches:
     """Search vectors.
 
-    The nearest vectors of a namespace by cosine, among those whose metadata meet the `filter`. All
-    of them are compared, also those that were stored just now.
+    The nearest vectors of a namespace by cosine whose metadata meet the `filter`. All of them are
+    compared, including vectors that were stored just now.
     """
     found = service.vectors.search(
         call.user(user_id),

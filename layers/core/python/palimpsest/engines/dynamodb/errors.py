@@ -39,9 +39,9 @@ class Busy(Unavailable):
 def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
     """The error to raise from `error`.
 
-    `CommitLost` if a condition failed, or a transaction met another one; `Busy` if a single write
-    met one, or a transaction was throttled; `Refused` if the request is invalid; otherwise
-    `Unavailable`: throttled, timed out, no connection, internal, no permission yet.
+    `CommitLost` if a condition failed, or a transaction met another one. `Busy` if a single write
+    met a transaction, or a transaction was throttled. `Refused` if the request is invalid.
+    Otherwise `Unavailable`: throttled, timed out, no connection, internal, no permission yet.
     """
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
     reasons = {reason["Code"] for reason in _cancellation_reasons(error)} - {"None"}

@@ -1,5 +1,5 @@
-"""What background work reads of the tables: jobs, what is due or expires, who has anything stored.
-Calls with keys lie beside jobs.
+"""Reads of background work: jobs, due and expiring items, users with stored data. Calls with keys
+lie beside jobs.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class DynamoDbJobs(OneTable):
         return found, cursor.at(places[-1]) if has_more else None
 
     def _read(self, scope: Scope, places: Sequence[str]) -> tuple[Job, ...]:
-        """The jobs at these places of the list, in its order; one that went meanwhile is passed
-        over.
+        """The jobs at these places of the list, in its order. Jobs that were removed meanwhile are
+        left out.
         """
         if not places:
             return ()
@@ -148,7 +148,7 @@ class DynamoDbKeyedCalls(OneTable):
 
 
 def _index_key(scope: UserScope, place: str) -> Item:
-    """Where the index goes on after a job: its key there, and its own key in the table."""
+    """The index's next place after a job: its key there, and its own key in the table."""
     job = scope.owner.job_partition(place.partition("#")[2])
     return {
         items.OWNER: items.text(scope.partition), "created": items.text(place),
@@ -184,9 +184,7 @@ class DynamoDbOwners:
 
 
 def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item, str]]:
-    """An index's items, which are nothing but keys: each says itself where a scan goes on after
-    it.
-    """
+    """An index's items, which are only keys. Each is also the place where a scan continues."""
     start = (
         {}
         if after is None

@@ -29,8 +29,7 @@ def stream_record(record: Mapping[str, Any]) -> StreamRecord:
     """Read one record of a stream event: the job that it inserts, the message or long-term record
     that it writes or removes, what was counted with a message, and what it says has happened.
 
-    A record of any other kind, or one that does not have the form of its kind, is `Unreadable`;
-    nothing is raised.
+    A record of another kind, or without the form of its kind, is `Unreadable`. Nothing is raised.
     """
     try:
         change = record["dynamodb"]

@@ -1,4 +1,4 @@
-"""One DynamoDB table behind its client: bounded retries, pages, batches and transactions."""
+"""One DynamoDB table over its client: bounded retries, pages, batches and transactions."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ class Table:
         self, places: Sequence[tuple[str, str]], *, consistent: bool = True
     ) -> Iterator[Item]:
         """The same for items of several partitions, each named by its partition and sort key. Items
-        that never change may be read without consistency, for half the price: one that was just
-        written may be missing then.
+        that never change may be read without consistency, for half the price. An item that was just
+        written may then be missing.
         """
         return self.get_across({self.name: places}, consistent=consistent)
 

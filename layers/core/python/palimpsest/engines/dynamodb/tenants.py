@@ -66,7 +66,7 @@ class _Models(OneTable):
 
 
 class DynamoDbTenants(_Models):
-    """`Tenants` over the table of tenants. `jobs_table` is only needed by who stores a job with the
+    """`Tenants` over the table of tenants. `jobs_table` is only needed to store a job with the
     settings.
     """
 

@@ -126,7 +126,7 @@ class IndexFamily:
         self._seen: tuple[float, list[Named]] | None = None
 
     def all(self) -> list[Named]:
-        """The one that is read first, then the newest first."""
+        """The current generation first, then the newest first."""
         with translated():
             found = self._client.indices.get_alias(index=self.every)
         indexes = [Named(name, self.alias in shown["aliases"]) for name, shown in found.items()]

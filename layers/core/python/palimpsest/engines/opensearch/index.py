@@ -82,7 +82,7 @@ class OpenSearchIndex:
         return self._found(lambda: self._by_vector(owner, vector, where=where, k=k)) or ()
 
     def _found(self, search: Callable[[], Made]) -> Made | None:
-        """What it finds; None if the cluster answers and has no index of the family, as nothing was
+        """The hits; None if the cluster answers and has no index of the family, because nothing was
         ever written.
         """
         try:

@@ -40,7 +40,7 @@ FIELDS = {
     "agent": _KEYWORD,
     "metadata": _KEYWORD,
 }
-# What `Field` and `rounded` (text/__init__.py) say, for one document.
+# The rules of `Field` and `rounded` for one document.
 _SCORE = """
 double rounded(double length) {
     int over = (int) length - 24;

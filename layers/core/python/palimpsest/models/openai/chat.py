@@ -177,7 +177,7 @@ def _refuses(error: APIStatusError, field: str) -> bool:
 
 
 def usage_of(body: bytes, *, model: str) -> dict[str, int]:
-    """What the call used, as far as the answer and the catalogue say."""
+    """The usage of the call, as far as the answer and the catalogue say."""
     try:
         tokens = int(json.loads(body)["usage"]["prompt_tokens"])
     except (ValueError, TypeError, LookupError, RecursionError):

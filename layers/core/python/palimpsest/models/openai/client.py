@@ -195,9 +195,9 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise ModelOutputInvalid("The model's answer is no JSON.") from error
+        raise ModelOutputInvalid("The model's answer isn't JSON.") from error
     if not isinstance(answer, dict):
-        raise ModelOutputInvalid("The model's answer is no completion.")
+        raise ModelOutputInvalid("The model's answer isn't a completion.")
     return answer
 
 

@@ -92,9 +92,7 @@ def _vectors(body: bytes, *, count: int, space: Space) -> list[Vector]:
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
     if len(data) != count or any(len(vector) != space.dimension for vector in vectors):
-        raise ModelOutputInvalid(
-            "The model's vectors have another number or dimension than was asked for."
-        )
+        raise ModelOutputInvalid("The model returned vectors of a wrong number or dimension.")
     return vectors
 
 

@@ -81,13 +81,13 @@ def mem0_ping(service: Service, call: Call) -> Mem0Ping:
 def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     """Add memories.
 
-    What is worth remembering of the messages is extracted, and what was extracted within 20 seconds
-    is the answer.
+    Memories are extracted from the messages. The answer holds the memories of the first 20 seconds.
     """
     whose = filters.asked(_top(body), body.filters)
     if whose.is_narrower:
         raise Unprocessable(
-            "What is added is one user's.", errors=(FieldError("filters", "holds ids alone"),)
+            "Added memories must belong to one user.",
+            errors=(FieldError("filters", "holds ids alone"),),
         )
     user, agent, run = whose.user, whose.agent, whose.run
     if not body.infer:
@@ -200,7 +200,7 @@ def mem0_delete_all(
 ) -> Mem0Message:
     """Delete all memories of a user.
 
-    Or those of an agent, or those that come from a session.
+    Or the memories of an agent, or the memories from a session.
     """
     _check_query(call)
     asked = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
@@ -284,7 +284,7 @@ def _current(service: Service, call: Call, mem0_id: str) -> tuple[str, Version]:
     memory, user = _split(mem0_id)
     chain = service.manage_memories.history(call.user(user), memory)
     if not chain[0].is_current:
-        raise NotFound("There is no such memory any more.", code="memory_not_found")
+        raise NotFound("This memory no longer exists.", code="memory_not_found")
     return user, chain[0]
 
 
@@ -300,7 +300,7 @@ def _check_query(call: Call) -> None:
     unknown = given.keys() - {*filters.OWNERS, "org_id", "project_id"}
     if unknown:
         raise Unprocessable(
-            "It is not known here.", errors=(FieldError(min(unknown), "is not known"),)
+            "This parameter is unknown.", errors=(FieldError(min(unknown), "is not known"),)
         )
 
 
@@ -322,7 +322,7 @@ def _split(mem0_id: str) -> tuple[str, str]:
     memory, _, user = mem0_id.partition("@")
     if not (memory and user):
         raise BadRequest(
-            "This is no id of a memory.",
+            "This isn't an id of a memory.",
             code="invalid_id",
             errors=(FieldError("memory_id", "is none"),),
         )
@@ -344,8 +344,8 @@ def _listed(
 
 
 def _said(message: Json) -> str | None:
-    """What a message says, as mem0 takes it without inference: nothing of the system, and of parts
-    their texts.
+    """The text of a message in mem0's form without inference: no system message, and only the texts
+    of parts.
     """
     content = message.get("content")
     if message.get("role") == "system":
@@ -363,7 +363,7 @@ def _statement(content: str, metadata: Json | None, agent: str | None) -> Json:
 
 
 def _terms(metadata: Json) -> Json:
-    """What our metadata can hold; other values as JSON text."""
+    """Values that our metadata can hold; other values as JSON text."""
     return {
         name: value if isinstance(value, SCALARS) else json.dumps(value)
         for name, value in metadata.items()

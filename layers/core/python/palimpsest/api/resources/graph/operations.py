@@ -60,9 +60,7 @@ def put_entities(
         call.user(user_id), given, agent=body.agent_id, once=call.once
     )
     rows = [shown_entity(*stored) for stored in made]
-    if (
-        not call.shows
-    ):  # which id the entity had before is stored; the one that was sent, or made, means the same
+    if not call.shows:  # the entity's earlier id is stored; the sent or derived one means the same
         rows = [
             cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)
         ]
@@ -86,7 +84,7 @@ def list_entities(
 ) -> Json:
     """List entities.
 
-    Current entities, also those that have ended, ordered by id.
+    Current entities, ended ones included, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "entities", type, name)
@@ -152,8 +150,8 @@ def list_neighbors(
 ) -> Neighbors:
     """List what is around an entity.
 
-    What holds now within some steps of an entity or, under the user's own id, of the user: entities
-    and preferences, nearest first, and the relationships that lead to them.
+    The current surroundings of an entity or, under the user's own id, of the user. These are
+    entities and preferences, nearest first, and the relationships that lead to them.
     """
     name = checked_id(entity_id, field="entity_id")
     part = GraphPart(name, depth, direction, frozenset(types or ()))
@@ -169,12 +167,13 @@ def list_neighbors(
 def query_graph(service: Service, call: Call, *, user_id: UserId, body: GraphQuery) -> GraphRows:
     """Query the graph.
 
-    Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's
-    own graph and nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is
-    none, `query_too_large` for one that is too long, too deep or too wide, and `query_stopped` for
-    one that takes more than 5 seconds or 256 MB. With `around` it runs over that part of the graph
-    alone; what it runs over has at most 20,000 entities and as many relationships (409 beyond). Two
-    queries of a tenant run at once; one more is 429 `too_many_queries`.
+    Run a query in Cypher over the current graph. `$userId` is the user's id. A query reads the
+    user's own graph and nothing else. 422 `query_writes` means that it has another clause,
+    `invalid_query` that it isn't a query, `query_too_large` that it is too long, too deep or too
+    wide. `query_stopped` means that it took more than 5 seconds or 256 MB. With `around` it runs
+    over that part of the graph alone; what it runs over has at most 20,000 entities and as many
+    relationships (409 beyond). Two queries of a tenant run at once; one more is 429
+    `too_many_queries`.
     """
     call.take_place_to_query()
     part = body.around.read(user_id) if body.around else None
@@ -230,7 +229,7 @@ def list_relationships(
 ) -> Json:
     """List relationships.
 
-    Current relationships, also those that have ended, ordered by id.
+    Current relationships, ended ones included, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "relationships", type, start, end)

@@ -160,18 +160,18 @@ class _Change(Change):
 
 
 class RelationshipChange(_Change):
-    """What is given changes, in a new version; the rest stays."""
+    """Given fields change, in a new version; others stay."""
 
 
 class EntityChange(_Change):
-    """What is given changes, in a new version; the rest stays."""
+    """Given fields change, in a new version; others stay."""
 
     name: Name | None = None
 
 
 class PartOfGraph(Closed):
-    """What is within some steps of an entity: entities, preferences, and the relationships that
-    lead there.
+    """The part of a graph within some steps of an entity: entities, preferences, and the
+    relationships that lead there.
     """
 
     entity_id: Annotated[Id | None, Field(description="Default: the user")] = None
@@ -227,7 +227,7 @@ _Ends = TypedDict("_Ends", {"from": str, "to": str})
 
 
 class GraphRelationship(_Shown, _Ends):
-    """What holds between two entities, by their ids."""
+    """A relationship between two entities, by their ids."""
 
 
 class GraphEntities(TypedDict):

@@ -69,7 +69,7 @@ SourceText = Annotated[
 
 
 def _or_a_text(schema: JsonDict) -> None:
-    """Describe a source as the object, or the text alone that stands for one."""
+    """Describe a source as the object, or as the text alone."""
     described = {**schema}
     schema.clear()
     named = "Where it comes from, such as `HR, May 2026`"
@@ -181,7 +181,7 @@ class NewMemories(Closed):
 
 
 class MemoryChange(Change):
-    """What is given changes, the rest stays. New content makes a new version of the memory, under
+    """Given fields change, others stay. New content makes a new version of the memory, under
     another id.
     """
 
@@ -232,14 +232,14 @@ class IngestRequest(Closed):
     @classmethod
     def _names_what_is_not_stored(cls, value: str | None, others: ValidationInfo) -> str | None:
         if value is None and others.data.get("store") is False:
-            raise ValueError("names the history if that is not stored")
+            raise ValueError("is required if store is false")
         return value
 
     @field_validator("after")
     @classmethod
     def _follows_what_is_stored(cls, value: int | None, others: ValidationInfo) -> int | None:
         if value is not None and not (others.data.get("store") and others.data.get("session_id")):
-            raise ValueError("follows a message that is stored in session_id")
+            raise ValueError("needs session_id, and a history that is stored")
         return value
 
 

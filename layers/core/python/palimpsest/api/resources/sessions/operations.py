@@ -241,7 +241,7 @@ def forget_sessions(
 
 
 def _idle_since(older_than: str | None, *, now: datetime) -> int | None:
-    """In epoch milliseconds. Raises `Unprocessable` for a time to come: it would name every
+    """In epoch milliseconds. Raises `Unprocessable` for a future time, because it would name every
     session.
     """
     if older_than is None:

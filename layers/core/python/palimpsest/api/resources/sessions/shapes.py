@@ -132,7 +132,7 @@ def moment_of(older_than: str, *, now: datetime) -> datetime:
 
 
 class ForgetSessionsRequest(Closed):
-    """Which sessions: at least one of user, agent, status and age."""
+    """The filter of sessions: at least one of user, agent, status and age."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 

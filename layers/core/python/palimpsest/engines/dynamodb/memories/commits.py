@@ -132,9 +132,7 @@ def listing(table: str, scope: UserScope, epoch: int) -> Action:
 
 
 def put_reminder(update: Update, record: Record) -> None:
-    """Put a reminder if the index state of the record is pending; else remove the one that is
-    there.
-    """
+    """Put a reminder if the index state of the record is pending; otherwise remove its reminder."""
     due_at = Reminder().due_at if record.index_state == "pending" else None
     update.put_due(record.id, due_at)
     update.put("looked_at", None)
@@ -297,7 +295,7 @@ def wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None)
 
 
 def _wipe_some(table: Table, scope: UserScope, sorts: Sequence[str], below_epoch: int) -> int:
-    """All at once, or one by one where another writer stands in the way."""
+    """All at once, or one by one if another writer interferes."""
     actions = deletions(table.name, scope, sorts, below_epoch=below_epoch)
     try:
         table.transact(actions)

@@ -65,7 +65,7 @@ def line_sort(session: str, first: int) -> str:
 
 
 def places_of(topic_key: str) -> str:
-    """What the sort keys of all places of a topic begin with."""
+    """The prefix of the sort keys of all places of a topic."""
     return f"v#{topic_key}#"
 
 
@@ -76,7 +76,7 @@ def place_sort(topic_key: str, order: Order) -> str:
 
 
 def name_of(item: Item) -> str:
-    """What stands after the prefix of an item's sort key."""
+    """The part of an item's sort key after the prefix."""
     return str(item["sk"]["S"]).partition("#")[2]
 
 
@@ -109,14 +109,14 @@ def walk_of(item: Item | None) -> Walk | None:
 
 
 def walk_body(walk: Walk) -> dict[str, str] | None:
-    """How far it is; None for one that never began."""
+    """Its progress; None if it never began."""
     return (
         body(number=walk.number, after=walk.after, earliest=walk.earliest) if walk.number else None
     )
 
 
 def common(kind: str, epoch: int) -> Attributes:
-    """What every item has."""
+    """The attributes of every item."""
     return {"type": text(kind), "epoch": number(epoch)}
 
 
@@ -137,8 +137,8 @@ def list_of(scope: UserScope, types: AbstractSet[RecordType]) -> str:
 
 
 def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
-    """Where the index `by_created` goes on after a record: the record's key there, and its own key
-    in the table.
+    """The next place of the index `by_created` after a record: the record's key there, and its own
+    key in the table.
     """
     return {
         "owner": text(owner), "created": text(place),
@@ -147,7 +147,7 @@ def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
 
 
 def record_changes(record: Record) -> Attributes:
-    """What may change of a record, besides its version."""
+    """The attributes of a record that may change, besides its version."""
     return {"index_state": text(record.index_state), "body": _record_body(record)}
 
 
@@ -251,7 +251,7 @@ def line_of(session: str, item: Item) -> ChunkLine:
 
 
 def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
-    """The mark has no words of what was removed."""
+    """The mark has no words of the removed record."""
     sources = [_source_values(record.source.without_words) for record in removed]
     return common("mark", epoch) | {
         "body": body(sources=sources),

@@ -49,8 +49,8 @@ class DynamoDbMemories(OneTable):
     """`Memories` over one table, with its jobs in another: that of `DynamoDbJobs`.
 
     Every read takes the user's item along, in the same call or before: items whose epoch is not the
-    user's are not there. A batch of reads is no snapshot, but an epoch only grows: what was erased
-    before a call is never in it.
+    user's are not there. A batch of reads isn't a snapshot. But an epoch only grows, so the result
+    never holds data that was erased before the call.
     """
 
     def __init__(self, table: str, jobs_table: str, **where: Any) -> None:
@@ -71,8 +71,8 @@ class DynamoDbMemories(OneTable):
         return epoch
 
     def current(self, scope: UserScope) -> int:
-        """What commits have gained since they are counted, and what was there before: that is
-        counted once, when it is first asked for, and stored unless another commit came in between.
+        """The gains of commits since counting began, plus the earlier records. Those are counted
+        once, at the first request, and stored unless another commit came in between.
         """
         item = self._table.get(scope.partition, items.USER)
         if not item:
@@ -120,7 +120,7 @@ class DynamoDbMemories(OneTable):
                 raise
             self._commit(
                 scope, commit, walk=walk
-            )  # it was lost, or may have been, for what is noted of the expiry
+            )  # the commit was lost, or may be, because of the noted expiry
 
     def _commit(self, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None) -> None:
         actions = actions_of(self._table.name, self._jobs_table, scope, commit, walk=walk)
@@ -251,8 +251,8 @@ class DynamoDbMemories(OneTable):
         _mark_indexed(self._table, scope, record)
 
     def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
-        """Whoever recalls waits for it: the epoch is the one of the last read, and read again where
-        nothing of it is there.
+        """A recall waits for this call. The epoch is the last read one, and read again if there is
+        none.
         """
         known = self._epochs.get(scope.partition)
         left, epoch = list(dict.fromkeys(ids)), self.user(scope).epoch if known is None else known

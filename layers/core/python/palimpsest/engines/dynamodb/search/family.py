@@ -42,7 +42,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class KnownGenerations:
-    """What the item of the family says. `dropped` are numbers of generations whose items may still
+    """The contents of the family's item. `dropped` are numbers of generations whose items may still
     be there.
     """
 

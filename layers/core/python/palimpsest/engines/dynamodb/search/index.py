@@ -117,7 +117,7 @@ class DynamoDbIndex:
         is_all = all(len(some) < most for some in found)
         if _is_inline(where) and (is_all or k + SPARE <= MOST_NEAREST):
             return _best(hits, k)
-        # What the vector index can't tell, the entries of the words can.
+        # The entries of the words hold the data that the vector index lacks.
         every = self._shelf(read, owner).documents()
         passing = {every.keys[number] for number in every.passing(where, every.numbers)}
         hits = [hit for hit in hits if hit.key in passing]

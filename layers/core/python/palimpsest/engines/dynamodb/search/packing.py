@@ -53,7 +53,7 @@ def _inflated(stored: bytes) -> str:
 
 
 class Entry(NamedTuple):
-    """What can be asked of one document without its vector. `words` and `parts` count its terms.
+    """The fields of a document without its vector. `words` and `parts` count its terms.
 
     A tuple, because many of them are stored as columns: one list for each field. `metadata` is None
     if there is none.
@@ -115,7 +115,7 @@ class Columns:
     """All of an owner's documents by number, field by field; a field is decoded when it is first
     looked at.
 
-    Those of the `stored` ones whose key is in `without` are `gone`; `added` stand behind the stored
+    Those of the `stored` ones whose key is in `without` are `gone`; `added` come after the stored
     ones.
     """
 
@@ -246,9 +246,8 @@ def stored(group: TermGroup, term: str) -> str:
 
 
 def joined(old: Postings, moved: Mapping[int, int], new: Mapping[int, Written]) -> Postings:
-    """The postings of a new segment: those of the old one whose documents have `moved` to a new
-    place, which does not change their order, and behind them those of new documents by their
-    places.
+    """The postings of a new segment. First come the old segment's, whose documents have `moved` to
+    a new place without a change of their order. Postings of new documents follow, by their places.
     """
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for term, pairs in old.items():

@@ -77,7 +77,7 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What is on the shelf at one moment. `tail` holds None for a document that is gone."""
+    """The contents of the shelf at one moment. `tail` holds None for a document that is gone."""
 
     catalog: Catalog = Catalog()
     tail: Mapping[str, Written | None] = field(default_factory=dict)
@@ -152,9 +152,7 @@ class Shelf:
             self._pack(snapshot)
 
     def _read(self, terms: Sequence[str]) -> tuple[Columns, dict[str, list[tuple[int, int]]]]:
-        """All documents by number, and for each of the stored terms those that have it. Raises
-        `Unavailable`.
-        """
+        """All documents by number, and the documents of each stored term. Raises `Unavailable`."""
         for _ in range(ATTEMPTS):
             snapshot = self._snapshot(most_pages=MOST_TAIL_PAGES)
             if snapshot.catalog.documents > MOST_DOCUMENTS:
@@ -177,7 +175,7 @@ class Shelf:
                 }
                 return every, _put_together(snapshot, every, postings, terms)
         raise Unavailable(
-            "There is more to search than this index can; try again, or take a larger one."
+            "This index can't search so many documents; try again, or take a larger one."
         )
 
     def _snapshot(self, *, most_pages: int | None) -> Snapshot:
@@ -192,7 +190,7 @@ class Shelf:
             self._table.pages("pk = :pk AND sk BETWEEN :tail AND :catalog", values)
         ):
             if number == most_pages:
-                raise Unavailable("There is more to search than this index can; take a larger one.")
+                raise Unavailable("This index can't search so many documents; take a larger one.")
             for item in page:
                 if item["sk"]["S"] == CATALOG:
                     catalog = _catalog(item)
@@ -228,8 +226,8 @@ class Shelf:
         }
 
     def _pack(self, snapshot: Snapshot) -> None:
-        """Write a new segment, have the catalog name it, and remove what it stands for. Whoever
-        comes second gives up, and what was written meanwhile stays in the tail.
+        """Write a new segment, let the catalog name it, and remove the parts that it replaces. A
+        second writer gives up, and entries written meanwhile stay in the tail.
         """
         old = snapshot.catalog
         found = self._bodies(old.sorts)
@@ -318,7 +316,7 @@ class Shelf:
             )  # fmt: skip
 
     def _segment_sorts(self) -> Iterator[str]:
-        """Those of every segment, also of one that somebody did not finish."""
+        """The items of every segment, unfinished ones included."""
         values = {":pk": {"S": self._partition}, ":segment": {"S": SEGMENT}}
         for page in self._table.pages(
             "pk = :pk AND begins_with(sk, :segment)", values, ProjectionExpression="sk"
@@ -334,7 +332,7 @@ class Shelf:
 
 
 def is_looked_at(name: str, version: int) -> bool:
-    """Whether the write of this document is one of those that look at the tail."""
+    """Whether the write of this document also looks at the tail."""
     return zlib.crc32(f"{name} {version}".encode(errors="surrogatepass")) % LOOKED_AT == 0
 
 

@@ -243,7 +243,9 @@ def _change(update: Update, name: str, commit: Commit) -> None:
 
 
 def _compaction_arguments(table: str, partition: str, compaction: Compaction) -> dict[str, Any]:
-    """One that is there under its number stands no more: a withdrawal opened what it had folded."""
+    """An existing compaction with the same number is obsolete, because a withdrawal opened its
+    messages.
+    """
     update = Update()
     update.put_all(items.compaction_attributes(compaction))
     return update.arguments(table, partition, items.compaction_sort(compaction.last))

@@ -203,9 +203,7 @@ def message_attributes(message: Message) -> Attributes:
 
 
 def counted(tally: Tally) -> dict[str, str]:
-    """What the newest message of an append carries besides, for whoever counts what the stream
-    shows.
-    """
+    """Additional data of an append's newest message, for the counts of the stream's reader."""
     return json_text(
         [tally.user, tally.base, tally.day, tally.messages, tally.message_tokens, tally.bytes]
     )
@@ -342,7 +340,7 @@ def job_attributes(job: Job) -> Attributes:
 
 
 def job_progress(job: Job) -> Attributes:
-    """What changes of a job, besides its deadline."""
+    """The attributes of a job that change, besides its deadline."""
     return {
         "state": text(job.state),
         "outcome": body(error=job.error, result=job.result, usage=job.usage),

@@ -24,7 +24,7 @@ Read = TypeVar("Read")
 
 
 class DynamoDbSessions(OneTable):
-    """`Sessions` over one table. `memories` is the table of long-term memory, if there is one: it
+    """`Sessions` over one table. `memories` is the table of long-term memory, if there is one. It
     has the users' epochs.
     """
 
