@@ -14,7 +14,8 @@ class Layers(Construct):
 
     Functions have `every`. Calls of a model and searches need `models`; vectors need `embedding`,
     with the models that ship with the functions. Queries of knowledge graphs need `graph`, and the
-    check of an issuer's tokens needs `tokens`; pages need `console`. `client` is for agents that run in Lambda.
+    check of an issuer's tokens needs `tokens`; pages need `console`. `client` is for agents that
+    run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
