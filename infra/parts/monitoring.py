@@ -258,19 +258,17 @@ class Monitoring(Construct):
         missing: cloudwatch.TreatMissingData = MISSING_IS_HEALTHY,
     ) -> None:
         """Notify if the metric is `above` or `below` a threshold in each of so many periods."""
-        comparison = cloudwatch.ComparisonOperator
+        threshold, comparison = above, cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+        if below is not None:
+            threshold, comparison = below, cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
         alarm = cloudwatch.Alarm(
             self,
             name,
             metric=metric,
-            threshold=above if below is None else below,
+            threshold=threshold,
             evaluation_periods=periods,
             alarm_description=description,
-            comparison_operator=(
-                comparison.GREATER_THAN_THRESHOLD
-                if below is None
-                else comparison.LESS_THAN_THRESHOLD
-            ),
+            comparison_operator=comparison,
             treat_missing_data=missing,
         )
         alarm.add_alarm_action(actions.SnsAction(self.topic))

@@ -40,6 +40,7 @@ SAMPLES: dict[JobKind, Payload] = {
     "delete": RemovalPayload(forgets=True, at=1_000),
     "withdraw": RemovalPayload(),
     "redact": NOTHING,
+    "take_back": RemovalPayload(at=1_000),
     "forget": ForgetPayload(
         types=("fact", "event"),
         min_importance=0.5,

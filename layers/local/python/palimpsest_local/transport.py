@@ -99,6 +99,7 @@ def _event(request: httpx2.Request, tenant: Scope) -> dict[str, Any]:
         "time": "",
         "timeEpoch": 0,
     }
+    optional = {"queryStringParameters": query, "body": body}
     return {
         "version": "2.0",
         "routeKey": "$default",
@@ -107,6 +108,5 @@ def _event(request: httpx2.Request, tenant: Scope) -> dict[str, Any]:
         "headers": {name.lower(): value for name, value in request.headers.items()},
         "requestContext": context,
         "isBase64Encoded": False,
-        **({"queryStringParameters": query} if query else {}),
-        **({"body": body} if body else {}),
+        **{name: value for name, value in optional.items() if value},
     }

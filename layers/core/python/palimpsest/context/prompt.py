@@ -302,14 +302,14 @@ def fit_with_memory(
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MemoryRoom:
     """The tokens that memory may take, and the context that leaves them free."""
 
     tokens: int
     fitted: Fitted
 
 
-def room_for(material: Material) -> Room:
+def room_for(material: Material) -> MemoryRoom:
     """The room for memory: at most half of the budget, and no more than the whole window leaves
     free. A window that does not fit anyway, as one that waits for its compaction, shares the
     budget with the memory.
@@ -318,10 +318,10 @@ def room_for(material: Material) -> Room:
     whole = fit(material)
     if whole.cuts or len(whole.seqs) < material.shown_messages:
         tight = fit(material, reserve=most)
-        return Room(tight.reserved, tight)
+        return MemoryRoom(tight.reserved, tight)
     budget = material.budget - material.taken
     least_beside = max(whole.tokens, whole.system_tokens + MIN_SYSTEM_ROOM)
-    return Room(max(0, min(most, budget - least_beside)), whole)
+    return MemoryRoom(max(0, min(most, budget - least_beside)), whole)
 
 
 def held_by(session: str, fitted: Fitted, material: Material) -> Callable[[Item], bool]:

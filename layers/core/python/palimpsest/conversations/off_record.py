@@ -42,8 +42,9 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
                 takes_back = takes_back or start is None
                 done[start or 0 :] = map(off_record, done[start or 0 :])
             has_none_before = wish.takes_back and not done and message.seq == 1
-            covers_next = wish.covers_next or has_none_before
-            reach = NEXT_TURN_TOO if covers_next else THIS_TURN if is_off else ON_RECORD
+            reach = THIS_TURN if is_off else ON_RECORD
+            if wish.covers_next or has_none_before:
+                reach = NEXT_TURN_TOO
         else:
             is_off = is_off or (reach != ON_RECORD and message.role not in UNSHOWN_ROLES)
         done.append(off_record(message) if is_off else message)

@@ -138,10 +138,11 @@ def redacted(
         chat["content"] = unlike_a_summary(content)
     if "tool_calls" in message.chat:
         chat["tool_calls"] = [_without_arguments(call) for call in message.chat["tool_calls"]]
+    extra = {OFF_RECORD: True} if message.is_off_record else {}
     return replace(
         message,
         chat=chat,
-        extra={OFF_RECORD: True} if message.is_off_record else {},
+        extra=extra,
         tokens=weigh(chat, count),
         metadata=message.metadata if metadata is None else metadata,
         large=None,

@@ -209,17 +209,17 @@ class ExtractChunk:
         if not buried:
             return findings
         times = {m.seq: milliseconds(said_at(m)) for m in findings.chunk.messages}
-        left = tuple(
-            finding
-            for finding in findings.findings
-            if not buried.holds(
+
+        def is_buried(finding: Finding) -> bool:
+            return buried.holds(
                 finding.content,
                 topic=finding.topic,
                 subject=finding.subject,
                 quote=finding.quote,
                 at=max(times[seq] for seq in finding.seqs),
             )
-        )
+
+        left = tuple(finding for finding in findings.findings if not is_buried(finding))
         gone = len(findings.findings) - len(left)
         return (
             replace(findings, findings=left, dropped={**findings.dropped, "deleted": gone})

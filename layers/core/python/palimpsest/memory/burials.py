@@ -113,7 +113,8 @@ class Buried:
         stated = (
             state for state in self.states(content) if _subject(state.subject, self.scope) == about
         )
-        keys = {topic_key(each) for each in (topic, *(one.topic for one in stated)) if each}
+        topics = [topic, *(state.topic for state in stated)]
+        keys = {topic_key(named) for named in topics if named}
         return {_digest(self.scope, key) for key in keys if key}
 
     def ranges(self, text: str, *, quotes: Iterable[str] = (), at: int | None = None) -> Ranges:
@@ -121,12 +122,12 @@ class Buried:
         if not self.burials:
             return ()
         wanted = [normalized(quote) for quote in quotes if quote.strip()]
-        return tuple(
-            (start, end)
-            for start, end, sentence in located(text)
-            if any(_overlap(quote, normalized(sentence)) for quote in wanted)
-            or self._says(sentence, at=at)
-        )
+
+        def is_of_it(sentence: str) -> bool:
+            is_quoted = any(_overlap(quote, normalized(sentence)) for quote in wanted)
+            return is_quoted or self._says(sentence, at=at)
+
+        return tuple((start, end) for start, end, sentence in located(text) if is_of_it(sentence))
 
     def echoes(self, text: str) -> Ranges:
         """The sentences of an answer that repeat names or numbers of deleted memories; of one

@@ -199,9 +199,11 @@ def _fitting(
 def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[ProfileSection, ...]:
     """The lines by section. The order within a section is the order in which they are kept."""
     by_section = groupby(sorted(lines, key=lambda each: ORDER[each[0]]), key=lambda each: each[0])
-    return tuple(
-        ProfileSection(kind, tuple(line for _, line in group)) for kind, group in by_section
-    )
+    return tuple(_section(kind, group) for kind, group in by_section)
+
+
+def _section(kind: SectionKind, group: Iterable[tuple[SectionKind, ProfileLine]]) -> ProfileSection:
+    return ProfileSection(kind, tuple(line for _, line in group))
 
 
 def _line(record: Record, kind: SectionKind) -> ProfileLine:

@@ -38,7 +38,7 @@ MOST_CACHED = 5_000  # records in a process
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ReadRecords:
     """The records at a version of the user. `is_settled` is true if no list could lag any longer
     when they were read.
     """
@@ -56,7 +56,7 @@ class ReadProfile:
 
     def __init__(self, memories: Memories, tokens: TokenCounter, clock: Clock) -> None:
         self._memories, self._tokens, self._clock = memories, tokens, clock
-        self._cache: LRUCache[UserScope, _Read] = LRUCache(
+        self._cache: LRUCache[UserScope, _ReadRecords] = LRUCache(
             MOST_CACHED, getsizeof=lambda read: 1 + len(read.records)
         )
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class ReadProfile:
             return read.records
         records = self._read(scope) if user.version else ()
         with self._lock:
-            self._cache[scope] = _Read(user, records, now, is_settled=is_same)
+            self._cache[scope] = _ReadRecords(user, records, now, is_settled=is_same)
         return records
 
     def _read(self, scope: UserScope) -> tuple[Record, ...]:

@@ -81,16 +81,18 @@ class Service:
     def append(self) -> Append:
         from palimpsest.conversations.append import Append
 
+        schedule = self._schedule if self.long_term else None
+        hides_old = self._hides_old if self.long_term else None
         return Append(
             self.stores.sessions,
             self.stores.tenants,
             self.tokens,
             self.clock,
             self._limit,
-            self._schedule if self.long_term else None,
+            schedule,
             self._contents,
             self.manage.setup,
-            self._hides_old if self.long_term else None,
+            hides_old,
         )
 
     @cached_property

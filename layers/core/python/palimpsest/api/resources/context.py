@@ -349,15 +349,18 @@ def _range(omitted: tuple[int, int] | None) -> SequenceRange | None:
 
 
 def _cached(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheInfo:
-    use = None
-    if after is not None:
-        counted = partial(count, encoding=read.head.encoding)
-        use = use_of(read, [weigh(chat, counted) for chat in read.messages], after=after)
+    mark = mark_of(read)
+    if after is None:
+        return {"mark": mark, "common_tokens": None, "broke_at": None, "why": None}
+    counted = partial(count, encoding=read.head.encoding)
+    use = use_of(read, [weigh(chat, counted) for chat in read.messages], after=after)
+    if use is None:
+        return {"mark": mark, "common_tokens": None, "broke_at": None, "why": None}
     return {
-        "mark": mark_of(read),
-        "common_tokens": None if use is None else use.common_tokens,
-        "broke_at": None if use is None else use.broke_at,
-        "why": None if use is None else use.why,
+        "mark": mark,
+        "common_tokens": use.common_tokens,
+        "broke_at": use.broke_at,
+        "why": use.why,
     }
 
 

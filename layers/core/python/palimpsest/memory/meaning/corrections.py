@@ -229,7 +229,8 @@ def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None
     if best is None:
         return None
     is_of_one_case = best[1][0][0].isupper() == new[0].isupper()
-    return best[1].span() if best[0] >= (ALIKE if is_of_one_case else CLEARLY_ALIKE) else None
+    least = ALIKE if is_of_one_case else CLEARLY_ALIKE
+    return best[1].span() if best[0] >= least else None
 
 
 def _value(content: str, new: str) -> tuple[int, int] | None:
