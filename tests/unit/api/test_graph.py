@@ -477,8 +477,6 @@ CORRECTIONS: dict[str, Callable[[Client], Answer]] = {
         {"type": "fact", "content": "Lives in Bremen", "topic_key": "residence"}
     ),
     "changed": lambda call: call("PATCH", memory(call), {"content": "Lives in Bremen"}),
-    "deleted": lambda call: call("DELETE", memory(call)),
-    "forgotten": lambda call: call("POST", FORGET, {"filter": {"types": ["fact"]}, "wait": 5}),
     "changed as mem0 does": lambda call: call(
         "PUT",
         f"/compat/mem0/memories/{memory(call).rpartition('/')[2]}@sarah",
@@ -488,7 +486,7 @@ CORRECTIONS: dict[str, Callable[[Client], Answer]] = {
 
 
 @pytest.mark.parametrize("how", CORRECTIONS)
-def test_a_corrected_fact_takes_the_graph_with_it(
+def test_a_corrected_fact_ends_what_was_drawn_from_it(
     at_home: Client, service: Service, how: str
 ) -> None:
     assert CORRECTIONS[how](at_home).status in (200, 201)
@@ -497,6 +495,18 @@ def test_a_corrected_fact_takes_the_graph_with_it(
     assert (edge["type"], edge["valid_from"][:19]) == ("LIVES_IN", "2026-01-01T00:00:00")
     assert edge["valid_to"][:19] >= "2026-01-01T00:01:00"
     assert [row["name"] for row in rows(at_home, "entities")] == ["Hamburg"]
+
+
+DELETIONS: dict[str, Callable[[Client], Answer]] = {
+    "deleted": lambda call: call("DELETE", memory(call)),
+    "forgotten": lambda call: call("POST", FORGET, {"filter": {"types": ["fact"]}, "wait": 5}),
+}
+
+
+@pytest.mark.parametrize("how", DELETIONS)
+def test_a_deleted_fact_takes_along_what_was_drawn_from_it_alone(at_home: Client, how: str) -> None:
+    assert DELETIONS[how](at_home).status == 200
+    assert rows(at_home, "relationships") == rows(at_home, "entities") == []
 
 
 def test_what_is_forgotten_with_its_fact_is_not_ended_but_gone(at_home: Client) -> None:

@@ -164,7 +164,7 @@ def test_what_is_no_route_is_404_whatever_its_body_and_a_wrong_method_405(
 
 def test_a_wrong_method_names_the_ones_that_the_route_takes(call: Client) -> None:
     assert call("PUT", "/v1/sessions/s/messages").headers["Allow"] == "DELETE, GET, POST"
-    assert call("HEAD", "/v1/users/sarah").headers["Allow"] == "DELETE, GET"
+    assert call("HEAD", "/v1/users/sarah").headers["Allow"] == "DELETE, GET, PUT"
 
 
 def test_a_page_is_served_under_its_own_path_alone() -> None:

@@ -86,6 +86,7 @@ FOUND: Json = {
     "when": None,
     "role": None,
     "outdated_by": None,
+    "material": False,
 }
 PREFERENCE: Json = {
     "key": "language",

@@ -33,7 +33,7 @@ def full(**more: Any) -> ContextService:
     it waits for.
     """
     service = ContextService(**{**FLUSH, **more})
-    service.talk([(f"fact: number {turn} {'q' * 20}", "a" * 40) for turn in range(13)])
+    service.talk([(f"fact: thing {turn} is {'q' * 19}", "a" * 40) for turn in range(13)])
     return service
 
 
@@ -68,8 +68,8 @@ def test_a_flushed_window_holds_the_recent_turns_and_memory_the_rest() -> None:
     texts = service.shown()
     assert len(texts) == head.window_messages
     context = service.context()
-    assert "number 0" in context.memory.text
-    assert "number 0" not in "".join(texts)
+    assert "thing 0" in context.memory.text
+    assert "thing 0" not in "".join(texts)
     assert context.fitted.tokens <= 600
 
 
@@ -165,7 +165,7 @@ def test_a_long_range_is_extracted_in_steps_and_flushed_behind_the_last() -> Non
 
 def test_what_is_left_over_the_trigger_is_the_next_flush() -> None:
     service = full()
-    service.talk([(f"fact: more {turn} {'q' * 20}", "a" * 40) for turn in range(13)])
+    service.talk([(f"fact: other {turn} is {'q' * 19}", "a" * 40) for turn in range(13)])
     service.drain()
     head = service.head()
     assert head.tokens < 300

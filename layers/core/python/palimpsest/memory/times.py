@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from palimpsest.text.date_words import Unit, date_words
-from palimpsest.text.dates import relative_dates
 from palimpsest.text.word_files import entries, word_files
+
+if TYPE_CHECKING:
+    from palimpsest.text.date_words import DateWords, Unit
 
 PACKAGE: Final = "palimpsest.memory"
 Tense = Literal["past", "planned", "none"]
@@ -22,6 +23,12 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<month>\d\d))?(?:
 _NUMERIC = re.compile(
     r"(?<![\d.])(?P<day>[0-3]?\d)\.\s?(?P<number>[01]?\d)\.(?:\s?(?P<year>20\d\d))?(?!\d)"
 )
+
+
+def _date_words() -> DateWords:
+    from palimpsest.text.date_words import date_words  # not at import: no turn needs them
+
+    return date_words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,8 @@ def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
 
 
 def _relative(text: str, at: date) -> Iterator[Moment]:
+    from palimpsest.text.dates import relative_dates  # not at import: no turn needs them
+
     for found in relative_dates(text, at=at):
         label = _LABEL.fullmatch(found.label)
         if label is None:
@@ -126,7 +135,7 @@ def _spanned(year: int, month: int, day: int) -> tuple[date, date, Unit]:
 
 
 def _absolute(text: str, at: date, tense: Tense) -> Iterator[Moment]:
-    for pattern in (*date_words().absolute, _NUMERIC):
+    for pattern in (*_date_words().absolute, _NUMERIC):
         for match in pattern.finditer(text):
             try:
                 moment = _dated(match, text, at, tense)
@@ -138,7 +147,7 @@ def _absolute(text: str, at: date, tense: Tense) -> Iterator[Moment]:
 def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
     groups = match.groupdict()
     name = groups.get("month")
-    month = date_words().months[name] if name else int(groups.get("number") or 0)
+    month = _date_words().months[name] if name else int(groups.get("number") or 0)
     day, year = int(groups.get("day") or 0), int(groups.get("year") or 0)
     named = min(
         place for group, value in groups.items() if value and (place := match.start(group)) >= 0
@@ -172,7 +181,7 @@ def _weekdays(text: str, at: date, tense: Tense) -> Iterator[Moment]:
         comes_again = _before("every").search(before) and not _before("by").search(before)
         if comes_again or _A_DATE.match(text, match.end()):
             continue
-        weekday = date_words().weekdays[match["day"]]
+        weekday = _date_words().weekdays[match["day"]]
         is_past = tense == "past" and not _before("for").search(before)
         days = (weekday - at.weekday()) % 7 or 7
         day = at + timedelta(days=-(7 - days % 7) if is_past else days)
@@ -211,5 +220,7 @@ def _by_key(field: str) -> dict[str, re.Pattern[str]]:
 
 @cache
 def _weekday() -> re.Pattern[str]:
-    names = sorted((name for name in date_words().weekdays if len(name) > 1), key=len, reverse=True)
+    names = sorted(
+        (name for name in _date_words().weekdays if len(name) > 1), key=len, reverse=True
+    )
     return re.compile(rf"(?<!\w)(?P<day>{'|'.join(names)})(?!\w)")

@@ -354,8 +354,6 @@ def _cached(read: SessionContext, after: str | None, *, count: Callable[..., int
         return {"mark": mark, "common_tokens": None, "broke_at": None, "why": None}
     counted = partial(count, encoding=read.head.encoding)
     use = use_of(read, [weigh(chat, counted) for chat in read.messages], after=after)
-    if use is None:
-        return {"mark": mark, "common_tokens": None, "broke_at": None, "why": None}
     return {
         "mark": mark,
         "common_tokens": use.common_tokens,
