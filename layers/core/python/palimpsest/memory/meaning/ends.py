@@ -83,6 +83,11 @@ def _cues() -> tuple[_Cue, ...]:
 
 
 @cache
+def _cue_pattern(number: int) -> re.Pattern[str]:
+    return compiled(_cues()[number].pattern)
+
+
+@cache
 def _unreal() -> re.Pattern[str]:
     phrases = [phrase for file in word_files(PACKAGE).values() for phrase in file.get("unreal", ())]
     return compiled(rf"\b(?:{'|'.join(phrases)})\b")
@@ -101,17 +106,30 @@ def ends_of(sentence: str) -> tuple[End, ...]:
         numbers = [number for number in numbers if _cues()[number].kind != "plain"]
     if not numbers or sentence.count(" ") > MOST_BLANKS:
         return ()
-    said = spoken(sentence)
     if is_question(sentence):
         return ()
+    said = spoken(sentence)
     found: list[End] = []
     before: tuple[str, ...] = ()
     parts = clauses(said)
     whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
-        found += _ends_of(spoken(clause), before, numbers)
+        found += _ends_of(spoken(clause), before, _likely(clause, said, numbers))
         before = naming(clause) if _has_pronoun(said) else ()
     return () if found and _unreal().search(said) else tuple(found)
+
+
+def may_end(text: str) -> bool:
+    """Whether the text has a word without which it states no end."""
+    return "user" in text or bool(candidates("ends", text))
+
+
+def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]:
+    """Those of the sentence's cues that the clause may match."""
+    if clause == sentence:
+        return numbers
+    likely = candidates("ends", clause)
+    return [number for number in numbers if number in likely] if likely else ()
 
 
 def _has_pronoun(text: str) -> bool:
@@ -123,11 +141,14 @@ def _ends_of(clause: str, before: tuple[str, ...], numbers: Sequence[int]) -> li
     names.
     """
     found: list[End] = []
-    for text in dict.fromkeys((clause, without_times(clause))):
+    if not numbers:
+        return found
+    timeless = without_times(clause)
+    for text in dict.fromkeys((clause, timeless)):
         for number in numbers:
             cue = _cues()[number]
-            match = compiled(cue.pattern).match(text)
-            is_for_now = cue.kind == "plain" and without_times(clause) != clause
+            match = _cue_pattern(number).match(text)
+            is_for_now = cue.kind == "plain" and timeless != clause
             if match and not is_for_now:
                 groups = match.groupdict()
                 named = " ".join(groups.get(group) or "" for group in GROUPS).strip()

@@ -32,6 +32,7 @@ _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECAS
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
 _DIGIT = re.compile(r"\d")
 _FIRST = re.compile(r"[^\W_]+")
+_ANYTHING, _VARIES = re.compile(r"\.\{[\d,]*\}"), re.compile(r"[()|\[\]?*+]")
 _INFLECTIONS = frozenset(
     {
         "",
@@ -219,15 +220,27 @@ def _times() -> re.Pattern[str]:
 @cache
 def _words_of_times() -> frozenset[str]:
     """What every text that says when has one of, apart from numbers."""
-    named = " ".join(
-        word
+    phrases = [
+        phrase
         for file in word_files(PACKAGE).values()
         for name in ("weekdays", "months", "seasons", "time_words")
-        for word in file.get("lists", {}).get(name, ())
-    )
-    plain = re.sub(r"(\w)\?", r"\1", f"{named} {shared('time_nouns')} since seit depuis desde")
-    found = frozenset(_FIRST.findall(plain.lower()))
-    return found | {f"{word}s" for word in found} | {word.rstrip("s") for word in found}
+        for phrase in file.get("lists", {}).get(name, ())
+    ]
+    phrases += [shared("time_nouns"), "since", "seit", "depuis", "desde"]
+    found = {word for phrase in phrases for word in _words_needed(phrase.lower())}
+    plurals = {f"{word}s" for word in found} | {
+        word.rstrip("s") for word in found if len(word) > LEAST_SHARED
+    }
+    return frozenset(found | plurals)
+
+
+def _words_needed(phrase: str) -> Sequence[str]:
+    """Words of which each match of a phrase has one: the longest of a plain phrase."""
+    plain = _ANYTHING.sub("", phrase)
+    found = _FIRST.findall(re.sub(r"(\w)\?", r"\1", plain))
+    if _VARIES.search(plain):
+        return [word for word in found if len(word) > 1]
+    return [max(found, key=len)]
 
 
 @lru_cache(maxsize=64)
