@@ -111,8 +111,7 @@ def _findings(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
         whole = f"{announced} {sentence}".strip()
-        stating = (without_signals(sentence), *sentence.split(", "))
-        corrects = correction_of(whole) is not None and not any(map(_is_known, stating))
+        corrects = correction_of(whole) is not None and not _states_known(sentence)
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
@@ -132,6 +131,10 @@ def _findings(
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
+
+
+def _states_known(sentence: str) -> bool:
+    return any(map(_is_known, (without_signals(sentence), *sentence.split(", "))))
 
 
 def _is_known(text: str) -> bool:
@@ -191,7 +194,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     """
     kind, matched = kind_of(text)
     is_asked = is_question(text) and not (kind and kind.type == "task")
-    is_part = leans(text) and (kind is None or kind.name in MAY_LEAN)
+    is_part = (kind is None or kind.name in MAY_LEAN) and leans(text)
     if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)

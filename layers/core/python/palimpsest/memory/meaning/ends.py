@@ -5,7 +5,7 @@ ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
@@ -110,12 +110,12 @@ def ends_of(sentence: str) -> tuple[End, ...]:
         return ()
     said = spoken(sentence)
     found: list[End] = []
-    before: tuple[str, ...] = ()
+    before = ""
     parts = clauses(said)
     whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
         found += _ends_of(spoken(clause), before, _likely(clause, said, numbers))
-        before = naming(clause) if _has_pronoun(said) else ()
+        before = clause if _has_pronoun(said) else ""
     return () if found and _unreal().search(said) else tuple(found)
 
 
@@ -136,26 +136,31 @@ def _has_pronoun(text: str) -> bool:
     return not _PRONOUNS.isdisjoint(text.lower().split())
 
 
-def _ends_of(clause: str, before: tuple[str, ...], numbers: Sequence[int]) -> list[End]:
+def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
     """The ends of a clause, by the cues with these numbers. A pronoun means what the clause before
-    names.
+    names. A plain denial with a time counts for that time alone.
     """
-    found: list[End] = []
-    if not numbers:
-        return found
-    timeless = without_times(clause)
-    for text in dict.fromkeys((clause, timeless)):
-        for number in numbers:
-            cue = _cues()[number]
-            match = _cue_pattern(number).match(text)
-            is_for_now = cue.kind == "plain" and timeless != clause
-            if match and not is_for_now:
-                groups = match.groupdict()
-                named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
-                meant = before if _PRONOUN.match(named) else naming(named)
-                end = End(cue.kind, cue.about, meant, named)
-                found += [end] if end.words or end.about else []
-    return found
+    found = list(_matches(clause, numbers))
+    lasting = [number for number in numbers if _cues()[number].kind != "plain"]
+    timeless = without_times(clause) if found or lasting else clause
+    if timeless != clause:
+        found = [each for each in found if each[0].kind != "plain"]
+        found += _matches(timeless, lasting)
+    ends = list[End]()
+    for cue, match in found:
+        groups = match.groupdict()
+        named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
+        meant = naming(before if _PRONOUN.match(named) else named)
+        end = End(cue.kind, cue.about, meant, named)
+        ends += [end] if end.words or end.about else []
+    return ends
+
+
+def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match[str]]]:
+    for number in numbers:
+        match = _cue_pattern(number).match(text)
+        if match:
+            yield _cues()[number], match
 
 
 def is_ended(record: Record, by: Sequence[End]) -> bool:
