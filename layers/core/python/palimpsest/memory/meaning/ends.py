@@ -16,6 +16,7 @@ from palimpsest.memory.meaning.reading import (
     classes,
     clauses,
     compiled,
+    compiled_lower,
     is_alike,
     is_meant_by,
     naming,
@@ -25,6 +26,7 @@ from palimpsest.memory.meaning.reading import (
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.record import Record
 from palimpsest.text.sentences import is_question
+from palimpsest.text.triggers import lowered
 from palimpsest.text.word_files import entries, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
@@ -90,7 +92,7 @@ def _cue_pattern(number: int) -> re.Pattern[str]:
 @cache
 def _unreal() -> re.Pattern[str]:
     phrases = [phrase for file in word_files(PACKAGE).values() for phrase in file.get("unreal", ())]
-    return compiled(rf"\b(?:{'|'.join(phrases)})\b")
+    return compiled_lower(rf"\b(?:{'|'.join(phrases)})\b")
 
 
 @cache
@@ -116,7 +118,7 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     for clause in dict.fromkeys((*parts, *whole)):
         found += _ends_of(spoken(clause), before, _likely(clause, said, numbers))
         before = clause if _has_pronoun(said) else ""
-    return () if found and _unreal().search(said) else tuple(found)
+    return () if found and _unreal().search(lowered(said)) else tuple(found)
 
 
 def may_end(text: str) -> bool:
