@@ -15,6 +15,7 @@ from typing import Any
 from palimpsest.clock import seconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import Message, message_key
+from palimpsest.conversations.spoken import spoken_text
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
@@ -171,7 +172,7 @@ class Whole(Flushing):
         found: dict[Changed, object] = {}
         for name in USERS:
             for message in self.stored(name):
-                found[MessageChanged(TENANT.tenant, name, message.seq)] = True
+                found[MessageChanged(TENANT.tenant, name, message.seq)] = message.hidden
         for user in sorted({*USERS.values(), ERIN}):
             for record in (*self.records_of(user), *self.graph_of(user)):
                 is_pending = record.index_state == "pending"
@@ -231,10 +232,15 @@ class Whole(Flushing):
         return {hit.key for hit in hits}
 
     def searchable_of(self, user: str) -> set[str]:
-        """The keys of everything that the tables say can be found of a user."""
+        """The keys of everything that the tables say can be found of a user. A message of which
+        every word is hidden can't be found.
+        """
         sessions = [name for name, owner in USERS.items() if owner == user]
         messages = {
-            message_key(name, message.seq) for name in sessions for message in self.shown_of(name)
+            message_key(name, message.seq)
+            for name in sessions
+            for message in self.shown_of(name)
+            if spoken_text(message)
         }
         return messages | {record.id for record in self.current_of(user)}
 

@@ -23,7 +23,7 @@ from palimpsest.memory.meaning.corrections import (
     put_right,
     without_signals,
 )
-from palimpsest.memory.meaning.ends import ends_of
+from palimpsest.memory.meaning.ends import End, ends_of, may_end
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.meaning.standing import is_order, leans
 from palimpsest.memory.record import Method
@@ -111,8 +111,7 @@ def _findings(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
         whole = f"{announced} {sentence}".strip()
-        stating = (without_signals(sentence), *sentence.split(", "))
-        corrects = correction_of(whole) is not None and not any(map(_is_known, stating))
+        corrects = correction_of(whole) is not None and not _states_known(sentence)
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
@@ -122,7 +121,7 @@ def _findings(
         text = with_names(put_right(sentence), before)
         before.append(text or sentence)
         found = stated(text, day) if text else ()
-        ended = ends_of(sentence) or ends_of(_with_what(sentence, before))
+        ended = _ended(sentence, before)
         is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
         if is_end and not any(ends_of(one.keywords["content"]) for one in found):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
@@ -134,9 +133,20 @@ def _findings(
             )
 
 
+def _states_known(sentence: str) -> bool:
+    return any(map(_is_known, (without_signals(sentence), *sentence.split(", "))))
+
+
 def _is_known(text: str) -> bool:
     """Whether the text states something of a known kind, or of a known topic."""
     return kind_of(text)[0] is not None or slot_of(text) is not None
+
+
+def _ended(sentence: str, before: Sequence[str]) -> Sequence[End]:
+    """The ends that the sentence states, alone or with the few words before it."""
+    if not may_end(sentence) and not may_end(before[-2] if len(before) > 1 else ""):
+        return ()
+    return ends_of(sentence) or ends_of(_with_what(sentence, before))
 
 
 def _with_what(sentence: str, before: Sequence[str]) -> str:
@@ -184,7 +194,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     """
     kind, matched = kind_of(text)
     is_asked = is_question(text) and not (kind and kind.type == "task")
-    is_part = leans(text) and (kind is None or kind.name in MAY_LEAN)
+    is_part = (kind is None or kind.name in MAY_LEAN) and leans(text)
     if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)

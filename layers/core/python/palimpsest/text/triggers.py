@@ -42,12 +42,16 @@ class Triggers:
 
     def candidates(self, text: str) -> Sequence[int]:
         """The numbers of the patterns that may match the text, in order."""
+        return places(self.mask(text))
+
+    def mask(self, text: str) -> int:
+        """The same, as a number that has a bit for each pattern, the lowest for the first."""
         if _TWO in text:
-            return _bits(self._all)
+            return self._all
         found = self._always
-        for word in word_set(lowered(text)):
-            found |= self._patterns_of(word)
-        return _bits(found)
+        for patterns in map(self._patterns_of, word_set(lowered(text))):
+            found |= patterns
+        return found
 
     def _add(self, word: str, pattern: int) -> None:
         if word >= FIRST_WITHOUT_BLANKS:
@@ -68,7 +72,7 @@ class Triggers:
 
 
 @lru_cache(maxsize=MOST_COMBINATIONS)
-def _bits(number: int) -> Sequence[int]:
+def places(number: int) -> Sequence[int]:
     """The places of the bits that are set, in order."""
     return tuple(place for place in range(number.bit_length()) if number >> place & 1)
 

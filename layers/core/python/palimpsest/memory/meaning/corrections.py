@@ -46,6 +46,7 @@ class Correction:
     is_meant: bool = True
 
 
+@lru_cache(maxsize=64)
 def _may_correct(text: str) -> bool:
     return (
         "->" in text

@@ -5,7 +5,7 @@ ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
@@ -16,6 +16,7 @@ from palimpsest.memory.meaning.reading import (
     classes,
     clauses,
     compiled,
+    compiled_lower,
     is_alike,
     is_meant_by,
     naming,
@@ -25,6 +26,7 @@ from palimpsest.memory.meaning.reading import (
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.record import Record
 from palimpsest.text.sentences import is_question
+from palimpsest.text.triggers import lowered
 from palimpsest.text.word_files import entries, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
@@ -83,9 +85,14 @@ def _cues() -> tuple[_Cue, ...]:
 
 
 @cache
+def _cue_pattern(number: int) -> re.Pattern[str]:
+    return compiled(_cues()[number].pattern)
+
+
+@cache
 def _unreal() -> re.Pattern[str]:
     phrases = [phrase for file in word_files(PACKAGE).values() for phrase in file.get("unreal", ())]
-    return compiled(rf"\b(?:{'|'.join(phrases)})\b")
+    return compiled_lower(rf"\b(?:{'|'.join(phrases)})\b")
 
 
 @cache
@@ -101,40 +108,61 @@ def ends_of(sentence: str) -> tuple[End, ...]:
         numbers = [number for number in numbers if _cues()[number].kind != "plain"]
     if not numbers or sentence.count(" ") > MOST_BLANKS:
         return ()
-    said = spoken(sentence)
     if is_question(sentence):
         return ()
+    said = spoken(sentence)
     found: list[End] = []
-    before: tuple[str, ...] = ()
+    before = ""
     parts = clauses(said)
     whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
-        found += _ends_of(spoken(clause), before, numbers)
-        before = naming(clause) if _has_pronoun(said) else ()
-    return () if found and _unreal().search(said) else tuple(found)
+        found += _ends_of(spoken(clause), before, _likely(clause, said, numbers))
+        before = clause if _has_pronoun(said) else ""
+    return () if found and _unreal().search(lowered(said)) else tuple(found)
+
+
+def may_end(text: str) -> bool:
+    """Whether the text has a word without which it states no end."""
+    return "user" in text or bool(candidates("ends", text))
+
+
+def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]:
+    """Those of the sentence's cues that the clause may match."""
+    if clause == sentence:
+        return numbers
+    likely = candidates("ends", clause)
+    return [number for number in numbers if number in likely] if likely else ()
 
 
 def _has_pronoun(text: str) -> bool:
     return not _PRONOUNS.isdisjoint(text.lower().split())
 
 
-def _ends_of(clause: str, before: tuple[str, ...], numbers: Sequence[int]) -> list[End]:
+def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
     """The ends of a clause, by the cues with these numbers. A pronoun means what the clause before
-    names.
+    names. A plain denial with a time counts for that time alone.
     """
-    found: list[End] = []
-    for text in dict.fromkeys((clause, without_times(clause))):
-        for number in numbers:
-            cue = _cues()[number]
-            match = compiled(cue.pattern).match(text)
-            is_for_now = cue.kind == "plain" and without_times(clause) != clause
-            if match and not is_for_now:
-                groups = match.groupdict()
-                named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
-                meant = before if _PRONOUN.match(named) else naming(named)
-                end = End(cue.kind, cue.about, meant, named)
-                found += [end] if end.words or end.about else []
-    return found
+    found = list(_matches(clause, numbers))
+    lasting = [number for number in numbers if _cues()[number].kind != "plain"]
+    timeless = without_times(clause) if found or lasting else clause
+    if timeless != clause:
+        found = [each for each in found if each[0].kind != "plain"]
+        found += _matches(timeless, lasting)
+    ends = list[End]()
+    for cue, match in found:
+        groups = match.groupdict()
+        named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
+        meant = naming(before if _PRONOUN.match(named) else named)
+        end = End(cue.kind, cue.about, meant, named)
+        ends += [end] if end.words or end.about else []
+    return ends
+
+
+def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match[str]]]:
+    for number in numbers:
+        match = _cue_pattern(number).match(text)
+        if match:
+            yield _cues()[number], match
 
 
 def is_ended(record: Record, by: Sequence[End]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.folding import folded
-from palimpsest.text.triggers import Triggers, lowered
+from palimpsest.text.triggers import Triggers, lowered, places
 from palimpsest.text.word_files import entries, filled, filled_words, word_files
 
 PACKAGE: Final = "palimpsest.memory.meaning"
@@ -30,8 +30,11 @@ _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "
 """First words of phrases that too many sentences have: these phrases have other marks."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
+_LAST_OF_TAILS, _EMOJI = frozenset("wla()/D3"), "\U0001f300"
+_CAPITALS = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _DIGIT = re.compile(r"\d")
 _FIRST = re.compile(r"[^\W_]+")
+_ANYTHING, _VARIES = re.compile(r"\.\{[\d,]*\}"), re.compile(r"[()|\[\]?*+]")
 _INFLECTIONS = frozenset(
     {
         "",
@@ -66,12 +69,22 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(filled(PACKAGE, pattern), re.IGNORECASE)
 
 
+@cache
+def compiled_lower(pattern: str) -> re.Pattern[str]:
+    """The pattern with its pieces, for a text in lower case: such a search takes a fraction of the
+    time.
+    """
+    return re.compile(_CAPITALS.sub(lambda found: found[0].lower(), filled(PACKAGE, pattern)))
+
+
 SLOT_FORMS: Final = ("slots", "many", "each")
 
 
 @cache
-def _groups() -> tuple[Triggers, list[tuple[str, int]]]:
-    """The triggers of everything that is looked for, in one: a sentence is looked at once."""
+def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
+    """The triggers of everything that is looked for, in one: a sentence is looked at once. Of each
+    group, where its patterns begin, and a mask of as many bits as it has patterns.
+    """
     leaning = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
     groups: dict[str, list[list[str]]] = {
         "slots": [triggers(entry) for _, _, entry in slot_entries()],
@@ -80,11 +93,11 @@ def _groups() -> tuple[Triggers, list[tuple[str, int]]]:
         "signals": [_listed_first("signals")],
         "leaning": [each["words"] for each in leaning for _ in each["patterns"]],
     }
-    places, every = list[tuple[str, int]](), list[list[str]]()
+    parts, every = dict[str, tuple[int, int]](), list[list[str]]()
     for name, those in groups.items():
-        places += [(name, len(every))] * len(those)
+        parts[name] = len(every), (1 << len(those)) - 1
         every += those
-    return Triggers(every), places
+    return Triggers(every), parts
 
 
 def slot_entries() -> list[tuple[str, str, Any]]:
@@ -99,18 +112,17 @@ def slot_entries() -> list[tuple[str, str, Any]]:
 
 
 @lru_cache(maxsize=512)
-def _candidates(text: str) -> Mapping[str, Sequence[int]]:
-    triggers_, places = _groups()
-    found: dict[str, list[int]] = {}
-    for number in triggers_.candidates(text):
-        name, start = places[number]
-        found.setdefault(name, []).append(number - start)
-    return found
+def _mask(text: str) -> int:
+    return _groups()[0].mask(text)
 
 
 def candidates(group: str, text: str) -> Sequence[int]:
     """The numbers of the group's patterns that may match the text."""
-    return _candidates(text).get(group, ())
+    found = _mask(text)
+    if not found:
+        return ()
+    start, mask = _groups()[1][group]
+    return places(found >> start & mask)
 
 
 def _listed_first(*names: str) -> list[str]:
@@ -194,20 +206,36 @@ def _openers() -> re.Pattern[str]:
 def spoken(text: str) -> str:
     """The sentence as the user would say it, without contractions and openers."""
     said = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
-    if _REWRITTEN.search(said):
+    if _may_be_rewritten(lowered(said)) and _REWRITTEN.search(said):
         lower = said.lower().replace("\u2019", "'")
         for pattern, by, has in _rewrites():
             said = pattern.sub(by, said) if has in lower else said
     if begins_with(said, "openers"):
         said = after(_openers(), said)
-    return _TAIL.sub("", " ".join(said.split())).strip(_ENDS)
+    said = " ".join(said.split())
+    last = said[-1:]
+    has_tail = last in _LAST_OF_TAILS or last >= _EMOJI
+    return (_TAIL.sub("", said) if has_tail else said).strip(_ENDS)
+
+
+def _may_be_rewritten(lower: str) -> bool:
+    """Whether a text has what `_REWRITTEN` needs; this is looked up faster."""
+    return (
+        "'" in lower
+        or "’" in lower
+        or "‘" in lower
+        or "user" in lower
+        or "im" in lower
+        or "any more" in lower
+        or "cannot" in lower
+    )
 
 
 @cache
 def _times() -> re.Pattern[str]:
     heads, middles, nouns = shared("time_heads"), shared("time_middles"), shared("time_nouns")
     day = r"(?:{weekdays}|{months}|{seasons}|(?:19|20)\d\d)"
-    return compiled(
+    return compiled_lower(
         rf"(?<!\w)(?:(?:{heads} )?(?:{middles} )*{day}(?: (?:19|20)\d\d)?"
         rf"|(?:{heads} )*(?:{middles} )+{nouns}|(?:{heads} )?(?:the )?\d\d?(?:st|nd|rd|th|\.)"
         r"(?: of)?(?: {months})?(?: (?:19|20)\d\d)?"
@@ -219,15 +247,27 @@ def _times() -> re.Pattern[str]:
 @cache
 def _words_of_times() -> frozenset[str]:
     """What every text that says when has one of, apart from numbers."""
-    named = " ".join(
-        word
+    phrases = [
+        phrase
         for file in word_files(PACKAGE).values()
         for name in ("weekdays", "months", "seasons", "time_words")
-        for word in file.get("lists", {}).get(name, ())
-    )
-    plain = re.sub(r"(\w)\?", r"\1", f"{named} {shared('time_nouns')} since seit depuis desde")
-    found = frozenset(_FIRST.findall(plain.lower()))
-    return found | {f"{word}s" for word in found} | {word.rstrip("s") for word in found}
+        for phrase in file.get("lists", {}).get(name, ())
+    ]
+    phrases += [shared("time_nouns"), "since", "seit", "depuis", "desde"]
+    found = {word for phrase in phrases for word in _words_needed(phrase.lower())}
+    plurals = {f"{word}s" for word in found} | {
+        word.rstrip("s") for word in found if len(word) > LEAST_SHARED
+    }
+    return frozenset(found | plurals)
+
+
+def _words_needed(phrase: str) -> Sequence[str]:
+    """Words of which each match of a phrase has one: the longest of a plain phrase."""
+    plain = _ANYTHING.sub("", phrase)
+    found = _FIRST.findall(re.sub(r"(\w)\?", r"\1", plain))
+    if _VARIES.search(plain):
+        return [word for word in found if len(word) > 1]
+    return [max(found, key=len)]
 
 
 @lru_cache(maxsize=64)
@@ -235,7 +275,10 @@ def without_times(text: str) -> str:
     """The text without the words that say when."""
     if _words_of_times().isdisjoint(_FIRST.findall(text.lower())) and not _DIGIT.search(text):
         return text
-    return " ".join(_times().sub(" ", _SINCE.sub("", text)).split()).strip(_ENDS)
+    left = _SINCE.sub("", text)
+    for found in reversed(list(_times().finditer(lowered(left)))):
+        left = f"{left[: found.start()]} {left[found.end() :]}"
+    return " ".join(left.split()).strip(_ENDS)
 
 
 @cache
@@ -288,9 +331,13 @@ def is_meant_by(word: str, others: Sequence[str]) -> bool:
     return any(is_alike(word, other) or bool(own & classes(other)) for other in others)
 
 
+@cache
+def _splits() -> re.Pattern[str]:
+    return compiled(rf"\s+{shared('splits')}\s+")
+
+
 def clauses(sentence: str) -> list[str]:
     """The parts of a sentence at its marks, and these at their joining words."""
     parts = [part.strip(_ENDS) for part in _PUNCTUATION.split(sentence)]
-    splits = compiled(rf"\s+{shared('splits')}\s+")
-    finer = [piece for part in parts for piece in splits.split(part) if piece != part]
+    finer = [piece for part in parts for piece in _splits().split(part) if piece != part]
     return [part for part in dict.fromkeys((*parts, *finer)) if part]
