@@ -370,7 +370,7 @@ def test_the_service_is_found_by_what_is_given_then_the_environment_then_a_file(
     with pytest.raises(NotConfigured, match="https"):
         find("there", "n")
     for key in ("clé", "k\n"):
-        with pytest.raises(NotConfigured, match="copy it again"):
+        with pytest.raises(NotConfigured, match="Copy it again"):
             find("https://there", key)
     (tmp_path / "project" / ".local" / "endpoint.json").write_text("[]")
     monkeypatch.delenv("PALIMPSEST_URL")

@@ -73,3 +73,39 @@ def test_a_question_after_a_statement_stands_on_a_line_of_its_own() -> None:
     )
     for text in ("What applies, if I have kids?", "I like tea, coffee and what not."):
         assert questions_apart(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What may I claim for the journey to Hamburg, and by when?",
+        "Question 1: what may I claim for the journey to Hamburg, and by when?",
+        "Do I have to pay for parking there, and how much is it?",
+        "Hi, can I bring my dog to work, and who has to agree?",
+        "And should I move to Berlin, what do you think?",
+        "Is my visa valid in Bonn, and who can tell me?",
+        "Was kann ich für die Fahrt absetzen, und bis wann?",
+        "Und darf ich meinen Hund mitbringen, wen muss ich da fragen?",
+        "Comment je paie mon loyer à Brest, et combien est-ce ?",
+        "Hola, puedo llevar a mi perro, y quién decide?",
+    ],
+)
+def test_a_question_with_a_question_after_it_states_nothing(text: str) -> None:
+    assert questions_apart(text) == text
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "Hi, I'm Lena",
+        "Ok, I live in Kiel",
+        "Since I have three kids",
+        "Jetzt habe ich drei Kinder",
+        "Also ich wohne in Kiel",
+        "Maintenant nous avons un chien",
+        "Hola, vivo en Vigo",
+    ],
+)
+def test_a_statement_is_read_whatever_stands_before_its_first_word(stated: str) -> None:
+    asked = "what applies to me?"
+    assert questions_apart(f"{stated}, {asked}") == f"{stated}\n{asked}"

@@ -7,15 +7,18 @@ from functools import cache
 
 from palimpsest.extraction.testimony.words import SENTENCE_START, phrases
 
+JOINING = "so|and|but|also|then|und|aber|et|mais|donc|alors|y|pero|entonces"
+
 
 @cache
 def _stated_and_asked() -> re.Pattern[str]:
+    asks = rf"(?:(?:{JOINING}) |[^\W\d_]{{1,12}}, )?(?:{phrases('questions')})(?![\w,])"
     return re.compile(
-        rf"(?P<own>{SENTENCE_START}(?:[^\W\d_]{{1,12}},? ){{0,2}}"
+        rf"(?P<own>{SENTENCE_START}(?!{asks})(?:[^\W\d_]{{1,12}},? ){{0,2}}"
         rf"(?:{phrases('first_person')})(?!\w)"
         r"[^\n.!?]{3,200}?),(?P<gap>[ ])"
         rf"(?=(?:(?!(?:or|oder|ou|o|u)\b)[^\s.!?,;\n]+ ){{2,20}}[^\s.!?,\n]+ ?\?"
-        rf"|(?:(?:so|and|also|then|und|et|y|entonces|donc|alors) )?"
+        rf"|(?:(?:{JOINING}) )?"
         rf"¿?(?:{phrases('questions')})(?!\w)"
         r"[^\n.!?]{2,200}\?)",
         re.IGNORECASE | re.MULTILINE,
