@@ -268,7 +268,14 @@ class Palimpsest(Stack):
         )
         tables.grant_tenants(extract.role)
         tables.grant(extract.role, tables.sessions, READS, WRITES)
-        tables.grant(extract.role, tables.memories, READS, WRITES, ["dynamodb:DeleteItem"])
+        tables.grant(
+            extract.role,
+            tables.memories,
+            READS,
+            WRITES,
+            ["dynamodb:DeleteItem"],
+            indexes=["by_created"],
+        )
         self.contents.grant(extract.role, READ, REMOVE, LIST, under=PASSING)
 
     def _add_embed(self) -> None:

@@ -93,12 +93,15 @@ def running(
         stop(process)
 
 
-def built_layers(*names: str) -> list[Path]:
-    """The folders that a function's layers put on its path here."""
+def built_layers(*names: str, searches: bool) -> list[Path]:
+    """The folders that a function's layers put on its path here. A function that searches reads the
+    index in a file, which only a local stack's core layer holds.
+    """
     wheels = layer_build.on_this_machine()
+    local = [paths.LAYERS / "local" / "python"] if searches else []
     return [
         paths.LAYERS / "core" / "python",
-        paths.LAYERS / "local" / "python",
+        *local,
         *(layer_build.build(name, wheels).folder / "python" for name in names),
     ]
 

@@ -22,11 +22,12 @@ pytestmark = pytest.mark.e2e
 EVENTS = paths.PROJECT / "events"
 EVERY, MODELS, EMBEDDING = ("runtime",), ("runtime", "models"), ("runtime", "models", "builtin")
 LAYERS = {
-    "memories": EMBEDDING,
+    "memories": (*EMBEDDING, "graph"),
     "summarize": MODELS,
     "extract": MODELS,
     "embed": EMBEDDING,
     "reindex": EMBEDDING,
+    "site": ("runtime", "console"),
 }  # the others have what every function has
 KNOWN = [  # what the samples of `memories` are about
     {
@@ -110,7 +111,7 @@ def function(
     """Each function in turn, told only the variables that its settings name."""
     name: str = request.param
     wanted = {field.upper() for field in BY_FUNCTION[name].model_fields} | {"AWS_ENDPOINT_URL"}
-    layers = rie.built_layers(*LAYERS.get(name, EVERY))
+    layers = rie.built_layers(*LAYERS.get(name, EVERY), searches="SEARCH_URL" in wanted)
     told = {variable: value for variable, value in aws.items() if variable in wanted}
     with rie.running(name, layers=layers, environment=told) as emulated:
         yield name, emulated
@@ -171,7 +172,7 @@ def test_what_sam_is_given_leads_a_function_to_the_running_stack(
     event = json.loads((EVENTS / "sessions" / "append.json").read_text())
     event["requestContext"]["authorizer"]["lambda"]["tenant"] = call.tenant
     with rie.running(
-        "sessions", layers=rie.built_layers(*EMBEDDING), environment=environment
+        "sessions", layers=rie.built_layers(*MODELS, searches=True), environment=environment
     ) as emulated:
         assert emulated.invoke(event)["statusCode"] == 201
     (session,) = call("GET", "/v1/sessions").json["sessions"]

@@ -447,6 +447,16 @@ def test_embed_reads_tables_and_only_notes_what_is_indexed_and_what_is_redacted(
     assert writing == {("Memories", "dynamodb:UpdateItem"), ("Sessions", "dynamodb:UpdateItem")}
 
 
+def test_who_lists_a_users_memories_may_query_the_index_that_lists_them(prod: Template) -> None:
+    listing = {
+        function
+        for function in FUNCTIONS
+        for statement in prod.statements(function)
+        if "dynamodb:Query" in statement["Action"] and "/index/by_created" in str(statement)
+    }
+    assert listing == {"sessions", "memories", "extract", "sweep", "reindex"}
+
+
 def test_reindex_alone_looks_through_what_belongs_to_every_tenant_and_there_through_keys_alone(
     prod: Template,
 ) -> None:
