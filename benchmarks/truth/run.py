@@ -173,14 +173,14 @@ def _listed(service: Service, user: UserScope, *, is_current: bool) -> Iterator[
             return
 
 
-def table(results: Sequence[Outcome]) -> Table:
+def table(results: Sequence[Outcome], *, name: str = "our cases") -> Table:
     """Wrong chances that were held and true statements that are known, by kind and by half."""
     kinds = sorted({result.case.kind for result in results})
     rows = [
         _row(kind, [result for result in results if result.case.kind == kind]) for kind in kinds
     ]
     return Table(
-        "Truth: what is believed, without a model",
+        f"Truth, without a model: {name}",
         ("kind", "held, open", "held, held out", "known, open", "known, held out"),
         [*rows, _row("all", results)],
         ("Cases that pass, of all cases of the kind in that half.",),
@@ -209,7 +209,11 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 def tables() -> list[Table]:
     """The table over our own set, and one over the set of other voices."""
-    return [table(outcomes(load(folder), believed_in_process)) for folder in (OURS, VOICES)]
+    named = {"our cases": OURS, "in other voices": VOICES}
+    return [
+        table(outcomes(load(folder), believed_in_process), name=name)
+        for name, folder in named.items()
+    ]
 
 
 def main() -> None:
