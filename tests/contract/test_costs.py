@@ -101,10 +101,12 @@ class Service:
         messages: Sequence[tuple[str, str]],
         *,
         user: str | None = None,
+        said_at: str | None = None,
         **headers: str,
     ) -> Any:
+        at = {} if said_at is None else {"timestamp": said_at}
         body: dict[str, Any] = {
-            "messages": [{"role": role, "content": text} for role, text in messages]
+            "messages": [{"role": role, "content": text, **at} for role, text in messages]
         }
         body |= {"allow_repeat": True} if user is None else {"allow_repeat": True, "user_id": user}
         answer: Answer = self.call(
@@ -209,6 +211,21 @@ def test_the_next_extraction_costs_one_request_more_only_when_it_is_due(
         service.append("extracted", [said(number)])
         requests.append(meter.read().requests)
     assert requests == [2, 2, 2, 3] * 3
+
+
+def test_an_append_reads_what_was_deleted_only_if_a_timestamp_is_old(
+    service: Service, meter: Meter, short: Filled
+) -> None:
+    usual = ("BatchGetItem", "TransactWriteItems")
+    for said_at, asked in {
+        "2026-01-01T00:00:00Z": (),
+        "2025-12-31T23:59:30Z": (),
+        "2025-12-31T23:00:00Z": ("BatchGetItem", "GetItem", "Query"),  # whose it is first
+    }.items():
+        service.append(short.session, [("user", KILOBYTE)], said_at=said_at)
+        reading = meter.read()
+        assert reading.operations == (*asked, *usual), said_at
+        assert reading.write_units == 4
 
 
 def test_a_key_adds_two_units_and_no_request(service: Service, meter: Meter, short: Filled) -> None:

@@ -38,6 +38,7 @@ from palimpsest.conversations.overflow.eviction import Armed, OverflowResult, de
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
+from palimpsest.conversations.spoken import may_be_old
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import Job
@@ -188,7 +189,8 @@ class Append:
         self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, *, is_transcript: bool
     ) -> Sequence[Draft]:
         """The messages with marks on what they say of deleted memories, if they may be old."""
-        is_old = is_transcript or any(draft.timestamp is not None for draft in drafts)
+        said = [draft.timestamp for draft in drafts]
+        is_old = may_be_old(said, now=self.clock.now(), is_transcript=is_transcript)
         if self.hides_old is None or not is_old:
             return drafts
         if user is None:

@@ -5,8 +5,9 @@ time at which they were said.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from palimpsest.conversations.message import SYSTEM_ROLES, Chat, Message, text_of
@@ -25,6 +26,9 @@ SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
 
 QUOTED = "[quoted] "
 """The prefix of a user's own text that would look like one of our summaries."""
+
+FRESH = timedelta(minutes=1)
+"""A message with a younger timestamp is said now."""
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
 
@@ -152,3 +156,11 @@ def sent_at(timestamp: str | None) -> datetime | None:
         return aware if aware.timestamp() >= 0 else None
     except (ValueError, OverflowError):
         return None
+
+
+def may_be_old(timestamps: Iterable[str | None], *, now: datetime, is_transcript: bool) -> bool:
+    """Whether one of the messages with these timestamps may have been said before now. A message
+    without one may be old only in a transcript.
+    """
+    times = map(sent_at, timestamps)
+    return any(is_transcript if at is None else at < now - FRESH for at in times)

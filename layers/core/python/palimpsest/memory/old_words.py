@@ -9,13 +9,10 @@ from typing import TypeVar
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import Message, text_of
-from palimpsest.conversations.spoken import said_at, sent_at
+from palimpsest.conversations.spoken import may_be_old, said_at, sent_at
 from palimpsest.memory.burials import Buried, Ranges, States, merged
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
-
-FRESH = 60_000
-"""Milliseconds. A message with a younger timestamp is said now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +29,13 @@ class HideOldWords:
         """As `HidesOld`. Reads the user's burials only if a message may be old. Raises
         `Unavailable`.
         """
-        now = milliseconds(self.clock.now())
-        times = [_time(draft) for draft in drafts]
-        if not any(is_transcript if at is None else at < now - FRESH for at in times):
+        said = [draft.timestamp for draft in drafts]
+        if not may_be_old(said, now=self.clock.now(), is_transcript=is_transcript):
             return drafts
         buried = self._buried(scope)
         if not buried:
             return drafts
-        exact = buried.words_alone
+        times, exact = [_time(draft) for draft in drafts], buried.words_alone
 
         def hidden(text: str, at: int | None) -> Ranges:
             if at is not None:
