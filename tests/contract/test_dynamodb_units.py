@@ -16,6 +16,55 @@ from tests.contract.tables import sessions_table
 INDEX = 1.0
 """What the list of due work costs more, whenever a deadline is set."""
 
+MANY = 12_345_679
+LARGEST = Head(
+    user="u" * 128,
+    agent="a" * 128,
+    version=MANY,
+    status="active",
+    base=MANY,
+    seq=MANY,
+    last_id="f" * 32,
+    turn=MANY,
+    last_user_seq=MANY,
+    window_start=MANY,
+    window_tokens=1_234_567,
+    window_messages=12_345,
+    system_tokens=12_345,
+    summary=MANY,
+    summary_tokens=3_999,
+    encoding="p50k_base",
+    max_tokens=1_047_576,
+    trigger=838_061,
+    raised=104_757,
+    job="job_" + "f" * 32,
+    compaction="pending",
+    attempts=11,
+    not_before=NOW,
+    total_messages=MANY,
+    total_tokens=1_234_567_891,
+    batch="f" * 32,
+    batch_first=MANY,
+    updated_at=NOW * 1000,
+    retention=2_592_000,
+    expires_at=NOW,
+)
+EVER_USED: dict[str, Any] = {
+    "off_record": 2,
+    "epoch": 12,
+    "armed_seq": MANY,
+    "extract_job": "job_" + "f" * 32,
+    "extract_turn": MANY,
+    "redactions": 12_345,
+    "day": "2026-11-23",
+    "day_messages": 12_345,
+    "day_tokens": 12_345_678,
+    "day_bytes": 1_234_567_890,
+    "extract_turns": 100,
+    "frozen_at": NOW * 1000,
+}
+"""Fields of a session whose memories are extracted and whose context begins as before."""
+
 
 @dataclass
 class Meter:
@@ -131,39 +180,17 @@ def test_the_largest_head_fits_a_kilobyte_unless_many_calls_are_open(
     store = DynamoDbSessions(
         sessions_table(dynoxide_endpoint), endpoint=dynoxide_endpoint, meter=meter
     )
-    many = 12_345_679
-    largest = Head(
-        user="u" * 128,
-        agent="a" * 128,
-        version=many,
-        status="active",
-        base=many,
-        seq=many,
-        last_id="f" * 32,
-        turn=many,
-        last_user_seq=many,
-        open_calls=b"abcd" * calls,
-        window_start=many,
-        window_tokens=1_234_567,
-        window_messages=12_345,
-        system_tokens=12_345,
-        summary=many,
-        summary_tokens=3_999,
-        encoding="p50k_base",
-        max_tokens=1_047_576,
-        trigger=838_061,
-        raised=104_757,
-        job="job_" + "f" * 32,
-        compaction="pending",
-        attempts=11,
-        not_before=NOW,
-        total_messages=many,
-        total_tokens=1_234_567_891,
-        batch="f" * 32,
-        batch_first=many,
-        updated_at=NOW * 1000,
-        retention=2_592_000,
-        expires_at=NOW,
-    )
+    largest = replace(LARGEST, open_calls=b"abcd" * calls)
     Conversation(store, Scope("t" * 128).session("s" * 128)).commit(largest)
     assert meter.read() == [("TransactWriteItems", units)]
+
+
+def test_a_head_of_every_use_fits_a_kilobyte_with_ids_of_64_characters(
+    dynoxide_endpoint: str, meter: Meter
+) -> None:
+    store = DynamoDbSessions(
+        sessions_table(dynoxide_endpoint), endpoint=dynoxide_endpoint, meter=meter
+    )
+    head = replace(LARGEST, user="u" * 64, agent="a" * 64, **EVER_USED)
+    Conversation(store, Scope("t" * 64).session("s" * 64)).commit(head)
+    assert meter.read() == [("TransactWriteItems", 2.0)]
