@@ -87,6 +87,8 @@ def test_a_question_after_a_statement_stands_on_a_line_of_its_own() -> None:
         "Was kann ich für die Fahrt absetzen, und bis wann?",
         "Und darf ich meinen Hund mitbringen, wen muss ich da fragen?",
         "Comment je paie mon loyer à Brest, et combien est-ce ?",
+        "Can I work from home, and who says so?",
+        "Wann muss ich nach Rom fahren, und wer zahlt das?",
         "Hola, puedo llevar a mi perro, y quién decide?",
     ],
 )

@@ -27,7 +27,7 @@ def _stated_and_asked() -> re.Pattern[str]:
 
 def questions_apart(text: str) -> str:
     """The text with a question on a line of its own where a statement stands before it in the same
-    sentence.
+    sentence. What begins as a question is no statement: "What may I claim, and by when?".
     """
     if "?" not in text:
         return text
