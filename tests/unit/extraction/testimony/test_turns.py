@@ -73,15 +73,3 @@ def test_a_question_after_a_statement_stands_on_a_line_of_its_own() -> None:
     )
     for text in ("What applies, if I have kids?", "I like tea, coffee and what not."):
         assert questions_apart(text) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Question 1: what may I claim for the journey to Hamburg, and by when?",
-        "Can I work from home, and who says so?",
-        "Wann muss ich nach Rom fahren, und wer zahlt das?",
-    ],
-)
-def test_two_questions_in_one_sentence_make_no_statement(text: str) -> None:
-    assert questions_apart(text) == text

@@ -11,8 +11,7 @@ from palimpsest.extraction.testimony.words import SENTENCE_START, phrases
 @cache
 def _stated_and_asked() -> re.Pattern[str]:
     return re.compile(
-        rf"(?P<own>{SENTENCE_START}"
-        rf"(?:(?!(?:{phrases('questions')})(?![\w,]))[^\W\d_]{{1,12}},? ){{0,2}}"
+        rf"(?P<own>{SENTENCE_START}(?:[^\W\d_]{{1,12}},? ){{0,2}}"
         rf"(?:{phrases('first_person')})(?!\w)"
         r"[^\n.!?]{3,200}?),(?P<gap>[ ])"
         rf"(?=(?:(?!(?:or|oder|ou|o|u)\b)[^\s.!?,;\n]+ ){{2,20}}[^\s.!?,\n]+ ?\?"
@@ -25,7 +24,7 @@ def _stated_and_asked() -> re.Pattern[str]:
 
 def questions_apart(text: str) -> str:
     """The text with a question on a line of its own where a statement stands before it in the same
-    sentence. What begins as a question is no statement: "What may I claim, and by when?".
+    sentence.
     """
     if "?" not in text:
         return text
