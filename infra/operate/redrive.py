@@ -25,7 +25,17 @@ QUEUE_OF_KIND = {
     "flush": "Extract",
     "reindex": "Reindex",
     **dict.fromkeys(
-        ("delete", "withdraw", "redact", "forget", "forget_sessions", "erase", "retain"), "Sweep"
+        (
+            "delete",
+            "withdraw",
+            "redact",
+            "take_back",
+            "forget",
+            "forget_sessions",
+            "erase",
+            "retain",
+        ),
+        "Sweep",
     ),
     **dict.fromkeys(("upload", "export", "import"), "Sweep"),
 }
