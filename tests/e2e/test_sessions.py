@@ -134,7 +134,8 @@ def test_compacting_in_step_answers_with_the_summary_in_place(call: Client) -> N
     eventually(
         lambda: shown(call, compact="sync")[0].startswith(PREFIX)
     )  # it waits 20 s, a busy machine may not end
-    assert call.session("s")["compaction"] == "none"
+    # turns that came while the first fold was under way may have made another one due
+    eventually(lambda: call.session("s")["compaction"] == "none")
 
 
 def test_a_job_can_be_waited_for_and_says_how_it_went(call: Client) -> None:
