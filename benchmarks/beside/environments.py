@@ -92,7 +92,7 @@ def python_of(peer: Peer) -> Path:
         if not stamp.is_file() or stamp.read_text() != digest:
             print(f"Installing {peer.versions}", file=sys.stderr, flush=True)
             shutil.rmtree(folder, ignore_errors=True)
-            uv = [sys.executable, "-m", "uv"]
+            uv = [sys.executable, "-m", "uv", "--no-config"]  # ours leaves packages out
             subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
             options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--python", python]
             subprocess.run(

@@ -46,6 +46,7 @@ class Measured:
     """
 
     contexts: int = 0
+    messages: int = 0
     tokens: int = 0
     common: int = 0
     cached: int = 0
@@ -60,6 +61,7 @@ class Measured:
         weights = [weight(chat) for chat in chats]
         size = sum(weights)
         self.contexts += 1
+        self.messages += len(chats)
         self.tokens += size
         self.over_budget += size > budget
         if self._before:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from palimpsest.clock import FakeClock
 from palimpsest.conversations.drafts import Draft
 from palimpsest.memory.statements import Statement
+from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import Scope
 from palimpsest_local.in_process import in_process
 
 from benchmarks.prompt import conversation
 from benchmarks.prompt.conversation import Turn
+from benchmarks.prompt.embedder import DIMENSION, vector
 from benchmarks.prompt.measure import Chats, Measured
-from tests.doubles.meanings import Meanings
 
 TENANT, USER, SESSION = Scope("prompt"), "sarah", "turns"
 SECONDS = 40  # between two messages
+
+
+class Words:
+    """Implements `Embedder` as the other memories have it here."""
+
+    space = Space("prompt-words", DIMENSION)
+
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
+        return [vector(text) for text in texts]
 
 
 class Palimpsest:
@@ -28,7 +38,7 @@ class Palimpsest:
         self._clock = FakeClock(datetime(2026, 3, 2, 9, tzinfo=UTC))
         self._owner, self._session = TENANT.user(USER), TENANT.session(SESSION)
         made = in_process(
-            TENANT, memory=memory, clock=self._clock, embedder=Meanings(), user=self._owner
+            TENANT, memory=memory, clock=self._clock, embedder=Words(), user=self._owner
         )
         self._service, self._work = made.service, made.work
         self._learn(conversation.at_first())

@@ -1,17 +1,19 @@
 """Prints what 200 turns cost: the tokens sent, the share that a prompt cache can serve, and whether
-what was needed was there.
+what was needed was there, for Palimpsest and for other libraries beside it.
 
-python -m benchmarks.prompt.run [--turns N]
+python -m benchmarks.prompt.run [--turns N] [--alone]
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.prompt import beside
 from benchmarks.prompt.conversation import TURNS
-from benchmarks.prompt.measure import PRICES, Measured
+from benchmarks.prompt.measure import PRICES, Measured, Price
 from benchmarks.prompt.ours import measured
 from benchmarks.report import Cell, Table, for_terminal, load, machine
 
@@ -24,80 +26,183 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "flush": {"strategy": "flush"},
 }
 PLACES = ("user", "system", "tool_call", "none")
-COLUMNS = (
+CONTEXTS = (
     "memory, budget",
     "tokens sent",
+    "messages a context",
     "common beginning",
     "needed and there",
     "misled",
     "over budget",
+)
+COSTS = (
+    "memory, budget",
     *(
-        f"{price.model}, {with_cache}"
+        f"{price.model}, {column}"
         for price in PRICES
-        for with_cache in ("no cache", "with cache")
+        for column in ("no cache", "with cache", "times ours")
     ),
 )
 
 
-def row(name: str, sums: Measured) -> list[Cell]:
-    """A line of the table."""
-    return [
-        name,
-        sums.tokens,
-        f"{sums.share:.3f}",
-        f"{sums.found}/{sums.needed}",
-        sums.misled,
-        sums.over_budget,
-        *(
-            f"${sums.dollars(price, with_cache=with_cache):.3f}"
-            for price in PRICES
-            for with_cache in (False, True)
-        ),
-    ]
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory with a budget. `ours` is what its cost is divided by; None if it sends no
+    conversation, so that a ratio would compare unlike things.
+    """
+
+    name: str
+    sums: Measured
+    ours: Measured | None
+
+    @property
+    def complete(self) -> bool:
+        """Every needed fact was there, and nothing outdated was the last word."""
+        return self.sums.found == self.sums.needed and not self.sums.misled
+
+    def ratio(self, price: Price) -> float | None:
+        """Its cost with a cache, in costs of ours."""
+        if self.ours is None:
+            return None
+        ours = self.ours.dollars(price, with_cache=True)
+        return self.sums.dollars(price, with_cache=True) / ours
 
 
-def ours(turns: int) -> dict[str, Measured]:
-    """Every strategy, and every place of the memory."""
-    made = {"Palimpsest, defaults": measured({}, budget=DEFAULTS, turns=turns)}
-    for name, memory in STRATEGIES.items():
-        made[f"Palimpsest, {name}, {WINDOW:,}"] = measured(memory, budget=WINDOW, turns=turns)
-    for place in PLACES:
-        name = f"Palimpsest, summarize, memory_as {place}, {WINDOW:,}"
-        made[name] = measured({"memory_as": place}, budget=WINDOW, turns=turns)
-    return made
-
-
-def tables(turns: int = TURNS) -> list[Table]:
-    """The table of all memories that are measured here."""
-    rows = [row(name, sums) for name, sums in ours(turns).items()]
+def tables(turns: int = TURNS, *, alone: bool = False) -> list[Table]:
+    """All memories that are measured here; `alone` leaves the other libraries out."""
+    whole = list(_whole(turns, alone=alone))
+    window = list(_window(turns, alone=alone))
+    rows = [*whole, *window]
+    if not alone:
+        documented = beside.without_the_conversation(WINDOW)
+        sums = beside.measured(documented, budget=WINDOW, turns=turns)
+        rows.append(Row(documented.name, sums, None))
+    notes = (
+        ()
+        if alone
+        else tuple(f"{peer.title} ({peer.versions}): {peer.note}." for peer in beside.PEERS)
+    )
     return [
         Table(
             f"Prompt: {turns} turns, 12 memories, a change every tenth turn, a question about the "
             "past every fourth",
-            COLUMNS,
-            rows,
-            (
-                (
-                    "Common beginning: the tokens of each context that are the beginning of the one "
-                    "before, as a share of all tokens after the first context."
-                ),
-                "Misled: an outdated value stands after the valid one, or in its place.",
-                (
-                    "Prices: input only, at list prices; a beginning below 1,024 tokens is not cached, "
-                    "and writing to a cache costs nothing here."
-                ),
-            ),
-        )
+            CONTEXTS,
+            [_context(row) for row in rows],
+            (*CONTEXT_NOTES, *notes),
+        ),
+        Table(
+            f"Prompt: US dollars for the input of these {turns} turns",
+            COSTS,
+            [_cost(row) for row in rows],
+            (*COST_NOTES, *next_to_ours(whole), *next_to_ours(window)),
+        ),
     ]
+
+
+CONTEXT_NOTES = (
+    (
+        "Common beginning: the tokens of each context that are the beginning of the one before, as "
+        "a share of all tokens after the first context."
+    ),
+    "Misled: an outdated value stands after the valid one, or in its place.",
+    (
+        "All have the same turns, instructions, token counter (o200k_base) and embedder, under which "
+        "a question about a topic is nearest to its memory. No model is called: each is given "
+        "the facts, as if its extraction found every one and replaced every outdated one."
+    ),
+    (
+        "Needed and there asks for memories only. Of the turns that leave the window of 6,000 tokens, "
+        "ours keeps a summary with `summarize`, and LlamaIndex's vector block brings back some; the "
+        "others have nothing of them."
+    ),
+)
+COST_NOTES = (
+    (
+        "Input only, at list prices; a beginning below 1,024 tokens is not cached, and writing to a "
+        "cache costs nothing here. Each library is given the cache that its contexts allow, whether "
+        "or not it marks a cache point."
+    ),
+    (
+        "Times ours: the cost with a cache, divided by that of Palimpsest with its defaults, or with "
+        f"`summarize` and {WINDOW:,} tokens. No model is called for a summary or for extraction: "
+        "their cost is in no row."
+    ),
+)
+
+
+def _whole(turns: int, *, alone: bool) -> Iterator[Row]:
+    """The conversation fits."""
+    sums = measured({}, budget=DEFAULTS, turns=turns)
+    yield Row("Palimpsest, defaults", sums, sums)
+    if not alone:
+        yield from _others(DEFAULTS, sums, turns=turns, whole=True)
+
+
+def _window(turns: int, *, alone: bool) -> Iterator[Row]:
+    """The conversation does not fit: every strategy, and every place of the memory."""
+    first = measured(STRATEGIES["summarize"], budget=WINDOW, turns=turns)
+    yield Row(f"Palimpsest, summarize, {WINDOW:,}", first, first)
+    for name in ("trim", "delete", "flush"):
+        sums = measured(STRATEGIES[name], budget=WINDOW, turns=turns)
+        yield Row(f"Palimpsest, {name}, {WINDOW:,}", sums, first)
+    for place in PLACES:
+        sums = measured({"memory_as": place}, budget=WINDOW, turns=turns)
+        yield Row(f"Palimpsest, summarize, memory_as {place}, {WINDOW:,}", sums, first)
+    if not alone:
+        yield from _others(WINDOW, first, turns=turns, whole=False)
+
+
+def _others(budget: int, ours: Measured, *, turns: int, whole: bool) -> Iterator[Row]:
+    title = "the whole conversation" if whole else f"{budget:,}"
+    for other in beside.configurations(budget, whole=whole):
+        sums = beside.measured(other, budget=budget, turns=turns)
+        yield Row(f"{other.name}, {title}", sums, ours)
+
+
+def next_to_ours(rows: Sequence[Row]) -> list[str]:
+    """The cheapest of the others that had everything needed, by the first price."""
+    ours, *_ = rows
+    others = [row for row in rows if row.complete and not row.name.startswith("Palimpsest")]
+    if not others:
+        return []
+    best = min(others, key=lambda row: row.sums.dollars(PRICES[0], with_cache=True))
+    ratios = [f"{best.ratio(price):.2f} with {price.model}" for price in PRICES]
+    return [f"The next to {ours.name} is {best.name}, at {', '.join(ratios)} times the cost."]
+
+
+def _context(row: Row) -> list[Cell]:
+    sums = row.sums
+    return [
+        row.name,
+        sums.tokens,
+        round(sums.messages / max(1, sums.contexts)),
+        f"{sums.share:.3f}",
+        f"{sums.found}/{sums.needed}",
+        sums.misled,
+        sums.over_budget,
+    ]
+
+
+def _cost(row: Row) -> list[Cell]:
+    cells: list[Cell] = [row.name]
+    for price in PRICES:
+        ratio = row.ratio(price)
+        cells += [
+            f"${row.sums.dollars(price, with_cache=False):.3f}",
+            f"${row.sums.dollars(price, with_cache=True):.3f}",
+            None if ratio is None else f"{ratio:.2f}",
+        ]
+    return cells
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.prompt.run", description=__doc__)
     parser.add_argument("--turns", type=int, default=TURNS, help="fewer turns, for a first look")
+    parser.add_argument("--alone", action="store_true", help="without the other libraries")
     options = parser.parse_args()
     print(f"{machine()}, load average {load()}\n")
-    for each in tables(options.turns):
-        print(for_terminal(each))
+    for each in tables(options.turns, alone=options.alone):
+        print(for_terminal(each), end="\n\n")
 
 
 if __name__ == "__main__":

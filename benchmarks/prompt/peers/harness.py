@@ -1,0 +1,64 @@
+"""Leads the conversation through one library in its own environment, and prints each context as a
+line of JSON. Standard library, and tiktoken.
+
+    python -m benchmarks.prompt.peers.<peer> '{"turns": 200, "folder": "/tmp/…", …}'
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Protocol
+
+from benchmarks.prompt import conversation
+
+AROUND = 3  # tokens around a message, as `measure` counts
+Chat = dict[str, str]
+
+
+class Remembers(Protocol):
+    """A library as its documents set it up."""
+
+    def learn(self, topic: str, statement: str) -> None:
+        """This is what holds of the topic from now on: what extraction would have found."""
+
+    def ask(self, question: str) -> Sequence[Chat]:
+        """The context that a model is asked this with."""
+
+    def answered(self, text: str) -> None:
+        """The model's answer to the newest question."""
+
+
+def main(made: Callable[..., Remembers]) -> None:
+    """`made` takes the folder where the library may store, and its own options."""
+    told: dict[str, Any] = json.loads(sys.argv[1])
+    turns = told.pop("turns")
+    memory = made(**told)
+    for topic, value in conversation.at_first():
+        memory.learn(topic, conversation.statement(topic, value))
+    for turn in conversation.conversation(turns):
+        if turn.changed is not None:
+            topic, value = turn.changed
+            memory.learn(topic, conversation.statement(topic, value))
+        print(json.dumps(list(memory.ask(turn.question))))
+        memory.answered(turn.answer)
+
+
+@cache
+def tokens(text: str) -> int:
+    """As `TiktokenCounter` counts them."""
+    return len(encoding().encode(text, disallowed_special=()))
+
+
+@cache
+def encoding() -> Any:
+    import tiktoken  # in the library's own environment
+
+    return tiktoken.get_encoding("o200k_base")
+
+
+def weight(text: str) -> int:
+    """The tokens of a message with this text."""
+    return AROUND + tokens(text)
