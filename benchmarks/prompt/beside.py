@@ -90,7 +90,7 @@ def configurations(budget: int, *, whole: bool) -> list[Beside]:
 
 
 def without_the_conversation(budget: int) -> Beside:
-    """What mem0's README sends."""
+    """The prompt of mem0's README."""
     told = {"limit": budget, "history": False}
     return Beside("mem0, its prompt as documented: no conversation", MEM0, told)
 

@@ -1,5 +1,5 @@
-"""The embedder of every memory that is measured: words, and the topic that a memory's verb stands
-for. So a question about a topic is nearest to its memory, whoever searches. Standard library only.
+"""The embedder of every memory that is measured: words, with the topic in place of a
+memory's verb. So a question about a topic is nearest to its memory, whoever searches. Standard library only.
 """
 
 from __future__ import annotations

@@ -75,6 +75,38 @@ TRUTH, PROMPT = (
     "Truth, without a model: our cases",
     "Prompt: 200 turns, 12 memories, a change every tenth turn, a question about the past every fourth",
 )
+PAID_INPUT = "Prompt: US dollars for the input of these 200 turns"
+FACTS, BLOCKS = "LlamaIndex, facts block alone", "LlamaIndex, all blocks"
+BESIDE = (
+    ("Palimpsest, `summarize`", "Palimpsest, defaults", "Palimpsest, summarize"),
+    ("LlamaIndex, facts in the user message", f"{FACTS}, insert_method user"),
+    ("LlamaIndex, facts in the system message", f"{FACTS}, insert_method system"),
+    ("LlamaIndex, three blocks in the system message", f"{BLOCKS}, insert_method system"),
+    ("LangGraph, all memories in the system message", "LangGraph, trim_messages, all memories"),
+    ("LangGraph, memories of the question", "LangGraph, trim_messages, store search"),
+    ("mem0, memories of the question", "mem0, its prompt and the conversation"),
+)
+"""The rows of a guide's table, and those of the results that they come from."""
+
+
+def in_the_guide(label: str, *rows: str) -> Claim:
+    """A row of the guide to prompt caches: the whole conversation, then a window of 6,000 tokens."""
+    whole = rows[0] if len(rows) > 1 else f"{rows[0]}, the whole conversation"
+    window = f"{rows[-1]}, 6,000"
+    share, cost = r"(0\.\d+)", r"\$(\d\.\d+)"
+    return Claim(
+        "guides/prompt-caches.md",
+        rf"\| {label} \| {share} \| {cost} \| {share} \| {cost} \| (\d+) of 50 \|",
+        (
+            cell(PROMPT, whole, "common beginning"),
+            cell(PAID_INPUT, whole, "gpt-4.1-mini, with cache"),
+            cell(PROMPT, window, "common beginning"),
+            cell(PAID_INPUT, window, "gpt-4.1-mini, with cache"),
+            lambda: number(rows_of(PROMPT)[window][4].partition("/")[0]),
+        ),
+    )
+
+
 HELD = ("held, open", "held, held out")
 CLAIMS = (
     Claim(
@@ -87,8 +119,20 @@ CLAIMS = (
         r"\*\*Prompt caches work\*\*: (0\.\d+) of a context is[^$]*\$(\d\.\d+) in place of \$(\d\.\d+)",
         (
             cell(PROMPT, "Palimpsest, defaults", "common beginning"),
-            cell(PROMPT, "Palimpsest, defaults", "gpt-4.1-mini, with cache"),
-            cell(PROMPT, "Palimpsest, defaults", "gpt-4.1-mini, no cache"),
+            cell(PAID_INPUT, "Palimpsest, defaults", "gpt-4.1-mini, with cache"),
+            cell(PAID_INPUT, "Palimpsest, defaults", "gpt-4.1-mini, no cache"),
+        ),
+    ),
+    *(in_the_guide(*row) for row in BESIDE),
+    Claim(
+        "guides/prompt-caches.md",
+        r"it costs \$(\d\.\d+) for all turns",
+        (
+            cell(
+                PAID_INPUT,
+                "mem0, its prompt as documented: no conversation",
+                "gpt-4.1-mini, with cache",
+            ),
         ),
     ),
     Claim(

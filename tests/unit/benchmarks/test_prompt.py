@@ -12,10 +12,10 @@ from benchmarks.beside.environments import Peer
 from benchmarks.prompt import beside
 from benchmarks.prompt.conversation import TOPICS, TURNS, conversation, statement
 from benchmarks.prompt.embedder import vector
-from benchmarks.prompt.measure import Measured, common_tokens, weight
+from benchmarks.prompt.measure import PRICES, Measured, common_tokens, weight
 from benchmarks.prompt.ours import measured
 from benchmarks.prompt.peers import harness
-from benchmarks.prompt.run import DEFAULTS, PRICES, STRATEGIES, WINDOW, Row, next_to_ours
+from benchmarks.prompt.run import DEFAULTS, STRATEGIES, WINDOW, Row, next_to_ours
 from benchmarks.report import RESULTS
 
 HELLO = {"role": "user", "content": "Hello, who are you?"}
