@@ -92,12 +92,15 @@ def python_of(peer: Peer) -> Path:
         if not stamp.is_file() or stamp.read_text() != digest:
             print(f"Installing {peer.versions}", file=sys.stderr, flush=True)
             shutil.rmtree(folder, ignore_errors=True)
-            uv = [sys.executable, "-m", "uv", "--no-config"]  # ours leaves packages out
-            subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
+            uv = [sys.executable, "-m", "uv"]
+            away = tempfile.gettempdir()  # where the project's own exclusions do not count
+            venv = [*uv, "venv", "--quiet", "--python", sys.executable, str(folder)]
+            subprocess.run(venv, check=True, cwd=away)
             options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--python", python]
             subprocess.run(
                 [*uv, "pip", "install", *map(str, options), "-r", str(peer.requirements)],
                 check=True,
+                cwd=away,
             )
             stamp.write_text(digest)
     return python
