@@ -164,6 +164,8 @@ class Found(TypedDict):
     times: int
     source: Provenance
     valid_from: str
+    valid_to: str | None
+    ended: bool
     occurs_at: str | None
     due_at: str | None
     when: str | None
@@ -357,6 +359,7 @@ class Memory(TypedDict):
     version: int
     valid_from: str
     valid_to: str | None
+    ended: bool
     occurs_at: str | None
     due_at: str | None
     rests_on: list[str]
@@ -508,6 +511,7 @@ class SavedMemory(TypedDict):
     version: int
     valid_from: str
     valid_to: str | None
+    ended: bool
     occurs_at: str | None
     due_at: str | None
     rests_on: list[str]
@@ -576,6 +580,8 @@ class ShownMemory(TypedDict):
     speaker: str
     score: float | None
     valid_from: str | None
+    valid_to: str | None
+    ended: bool
     when: str | None
     rests_on_changed: bool
     source: Provenance
@@ -591,6 +597,8 @@ class ShownMessage(TypedDict):
     speaker: str
     score: float | None
     valid_from: str | None
+    valid_to: str | None
+    ended: bool
     when: str | None
     rests_on_changed: bool
     source: Provenance

@@ -346,7 +346,7 @@
       <${Text}>${memory.content}<//>
       <p class="notes">
         <${Tag}>${memory.type}<//> said by ${memory.speaker}${memory.topic_key && html` <${Tag}>${memory.topic_key}<//>`}
-        ${memory.status === "superseded" && html` <${Tag}>superseded<//>`} since ${time(memory.valid_from)}
+        ${memory.status === "superseded" && html` <${Tag}>${memory.ended ? "ended" : "superseded"}<//>`} since ${time(memory.ended ? memory.valid_to : memory.valid_from)}
         ${memory.rests_on_changed && html` · <${Tag}>rests on something that changed<//>`}
         ${memory.importance != null && html` · importance ${number(memory.importance)}`} <${Source} of=${memory.source} />
       </p>

@@ -199,6 +199,7 @@ def recall(
         "type": "type",
         "found by": "found_by",
         "said by": "speaker",
+        "when": "when",
         "id": "id",
     }
     shown.rows(found["memories"], columns, json_wanted=False)

@@ -23,8 +23,9 @@ class Item:
     the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
     else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
     has its own `score`; a higher score fits better. `when` says when what a record says happens,
-    happened or was due; `rests_on_changed`, that it rests on one that has changed. `is_asked_for`
-    is false for a record that shares no word with the user's newest message.
+    happened or was due; `rests_on_changed`, that it rests on one that has changed. `ended_at` is
+    when it ended, in epoch milliseconds; None if it holds. `is_asked_for` is false for a record
+    that shares no word with the user's newest message.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Item:
     rests_on_changed: bool = False
     who: str | None = None
     is_asked_for: bool = True
+    ended_at: int | None = None
 
     def is_from(self, source: Source) -> bool:
         """Whether the item comes from messages of this source, all in one session, or from some of
