@@ -256,7 +256,7 @@ ANSWERS: dict[str, Json] = {
             }
         ],
         "text": (
-            'What is known of the user ("I" is the user):\nWho:\n'
+            'What is known of the user ("I" is the user, or the one named first):\nWho:\n'
             "- I live in Bremen. [mem_3f2a91c04b7d5e6fa1b2c3d4e5f60718]\n"
         ),
         "tokens": 41,

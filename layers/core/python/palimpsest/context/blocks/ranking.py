@@ -6,12 +6,14 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 
 from palimpsest.context.blocks.ports import Item, StableItems
 from palimpsest.context.stable import stable_records
 from palimpsest.memory.as_line import is_long_past, quoted_in, unlabelled, when, with_one_date
 from palimpsest.memory.record import Record
+from palimpsest.profile.kinds import SectionKind
+from palimpsest.profile.profile import line_of_record
 from palimpsest.recall.found import words_of
 from palimpsest.recall.freshness import faded
 from palimpsest.text.analyser import content_terms, terms
@@ -85,13 +87,21 @@ class RecordRanking:
 
     def stable(self, *, since: int | None, user: str, now: int) -> StableItems:
         """The records as they were known at `since` (None: now), in an order that no question
-        changes. Times are epoch milliseconds.
+        changes: as lines of a profile, then all of them, because a profile has room for few. Times
+        are epoch milliseconds.
         """
-        found = stable_records(self.records, self.earlier, since=since, now=now)
+        found = stable_records(self.records, self.earlier, user=user, since=since, now=now)
         day = datetime.fromtimestamp(now / 1000, UTC)
-        item = partial(_item, score=None, user=user, now=day)
+
+        def item(record: Record) -> Item:
+            shown = _item(record, None, user, day)
+            return replace(shown, rests_on_changed=record.id in self.changed)
+
         return StableItems(
-            items=tuple(map(item, found.shown)),
+            items=(
+                *(_of_profile(item(record), kind, record) for kind, record in found.profile),
+                *map(item, found.shown),
+            ),
             replaced={name: item(record) for name, record in found.replaced.items()},
             added=tuple(map(item, found.added)),
         )
@@ -134,6 +144,12 @@ def _item(
         said_by=record.speaker or "user",
         who=quoted_in(record, user=user),
     )
+
+
+def _of_profile(item: Item, kind: SectionKind, record: Record) -> Item:
+    """The item as a line of the user's profile, which names neither a day nor the user."""
+    said = line_of_record(record, kind).said
+    return replace(item, section=kind, text=said, when=None, who=None, said_at=None)
 
 
 def _is_others_task(item: Item, session: str) -> bool:
