@@ -248,6 +248,7 @@ class HistoryMessage(TypedDict):
     redacted_at: NotRequired[str]
     off_record: NotRequired[bool]
     hidden: NotRequired[Literal[True]]
+    material: NotRequired[Literal[True]]
 
 
 class Indexed(TypedDict):

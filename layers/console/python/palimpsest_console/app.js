@@ -607,6 +607,12 @@
       <//>`;
   }
 
+  const MARKS = [
+    ["material", "material, not testimony"],
+    ["off_record", "off the record"],
+    ["hidden", "in part deleted"],
+  ];
+
   const Said = ({ message, marked }) => {
     const here = useRef();
     useEffect(() => {
@@ -616,6 +622,7 @@
       <p class="notes">
         ${message.seq != null && html`#${message.seq} `}<strong>${message.role}</strong>
         ${message.tokens != null && html` · ${message.tokens} tokens`} ${message.created_at && time(message.created_at)}
+        ${MARKS.filter(([name]) => message[name]).map(([name, shown]) => html` · <${Tag} key=${name}>${shown}<//>`)}
       </p>
       ${message.content != null && html`<${Text}>${message.content}<//>`}
       ${message.tool_calls && html`<${Text}>${message.tool_calls}<//>`}
