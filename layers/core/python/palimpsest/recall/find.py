@@ -108,9 +108,9 @@ class FindCandidates:
         pointers = self.memories.pointers(scope, query.topic_keys)
         longest = max(len(key.split("_")) for key in query.topic_keys)
         return [
-            (pointer.last, min(1.0, len(key.split("_")) / longest))
+            (last, min(1.0, len(key.split("_")) / longest))
             for key, pointer in pointers.items()
-            if pointer.last is not None
+            if (last := pointer.record or pointer.ended) is not None
         ]
 
     def _newest(

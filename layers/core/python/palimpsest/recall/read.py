@@ -135,7 +135,7 @@ class _RecordReader:
         if run.request.looks_back:
             held += self._held_then(run, stored, pointers)
         else:
-            last = {pointer.last for pointer in pointers.values()}
+            last = {pointer.record or pointer.ended for pointer in pointers.values()}
             held += ((r, run.scores[r.id]) for r in stored if r.topic_key is None or r.id in last)
             read.dropped |= {
                 r.id: "not_current" for r in stored if r.topic_key is not None and r.id not in last
@@ -168,7 +168,7 @@ class _RecordReader:
             lambda topic: self.memories.versions(run.scope, topic), list(pointers)
         )
         for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):
-            retracted = None if pointer.last else pointer.order[0]
+            retracted = None if pointer.record or pointer.ended else pointer.order[0]
             version = as_of(
                 versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted
             )
@@ -267,11 +267,9 @@ def _found_record(
 def _ends(run: RecallRun, pointers: Iterable[Pointer]) -> Ends:
     """When topics ended that had ended at the moment of the recall, by the record that ended."""
     return {
-        pointer.ended: pointer.ended_at
+        pointer.ended: pointer.order[0]
         for pointer in pointers
-        if pointer.ended is not None
-        and pointer.ended_at is not None
-        and pointer.ended_at <= run.moment
+        if pointer.ended is not None and pointer.order[0] <= run.moment
     }
 
 
