@@ -97,3 +97,16 @@ def test_a_message_that_is_material_is_marked_in_the_history(call: Client) -> No
     assert [each.get("material") for each in page] == [True, None, True, None]
     assert call("GET", f"{PATH}/1").json["material"] is True
     assert "material" not in call("GET", f"{PATH}/2").json
+
+
+def test_the_receipt_of_a_job_that_forgets_says_how_many_messages_it_hid(
+    service: Service, call: Client
+) -> None:
+    told(service, call, "I live in Kiel.")
+    told(service, call, "My dog is called Rex.")
+    service.time.advance(60)
+    job = call("POST", "/v1/users/sarah/memories/forget", {"filter": {"types": ["fact"]}}).json
+    service.drain()
+    result = call("GET", f"/v1/jobs/{job['job_id']}").json["result"]
+    assert result == {"forgotten": 2, "hidden_messages": 2}
+    assert [each.get("hidden") for each in call("GET", PATH).json["messages"]] == [True, True]
