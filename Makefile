@@ -125,6 +125,9 @@ api-key: $(DONE)/infra ## Create, list or revoke API keys (ARGS="create --tenant
 key: $(DONE)/infra ## Store the OpenAI key that the workers read
 	@$(PYTHON) -m infra.operate.openai_key $(ARGS)
 
+secrets: $(DONE)/infra ## Show or set what becomes of secrets in messages (ARGS="--tenant acme --set mask")
+	@$(PYTHON) -m infra.operate.secrets_rule $(ARGS)
+
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
 	@$(PYTHON) -m infra.operate.redrive $(ARGS)
 
@@ -196,4 +199,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench cost client format \
-	synth api-key key redrive restore reindex lock sbom catalogue clean
+	synth api-key secrets key redrive restore reindex lock sbom catalogue clean

@@ -1,7 +1,7 @@
 """Counts the chances to believe something wrong that were held, and the true statements that are
 known.
 
-python -m benchmarks.truth.run [--set FOLDER] [--failing]
+python -m benchmarks.truth.run [--set FOLDER] [--failing] [--obedient]
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from pathlib import Path
 from palimpsest.api.resources.messages import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import MemoryFilter
+from palimpsest.models.ports import LanguageModel
 from palimpsest.scope import Scope, UserScope
 from palimpsest.wiring.service import Service
 from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.truth.form import ANYBODY, OURS, VOICES, Case, Check, Session, load
+from benchmarks.truth.obedient import OBEYED, ObedientModel
 
 TENANT = Scope("truth")
 PAGE = 100
@@ -103,11 +105,18 @@ def _count(words: str, memories: Sequence[Memory]) -> int:
     return sum(words.casefold() in memory.content.casefold() for memory in memories)
 
 
-def believed_in_process(case: Case) -> list[Memory]:
-    """The memories of the service without a model, after the conversations of the case."""
+def believed_with_obedience(case: Case) -> list[Memory]:
+    """As `believed_in_process`, with a model that believes whatever it reads."""
+    return believed_in_process(case, chat=ObedientModel())
+
+
+def believed_in_process(case: Case, *, chat: LanguageModel | None = None) -> list[Memory]:
+    """The memories of the service after the conversations of the case, by default without a
+    model.
+    """
     user = UserScope(TENANT.tenant, case.user)
     clock = FakeClock(_morning(case.sessions[0]))
-    service = in_process(TENANT, memory={}, clock=clock)
+    service = in_process(TENANT, memory={}, clock=clock, chat=chat)
     if case.names is not None:
         service.service.names.set(user, name=case.names.name, aliases=case.names.aliases)
     for number, session in enumerate(case.sessions):
@@ -173,14 +182,16 @@ def _listed(service: Service, user: UserScope, *, is_current: bool) -> Iterator[
             return
 
 
-def table(results: Sequence[Outcome], *, name: str = "our cases") -> Table:
+def table(
+    results: Sequence[Outcome], *, name: str = "our cases", by: str = "without a model"
+) -> Table:
     """Wrong chances that were held and true statements that are known, by kind and by half."""
     kinds = sorted({result.case.kind for result in results})
     rows = [
         _row(kind, [result for result in results if result.case.kind == kind]) for kind in kinds
     ]
     return Table(
-        f"Truth, without a model: {name}",
+        f"Truth, {by}: {name}",
         ("kind", "held, open", "held, held out", "known, open", "known, held out"),
         [*rows, _row("all", results)],
         ("Cases that pass, of all cases of the kind in that half.",),
@@ -208,21 +219,41 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """The table over our own set, and one over the set of other voices."""
+    """The tables over our own set and over the set of other voices: without a model, and of the
+    kinds that hold whatever a model says, with one that believes all that it reads.
+    """
     named = {"our cases": OURS, "in other voices": VOICES}
-    return [
+    alone = [
         table(outcomes(load(folder), believed_in_process), name=name)
         for name, folder in named.items()
     ]
+    obeyed = [
+        table(
+            outcomes(obeyed_in(folder), believed_with_obedience),
+            name=name,
+            by="with a model that obeys",
+        )
+        for name, folder in named.items()
+    ]
+    return [*alone, *obeyed]
+
+
+def obeyed_in(folder: Path) -> list[Case]:
+    return [case for case in load(folder) if case.kind in OBEYED]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.truth.run", description=__doc__)
     parser.add_argument("--set", type=Path, default=OURS, help="another folder of cases")
     parser.add_argument("--failing", action="store_true", help="list the ids that fail")
+    parser.add_argument("--obedient", action="store_true", help="with a model that obeys")
     options = parser.parse_args()
-    results = outcomes(load(options.set), believed_in_process)
-    print(for_terminal(table(results)))
+    if options.obedient:
+        results = outcomes(obeyed_in(options.set), believed_with_obedience)
+        print(for_terminal(table(results, by="with a model that obeys")))
+    else:
+        results = outcomes(load(options.set), believed_in_process)
+        print(for_terminal(table(results)))
     if options.failing:
         print(*failing(results), sep="\n")
 

@@ -168,7 +168,7 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = made.add_subparsers(required=True)
     create = commands.add_parser("create", help="make a key; it is shown once")
-    create.add_argument("--tenant", required=True, type=_tenant)
+    create.add_argument("--tenant", required=True, type=tenant_id)
     create.add_argument(
         "--scopes", type=_scopes, default=("read", "write"), help="read,write,admin or some of them"
     )
@@ -176,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
     create.add_argument("--label", default="")
     create.set_defaults(run=_create)
     listing = commands.add_parser("list", help="list keys by their ids, without their secrets")
-    listing.add_argument("--tenant", type=_tenant)
+    listing.add_argument("--tenant", type=tenant_id)
     listing.set_defaults(run=_list)
     revoke = commands.add_parser("revoke", help="refuse a key from now on")
     revoke.add_argument(
@@ -189,7 +189,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def _tenant(text: str) -> str:
+def tenant_id(text: str) -> str:
+    """The id of a tenant, as an argument of a command."""
     if text == OPERATOR:
         raise argparse.ArgumentTypeError(
             f"{text!r} is the name that the service uses for its operator"

@@ -178,6 +178,16 @@ def test_a_pointer_moves_under_its_version(memory: Memory) -> None:
     }
 
 
+def test_a_pointer_names_the_record_that_has_ended(memory: Memory) -> None:
+    memory.supersede(version(1), version(2, "works at B"))
+    pointers = memory.memories.pointers(memory.scope, ["employer"])
+    ended = replace(pointers["employer"], record=None, ended=version(2).id)
+    memory.commit(pointers=(ended,))
+    (stored,) = memory.memories.pointers(memory.scope, ["employer"]).values()
+    assert (stored.record, stored.last, stored.ended_at) == (None, version(2).id, ended.order[0])
+    assert memory.memories.topics(memory.scope, prefix="") == ()
+
+
 def test_versions_are_a_topics_alone_in_their_order(memory: Memory) -> None:
     late = version(2, "works at B", source=Source("a", (), (7,)))
     same_time = replace(

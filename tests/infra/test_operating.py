@@ -19,20 +19,22 @@ from palimpsest.errors import InvalidKey
 from palimpsest.jobs.job import JobState, on_user
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.payloads import ReindexPayload
-from palimpsest.scope import OPERATOR
+from palimpsest.scope import OPERATOR, Scope
 from palimpsest.search.rebuild import OWNER
 from palimpsest.settings import DispatchSettings
 from palimpsest.tenants.authorize import Authorize
+from palimpsest.tenants.settings import SecretsRule, TenantSettings
 from palimpsest.wiring.workers import queue_urls
 
 from infra.local import __main__ as local_stack
 from infra.local import logs, ministack, saved_state
 from infra.local.processes import CannotRun
-from infra.operate import api_keys, openai_key
+from infra.operate import api_keys, openai_key, secrets_rule
 from infra.operate.api_keys import ApiKeys, key_id
 from infra.operate.redrive import QUEUE_OF_KIND, Redrive
 from infra.operate.reindex import Reindex, follow
 from infra.operate.restore import TABLES, Restore
+from infra.operate.secrets_rule import RULES, SecretsRules
 from infra.operate.target import REGION, Target
 from tests.contract.tables import sessions_table, tenants_table
 from tests.engines.loopback import HOST, free_port
@@ -216,6 +218,49 @@ def test_a_tenant_sees_its_own_keys(ring: KeyRing) -> None:
 def test_a_name_that_no_tenant_can_have_gets_no_key(tenant: str) -> None:
     with pytest.raises(SystemExit):
         api_keys.main(["create", "--tenant", tenant])
+
+
+# Secrets in messages
+
+
+@dataclass(frozen=True, slots=True)
+class SecretsOf:
+    rules: SecretsRules
+    tenants: DynamoDbTenants
+
+    @property
+    def stored(self) -> TenantSettings:
+        return self.tenants.settings(Scope("acme"))
+
+
+@pytest.fixture
+def secrets_of(place: Target) -> SecretsOf:
+    table = tenants_table(place.endpoint)
+    tenants = DynamoDbTenants(table, region="us-east-1", endpoint=place.endpoint)
+    return SecretsOf(SecretsRules(place, table), tenants)
+
+
+@pytest.mark.parametrize("rule", get_args(SecretsRule))
+def test_the_rule_of_a_tenant_without_settings_leaves_the_others_as_they_are_built_in(
+    secrets_of: SecretsOf, rule: SecretsRule
+) -> None:
+    assert secrets_of.rules.of("acme") == secrets_of.stored.secrets
+    secrets_of.rules.set("acme", rule)
+    assert secrets_of.stored == replace(TenantSettings(), secrets=rule)
+    assert secrets_of.rules.of("acme") == rule
+
+
+def test_the_rule_of_a_tenant_with_settings_leaves_the_others(secrets_of: SecretsOf) -> None:
+    own = TenantSettings(memory={"max_tokens": 9_000}, retention_days=None, memory_days=7)
+    secrets_of.tenants.replace_settings(Scope("acme"), own)
+    secrets_of.rules.set("acme", "refuse")
+    assert secrets_of.stored == replace(own, secrets="refuse")
+
+
+def test_every_rule_of_the_service_can_be_set_and_no_other() -> None:
+    assert get_args(SecretsRule) == RULES
+    with pytest.raises(SystemExit):
+        secrets_rule.main(["--tenant", "acme", "--set", "shout"])
 
 
 # Reindex

@@ -217,11 +217,11 @@ class Whole(Flushing):
             if after is None:
                 return found
 
-    def current_of(self, user: str) -> list[Record]:
+    def current_of(self, user: str, *, or_ended: bool = False) -> list[Record]:
         records = self.records_of(user)
         topics = sorted({record.topic_key for record in records if record.topic_key})
         pointers = self.memories.pointers(TENANT.user(user), topics) if topics else {}
-        newest = {pointer.record for pointer in pointers.values()}
+        newest = {pointer.last if or_ended else pointer.record for pointer in pointers.values()}
         return [record for record in records if record.topic_key is None or record.id in newest]
 
     def indexed_of(self, user: str) -> set[str]:
@@ -242,7 +242,7 @@ class Whole(Flushing):
             for message in self.shown_of(name)
             if spoken_text(message)
         }
-        return messages | {record.id for record in self.current_of(user)}
+        return messages | {record.id for record in self.current_of(user, or_ended=True)}
 
 
 def user_of(session: str) -> UserScope:

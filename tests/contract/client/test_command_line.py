@@ -149,6 +149,16 @@ def test_conversations_are_taken_in_and_shown(tmp_path: Path) -> None:
     assert found("jobs", "--failed") == []
 
 
+def test_messages_are_shown_with_their_marks(memory: Palimpsest) -> None:
+    memory.session("marked", user="sarah").append("I have a dog.")
+    assert "marks" not in said("messages", "marked")
+    memory.session("marked", user="sarah").append("```\nI live in Kiel\n```")
+    shown = said("messages", "marked").split()
+    assert shown[5] == "marks"
+    assert "material" in shown[6:]
+    assert [each.get("material") for each in found("messages", "marked")] == [None, True]
+
+
 def test_what_was_used_is_shown_by_day_by_user_and_in_all(memory: Palimpsest) -> None:
     memory.session("s9", user="sarah").append("Hello!")
     memory.session("s8", user="david").append("Hello!")

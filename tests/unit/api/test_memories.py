@@ -64,6 +64,7 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "topic_key": "answer_language",
         "valid_from": "2025-12-24T17:00:00.000Z",
         "valid_to": None,
+        "ended": False,
         "rests_on": [],
         "rests_on_changed": False,
         "status": "current",

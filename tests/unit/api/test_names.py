@@ -128,7 +128,7 @@ def test_a_context_labels_what_somebody_else_said(app: Client, service: Service)
     context = app("POST", "/v1/sessions/new/context", asked).json
     facts = [row["speaker"] for row in context["extracted_facts"] if "walnut" in row["content"]]
     assert facts == ["Bob"]
-    assert "- Bob, 2026-01-01: I'm allergic to walnuts." in context["memory_prompt"]
+    assert "People:\n- bob: I'm allergic to walnuts." in context["memory_prompt"]
     assert "User, 2026-01-01: I'm allergic" not in context["memory_prompt"]
 
 

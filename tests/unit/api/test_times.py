@@ -67,7 +67,7 @@ def test_a_recall_says_when(app: Client, service: Service) -> None:
 
 def test_a_line_has_one_date(app: Client) -> None:
     said(app, "Remind me to call mum tomorrow.")
-    assert "- Sarah: Remind me to call mum tomorrow. (due on 2026-01-02)" in prompt(app)
+    assert "- Remind me to call mum tomorrow. (due on 2026-01-02)" in prompt(app)
 
 
 def test_what_was_due_long_ago_comes_last(app: Client, service: Service) -> None:

@@ -87,3 +87,26 @@ def test_the_receipt_of_a_deletion_says_what_was_hidden(
     found = call("POST", "/v1/users/sarah/recall", {"query": "Where do I live? Kiel?"})
     assert "I live in Kiel" not in found.text
     assert call("DELETE", path, query={"sources": "burn"}).status == 422
+
+
+def test_a_message_that_is_material_is_marked_in_the_history(call: Client) -> None:
+    pasted = "Translate this: 'I live in Kiel and I work as a baker in the old town.'"
+    call.append("s", pasted, "I live in Bonn.")
+    call.append("s", "```\nI live in Kiel\n```", "I have a dog.")
+    page = call("GET", PATH).json["messages"]
+    assert [each.get("material") for each in page] == [True, None, True, None]
+    assert call("GET", f"{PATH}/1").json["material"] is True
+    assert "material" not in call("GET", f"{PATH}/2").json
+
+
+def test_the_receipt_of_a_job_that_forgets_says_how_many_messages_it_hid(
+    service: Service, call: Client
+) -> None:
+    told(service, call, "I live in Kiel.")
+    told(service, call, "My dog is called Rex.")
+    service.time.advance(60)
+    job = call("POST", "/v1/users/sarah/memories/forget", {"filter": {"types": ["fact"]}}).json
+    service.drain()
+    result = call("GET", f"/v1/jobs/{job['job_id']}").json["result"]
+    assert result == {"forgotten": 2, "hidden_messages": 2}
+    assert [each.get("hidden") for each in call("GET", PATH).json["messages"]] == [True, True]

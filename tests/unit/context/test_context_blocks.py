@@ -14,6 +14,7 @@ from palimpsest.conversations.own_tools import SEARCH_TOOL
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import BudgetTooSmall, ModelUnavailable, Unavailable
 from palimpsest.memory.record import Source
+from palimpsest.profile.profile import HEAD
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks.remembered import Picks
@@ -38,9 +39,8 @@ def remembering(**more: Any) -> ContextService:
 def test_a_context_holds_what_static_and_extractive_memory_bring() -> None:
     context = remembering().context()
     assert context.memory.text == (
-        f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n- Sarah works "
-        f"in Marketing\n"
-        "- Sarah likes green tea\n</extractive_memory></memory>"
+        f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n{HEAD}\nWork:\n"
+        "- Sarah works in Marketing\nMore:\n- Sarah likes green tea\n</extractive_memory></memory>"
     )
     assert [item.id for item in context.memory.of("static")] == ["remote"]
     assert context.degraded == ()

@@ -15,6 +15,7 @@ from palimpsest.clock import milliseconds
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING
+from palimpsest.offline.extractor import PatternExtractor
 from palimpsest.profile.profile import Profile, profile_of
 from palimpsest.profile.read import ReadProfile
 
@@ -27,6 +28,7 @@ from tests.unit.transfer.files import exported, imported
 USER = "/v1/users/sarah"
 TOPICS = ("name", "residence", "employer", "allergy_nuts", "yacht", "favorite_tea", "pronouns")
 WORDS = ("Ann", "Bremen", "Acme", "tea", "nuts", "blue", "tomorrow", "on 2026-01-20", "Bob")
+CITIES = ("Bremen", "Hamburg")
 EVENTS = 1_000
 
 
@@ -55,12 +57,15 @@ class Life:
         self.chance = random.Random(seed)
         self.file: str | None = None
         self.said = 0
+        self.ended = 0
         self.happened: set[str] = set()
 
     def happens(self) -> None:
         events: list[tuple[int, Callable[[], object]]] = [
             (30, self.save),
             (8, self.say),
+            (8, self.live),
+            (5, self.leave),
             (6, self.correct),
             (4, self.weigh),
             (8, self.delete),
@@ -112,6 +117,26 @@ class Life:
         self.call.append(f"s{self.said}", f"fact[{topic}]: {self.words()} ({self.said})")
         self.call("POST", f"/v1/sessions/s{self.said}/end")
         self.service.drain()
+
+    def live(self) -> None:
+        self._say_plainly(f"I live in {self.chance.choice(CITIES)}.")
+
+    def leave(self) -> None:
+        """Say of one or two cities that the user no longer lives there."""
+        for city in self.chance.sample(CITIES, k=self.chance.randrange(1, 3)):
+            self._say_plainly(f"I don't live in {city} any more.")
+        pointers = self.service.memories.pointers(SARAH, ["residence"])
+        self.ended += sum(pointer.ended is not None for pointer in pointers.values())
+
+    def _say_plainly(self, text: str) -> None:
+        self.said += 1
+        extractor, self.service.extractor = self.service.extractor, PatternExtractor()
+        self.service.wire_workers()
+        self.call.append(f"s{self.said}", text)
+        self.call("POST", f"/v1/sessions/s{self.said}/end")
+        self.service.drain()
+        self.service.extractor = extractor
+        self.service.wire_workers()
 
     def any_memory(self, status: str = "current") -> str | None:
         query = {"limit": 100, "status": status}
@@ -185,7 +210,8 @@ def test_a_served_profile_is_always_the_one_that_is_made_anew(seed: int) -> None
         found = served(SARAH)
         assert found == anew(life.service)
         was_complete.add(found.is_complete)
-    assert len(life.happened) >= 14
+    assert len(life.happened) >= 16
+    assert life.ended > 3
     assert was_complete == {False, True}
 
 

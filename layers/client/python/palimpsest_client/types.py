@@ -164,6 +164,8 @@ class Found(TypedDict):
     times: int
     source: Provenance
     valid_from: str
+    valid_to: str | None
+    ended: bool
     occurs_at: str | None
     due_at: str | None
     when: str | None
@@ -246,6 +248,7 @@ class HistoryMessage(TypedDict):
     redacted_at: NotRequired[str]
     off_record: NotRequired[bool]
     hidden: NotRequired[Literal[True]]
+    material: NotRequired[Literal[True]]
 
 
 class Indexed(TypedDict):
@@ -357,6 +360,7 @@ class Memory(TypedDict):
     version: int
     valid_from: str
     valid_to: str | None
+    ended: bool
     occurs_at: str | None
     due_at: str | None
     rests_on: list[str]
@@ -508,6 +512,7 @@ class SavedMemory(TypedDict):
     version: int
     valid_from: str
     valid_to: str | None
+    ended: bool
     occurs_at: str | None
     due_at: str | None
     rests_on: list[str]
@@ -576,6 +581,8 @@ class ShownMemory(TypedDict):
     speaker: str
     score: float | None
     valid_from: str | None
+    valid_to: str | None
+    ended: bool
     when: str | None
     rests_on_changed: bool
     source: Provenance
@@ -591,6 +598,8 @@ class ShownMessage(TypedDict):
     speaker: str
     score: float | None
     valid_from: str | None
+    valid_to: str | None
+    ended: bool
     when: str | None
     rests_on_changed: bool
     source: Provenance

@@ -346,7 +346,7 @@
       <${Text}>${memory.content}<//>
       <p class="notes">
         <${Tag}>${memory.type}<//> said by ${memory.speaker}${memory.topic_key && html` <${Tag}>${memory.topic_key}<//>`}
-        ${memory.status === "superseded" && html` <${Tag}>superseded<//>`} since ${time(memory.valid_from)}
+        ${memory.status === "superseded" && html` <${Tag}>${memory.ended ? "ended" : "superseded"}<//>`} since ${time(memory.ended ? memory.valid_to : memory.valid_from)}
         ${memory.rests_on_changed && html` · <${Tag}>rests on something that changed<//>`}
         ${memory.importance != null && html` · importance ${number(memory.importance)}`} <${Source} of=${memory.source} />
       </p>
@@ -607,6 +607,12 @@
       <//>`;
   }
 
+  const MARKS = [
+    ["material", "material, not testimony"],
+    ["off_record", "off the record"],
+    ["hidden", "in part deleted"],
+  ];
+
   const Said = ({ message, marked }) => {
     const here = useRef();
     useEffect(() => {
@@ -616,6 +622,7 @@
       <p class="notes">
         ${message.seq != null && html`#${message.seq} `}<strong>${message.role}</strong>
         ${message.tokens != null && html` · ${message.tokens} tokens`} ${message.created_at && time(message.created_at)}
+        ${MARKS.filter(([name]) => message[name]).map(([name, shown]) => html` · <${Tag} key=${name}>${shown}<//>`)}
       </p>
       ${message.content != null && html`<${Text}>${message.content}<//>`}
       ${message.tool_calls && html`<${Text}>${message.tool_calls}<//>`}

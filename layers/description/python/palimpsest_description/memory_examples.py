@@ -23,6 +23,7 @@ MEMORY: Json = {
     "version": 2,
     "valid_from": "2026-01-05T09:00:00.000Z",
     "valid_to": None,
+    "ended": False,
     "occurs_at": None,
     "due_at": None,
     "rests_on": [],
@@ -68,6 +69,8 @@ FOUND: Json = {
             "content",
             "source",
             "valid_from",
+            "valid_to",
+            "ended",
             "occurs_at",
             "due_at",
             "rests_on_changed",
@@ -253,7 +256,7 @@ ANSWERS: dict[str, Json] = {
             }
         ],
         "text": (
-            'What is known of the user ("I" is the user):\nWho:\n'
+            'What is known of the user ("I" is the user, or the one named first):\nWho:\n'
             "- I live in Bremen. [mem_3f2a91c04b7d5e6fa1b2c3d4e5f60718]\n"
         ),
         "tokens": 41,

@@ -90,6 +90,7 @@ class StoredMemories:
         vectors = {change.key: change.vector for change in changes if isinstance(change, Document)}
         keys = [change.key for change in changes]
         records = {record.id: record for record in self.ledger.records(owner, keys)}
+        vectors = {key: vectors[key] for key in vectors if key not in self._ended(owner, records)}
         self._topics |= {
             (owner, name): one.topic_key for name, one in records.items() if one.topic_key
         }
@@ -105,6 +106,12 @@ class StoredMemories:
         for change in changes:
             if change.key not in vectors:
                 self._remove(owner, change.key)
+
+    def _ended(self, owner: UserScope, records: Mapping[str, Record]) -> set[str]:
+        """Those of the records that have ended: what is saved is current."""
+        topics = sorted({record.topic_key for record in records.values() if record.topic_key})
+        pointers = self.ledger.pointers(owner, topics) if topics else {}
+        return {pointer.ended for pointer in pointers.values() if pointer.ended}
 
     def _remove(self, owner: UserScope, record_id: str) -> None:
         """Remove what is saved of a record. What is saved of a topic stays while the topic has a

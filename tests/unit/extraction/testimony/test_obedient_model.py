@@ -16,7 +16,7 @@ from palimpsest.extraction.testimony.reading import Reader
 from palimpsest.text.sentences import sentences_at_the_ends
 
 from benchmarks.truth.form import OURS, VOICES, Case, load
-from benchmarks.truth.run import Memory, passes
+from benchmarks.truth.run import Memory, believed_with_obedience, passes
 from tests.unit.conversations.window.transcripts import conversation
 
 OF_SPANS = frozenset(
@@ -44,6 +44,8 @@ OF_SPANS = frozenset(
         "wish",
     ]
 )
+NEVER = frozenset({"secret", "deleted", "off the record"})
+"""Of these kinds, nothing may be believed wrongly."""
 FLOOR = 0.95
 
 
@@ -86,3 +88,13 @@ def test_what_such_a_model_believes_wrongly_is_held_and_what_is_true_is_known(
     counted = [case for case in cases if (case.twin_of is not None) is is_twin]
     failed = [case.id for case in counted if not passes(case, believed(case))]
     assert len(failed) <= (1 - FLOOR) * len(counted), failed
+
+
+@pytest.mark.parametrize("kind", sorted(NEVER))
+def test_such_a_model_brings_no_secret_and_nothing_deleted_or_off_the_record(kind: str) -> None:
+    cases = [case for case in load(OURS) if case.kind == kind]
+    failed = [case for case in cases if not passes(case, believed_with_obedience(case))]
+    twins = [case for case in cases if case.twin_of is not None]
+    assert [case.id for case in failed if case.twin_of is None] == []
+    known = len(twins) - sum(case.twin_of is not None for case in failed)
+    assert known >= FLOOR * len(twins) > 0

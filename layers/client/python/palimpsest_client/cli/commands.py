@@ -132,7 +132,18 @@ def messages(session: SessionId, limit: Most = 50, json_: AsJson = False) -> Non
         "tokens": "tokens",
         "at": "created_at",
     }
-    shown.rows(reversed(newest), columns, json_wanted=json_)
+    in_order: list[Mapping[str, Any]] = [*reversed(newest)]
+    if any(mark in message for message in in_order for mark in MARKS) and not json_:
+        columns["marks"] = "marks"
+        in_order = [{**message, "marks": _marks(message)} for message in in_order]
+    shown.rows(in_order, columns, json_wanted=json_)
+
+
+MARKS = {"material": "material", "off_record": "off the record", "hidden": "in part deleted"}
+
+
+def _marks(message: Mapping[str, Any]) -> str:
+    return ", ".join(shown for mark, shown in MARKS.items() if message.get(mark))
 
 
 @app.command()
@@ -199,6 +210,7 @@ def recall(
         "type": "type",
         "found by": "found_by",
         "said by": "speaker",
+        "when": "when",
         "id": "id",
     }
     shown.rows(found["memories"], columns, json_wanted=False)

@@ -40,6 +40,11 @@ RestsOnChanged = Annotated[
 ]
 
 
+HasEnded = Annotated[
+    bool, Field(description="The user said that it holds no longer: it ended at `valid_to`")
+]
+
+
 class Provenance(TypedDict):
     """Where something comes from: messages of a session, and the words in them that it rests on."""
 

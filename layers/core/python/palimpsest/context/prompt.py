@@ -5,7 +5,7 @@ the budget.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +22,8 @@ from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.conversations.window.render import called_for, shown
 from palimpsest.memory.as_line import NO_LONGER_SURE, names_a_date
+from palimpsest.profile.kinds import ORDER, SECTIONS, SectionKind
+from palimpsest.profile.profile import HEAD, MOST_TOKENS
 from palimpsest.text.cutting import Count, escaped, harmless, shortened
 
 MAX_LINE = 2_000  # characters of one item
@@ -139,6 +141,8 @@ class _Share:
         self._most = content.max_items
         self._count = count
         self._headings: Counter[str] = Counter()
+        self._ids = set[str]()
+        self._page = MOST_TOKENS  # of the lines of a profile
 
     def refused(self, item: Item, *, is_held: bool, is_shown: bool) -> Why | None:
         """Take the item and return None, or return the reason why it is left out."""
@@ -148,10 +152,16 @@ class _Share:
             return "over_limit"
         if self.left < MIN_ROOM:
             return "no_room"
+        if item.id in self._ids:
+            return "shown_before"
         weight = self._weight(item)
-        if weight > self.left:
+        left = self.left if item.section is None else min(self.left, self._page)
+        if weight > left:
+            self._page = 0 if item.section else self._page  # all lines after it are left out too
             return "no_room"
         self.taken.append(item)
+        self._ids.add(item.id)
+        self._page -= weight if item.section else 0
         self.left -= weight
         if heading := _heading(item):
             self._headings[heading] += 1
@@ -162,6 +172,9 @@ class _Share:
         one.
         """
         there = self._headings[_heading(item) or ""]
+        if item.section is not None:
+            begun = {each.section for each in self.taken}
+            return self._count("\n".join((*_profile_headings(item, begun), line(item), "")))
         if not there:
             return self._count(line(item) + "\n")
         return self._count(f"  - {_said(item)}\n") + (NESTED if there == 1 else 0)
@@ -186,10 +199,12 @@ def memory_text(taken: Mapping[BlockType, Sequence[Item]], tags: Tags) -> str:
 
 
 def _lines(items: Sequence[Item]) -> Iterator[str]:
-    """The items, one a line. Statements of one speaker and day are grouped under one heading. The
-    days of each speaker come in their order, in the places of that speaker's items, so that the
-    later of two statements comes last.
+    """The items, one a line. Those of a profile come first, by section. Statements of one speaker
+    and day are grouped under one heading. The days of each speaker come in their order, in the
+    places of that speaker's items, so that the later of two statements comes last.
     """
+    yield from _profile_lines([item for item in items if item.section is not None])
+    items = [item for item in items if item.section is None]
     together: dict[str, list[Item]] = {}
     for item in items:
         together.setdefault(_heading(item) or item.id, []).append(item)
@@ -206,6 +221,23 @@ def _lines(items: Sequence[Item]) -> Iterator[str]:
         else:
             yield f"- {heading}:"
             yield from (f"  - {_said(item)}" for item in group)
+
+
+def _profile_lines(items: Sequence[Item]) -> Iterator[str]:
+    """As `profile.text_of` writes them, without ids."""
+    begun = set[SectionKind | None]()
+    for item in sorted(items, key=lambda each: ORDER[each.section or "more"]):
+        yield from _profile_headings(item, begun)
+        begun.add(item.section)
+        yield line(item)
+
+
+def _profile_headings(item: Item, begun: Collection[SectionKind | None]) -> Iterator[str]:
+    """What comes before the line of an item, after those of the sections that have begun."""
+    if not begun:
+        yield HEAD
+    if item.section not in begun:
+        yield f"{SECTIONS[item.section or 'more'].title}:"
 
 
 def plain_line(item: Item) -> str:

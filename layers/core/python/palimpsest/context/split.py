@@ -4,7 +4,7 @@ prompt cache can serve both; what one question needs stands right before that qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -125,8 +125,13 @@ def _stable_part(
 def _thawed(content: BlockContent) -> BlockContent:
     """The content with a stable part as it is known now."""
     now = content.stable
-    items = tuple(now.replaced.get(item.id, item) for item in now.items)
+    items = tuple(_as_now(item, now.replaced.get(item.id)) for item in now.items)
     return replace(content, stable=StableItems(items, added=now.added))
+
+
+def _as_now(item: Item, now: Item | None) -> Item:
+    """The item, or the one that holds now in its place and section."""
+    return item if now is None else replace(now, section=item.section, who=None, said_at=None)
 
 
 def _first(content: BlockContent, *, facts: int) -> BlockContent:
@@ -315,18 +320,17 @@ def _together(
 ) -> MemoryPrompt:
     """Both parts as one memory: its items are those that hold now, the best first."""
     shown: dict[BlockType, tuple[Item, ...]] = {}
+    written: dict[BlockType, tuple[Item, ...]] = {}
     for content in contents:
         gone = content.stable.replaced
         ranks = {item.id: (rank, item) for rank, item in enumerate(content.items)}
-        items: Mapping[str, Item] = {
-            item.id: ranks[item.id][1] if item.id in ranks else item
-            for item in (*stable.of(content.block), *recalled.of(content.block))
-            if item.id not in gone
-        }
+        both = (*stable.of(content.block), *recalled.of(content.block))
+        items = {item.id: item for item in both if item.id not in gone}
         if items:
             last = len(ranks)
             order = sorted(items, key=lambda name: ranks.get(name, (last, None))[0])
-            shown[content.block] = tuple(items[name] for name in order)
+            written[content.block] = tuple(items[name] for name in order)
+            shown[content.block] = tuple(ranks.get(name, (last, items[name]))[1] for name in order)
     there = {item.id for items in shown.values() for item in items}
     left_out = {
         (content.block, item.id): LeftOut(
@@ -336,7 +340,7 @@ def _together(
         for item in content.items
     } | {(each.block, each.id): each for each in (*stable.left_out, *recalled.left_out)}
     return MemoryPrompt(
-        text=memory_text({block: shown[block] for block in PRIORITY if block in shown}, tags),
+        text=memory_text({block: written[block] for block in PRIORITY if block in written}, tags),
         tokens=stable.tokens + recalled.tokens,
         shown=shown,
         left_out=tuple(_not_shown(left_out.values(), there)),

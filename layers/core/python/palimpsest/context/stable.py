@@ -1,5 +1,6 @@
 """The part of a memory that stays the same from one context to the next, so that a prompt cache can
-serve it: what was known at a moment, in an order that no question changes.
+serve it: what was known at a moment, in an order that no question changes. It begins with the
+user's profile.
 
 A record that was deleted is never in it. A value that was superseded after the moment stays, and
 the context says below the window what replaces it.
@@ -12,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from palimpsest.memory.record import Record, RecordType
+from palimpsest.profile.kinds import SectionKind
+from palimpsest.profile.profile import MOST_SHOWN, is_cut, selected
 from palimpsest.text.folding import normalized
 
 STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", "task")
@@ -20,27 +23,29 @@ STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", 
 
 @dataclass(frozen=True, slots=True)
 class StableRecords:
-    """The records in their order. `replaced` has, by the id of each record whose value holds no
-    longer, the record that holds now. `added` are the records that came after the moment and
-    replace none of them.
+    """The records in their order, and those that the user's `profile` may show, each with its
+    section, in the order in which a profile keeps them; without those that it would cut. `replaced`
+    has, by the id of each record whose value holds no longer, the record that holds now. `added`
+    are the records that came after the moment and replace none of them.
     """
 
     shown: tuple[Record, ...] = ()
     replaced: Mapping[str, Record] = field(default_factory=dict)
     added: tuple[Record, ...] = ()
+    profile: tuple[tuple[SectionKind, Record], ...] = ()
 
 
 def stable_records(
-    current: Sequence[Record], earlier: Sequence[Record], *, since: int | None, now: int
+    current: Sequence[Record], earlier: Sequence[Record], *, user: str, since: int | None, now: int
 ) -> StableRecords:
-    """The records as they were known at `since` (None: now). `current` are the current records, and
-    `earlier` are superseded ones. Both times are epoch milliseconds.
+    """The user's records as they were known at `since` (None: now). `current` are the current
+    records, and `earlier` are superseded ones. Both times are epoch milliseconds.
 
     A topic without a current record is left out at once: its value was deleted or has ended.
     """
     holding = [record for record in current if _is_stable(record, now)]
     if since is None:
-        return StableRecords(shown=_in_order(holding))
+        return StableRecords(_in_order(holding), profile=_profile(holding, user=user, now=now))
     before = _by_topic(
         record for record in earlier if record.type in STABLE and record.created_at <= since
     )
@@ -57,7 +62,15 @@ def stable_records(
             shown.append(known)
             if normalized(known.content) != normalized(record.content):
                 replaced[known.id] = record
-    return StableRecords(_in_order(shown), replaced, _in_order(added))
+    profile = _profile(shown, user=user, now=now)
+    return StableRecords(_in_order(shown), replaced, _in_order(added), profile)
+
+
+def _profile(
+    records: Iterable[Record], *, user: str, now: int
+) -> tuple[tuple[SectionKind, Record], ...]:
+    lines = selected(records, user=user, now=now)[:MOST_SHOWN]
+    return tuple((kind, record) for kind, record in lines if not is_cut(record))
 
 
 def _is_stable(record: Record, now: int) -> bool:

@@ -59,11 +59,12 @@ class RemovalPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPayload(Payload):
-    """How far a job has walked a list: what it has forgotten so far, and where the next page
-    begins.
+    """How far a job has walked a list: what it has forgotten so far, of how many messages it has
+    hidden words, and where the next page begins.
     """
 
     forgotten: int = 0
+    hidden: int = 0
     after: Place | None = None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Conflict, DamagedJob, ModelFailed, NotFound, Unavailable
@@ -101,11 +101,20 @@ WAIT, LOOKS = (
     3,
 )  # seconds, and how often a step looks whether the jobs that it started have ended
 MOST_STEPS = 1_000  # then the job fails, to be started again later
-Page = Callable[[Job, str | None], tuple[int, str | None] | None]
-"""Forgets one page of a list, which begins at a cursor. It returns the number of entries that it
-forgot and the cursor of the next page (None: this was the last one), or only None if the user was
-erased meanwhile.
-"""
+
+
+class PageDone(NamedTuple):
+    """How many entries a page forgot, the cursor of the next one (None: this was the last), and of
+    how many messages it hid words.
+    """
+
+    forgotten: int
+    after: str | None
+    hidden: int = 0
+
+
+Page = Callable[[Job, str | None], PageDone | None]
+"""Forgets one page of a list, which begins at a cursor. None: the user was erased meanwhile."""
 IsOver = Callable[[Job], bool]
 Counted = Callable[[Job], Mapping[str, int]]
 
@@ -151,7 +160,7 @@ class UserSteps:
         at_end: Counted = lambda _: {},
     ) -> None:
         """Do one step: forget page after page until the deadline. The job's result counts the
-        entries as `forgotten`.
+        entries as `forgotten`, and the messages of which words were hidden as `hidden_messages`.
 
         After the last page the job ends if `is_over` says so; else the next step begins with the
         first page again. If anything was forgotten, `at_end` adds to the result. Raises
@@ -161,20 +170,22 @@ class UserSteps:
         if job is None:
             return
         place, until = job.payload_as(ListPayload), self.deadline
-        forgotten, after = place.forgotten, place.after
+        forgotten, hidden, after = place.forgotten, place.hidden, place.after
         while self.clock.now() < until:
             done = page(job, after)
             if done is None:
-                self.end(job, {"forgotten": forgotten}, error=ERASED)
+                self.end(job, _receipt(forgotten, hidden), error=ERASED)
                 return
-            gone, after = done
-            forgotten += gone
+            after = done.after
+            forgotten += done.forgotten
+            hidden += done.hidden
             if after is None:
                 break
         if after is None and self._is_over_soon(job, is_over):
-            self.end(job, {"forgotten": forgotten, **(at_end(job) if forgotten else {})})
+            more = at_end(job) if forgotten else {}
+            self.end(job, {**_receipt(forgotten, hidden), **more})
             return
-        self.go_on(job, replace(place, after=after, forgotten=forgotten))
+        self.go_on(job, replace(place, after=after, forgotten=forgotten, hidden=hidden))
 
     def _is_over_soon(self, job: Job, is_over: Callable[[Job], bool]) -> bool:
         for _ in range(LOOKS):
@@ -368,3 +379,7 @@ class RetryJob:
             return None if restart is None else restart(job)
         except (NotFound, DamagedJob):  # deleted meanwhile, or not to be read
             return None
+
+
+def _receipt(forgotten: int, hidden: int) -> dict[str, int]:
+    return {"forgotten": forgotten, **({"hidden_messages": hidden} if hidden else {})}

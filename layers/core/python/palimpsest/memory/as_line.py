@@ -31,10 +31,13 @@ LONG_PAST = 7
 _BRACKETS = re.compile(r" \((?:week of )?\d{4}(?:-\d\d){0,2}\)")
 
 
-def when(record: Record, *, now: datetime) -> str | None:
+def when(record: Record, *, now: datetime, ended_at: int | None = None) -> str | None:
     """When it happens, happened or was due, for a reader of `now`: "planned for 2026-10-01", "was
-    due on 2026-03-06". None without a time.
+    due on 2026-03-06"; or "ended 2026-09-08", if it ended then (epoch milliseconds). None without
+    a time.
     """
+    if ended_at is not None:
+        return f"ended {datetime.fromtimestamp(ended_at / 1000, UTC).date().isoformat()}"
     today = now.date().isoformat()
     if record.due_at is not None:
         return _due(record.due_at[:10], today)

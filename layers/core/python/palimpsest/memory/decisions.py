@@ -43,13 +43,14 @@ class KnownTopic:
     """What is known of a topic when a statement arrives.
 
     `said` holds its statements, oldest first; only the newest is needed if every new statement is
-    newer still. `order` is that of the last statement, even if its record was deleted since; then
-    `current` is None.
+    newer still. `order` is that of the last statement, even if its record was deleted or has ended
+    since; then `current` is None. `ended` is the id of the record that has ended.
     """
 
     current: Record | None = None
     order: Order | None = None
     said: tuple[tuple[Order, Record], ...] = ()
+    ended: str | None = None
 
     def is_behind(self, order: Order) -> bool:
         """Whether a statement with this order is older than the topic's last one. If the last one
@@ -74,7 +75,7 @@ class KnownTopic:
         """The topic with this record added at this place."""
         said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
-            return replace(self, said=said)
+            return replace(self, said=said, ended=self.ended and said[-1][1].id)
         return KnownTopic(record, order, said)
 
 

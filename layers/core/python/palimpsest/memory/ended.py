@@ -49,7 +49,8 @@ def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]
         if current is None or topic.order is None or topic.order >= end.order:
             continue
         if end.record in (None, current.id):
-            known.topics[end.topic_key] = replace(topic, current=None, order=end.order)
+            without = replace(topic, current=None, order=end.order, ended=current.id)
+            known.topics[end.topic_key] = without
             gone.append(Superseded(current, end.order[0]))
     return gone
 

@@ -80,9 +80,8 @@ class ShowMemories:
 def _chain(pointer: Pointer | None, records: Sequence[Record]) -> tuple[Version, ...]:
     if pointer is None:
         return ()
-    return versions(
-        records, current=pointer.record, retracted=None if pointer.record else pointer.order[0]
-    )
+    retracted = None if pointer.record else pointer.order[0]
+    return versions(records, current=pointer.record, retracted=retracted, ended=pointer.ended)
 
 
 def _place(record: Record, chains: Mapping[str, Sequence[Version]]) -> Version:

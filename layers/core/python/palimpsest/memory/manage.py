@@ -128,9 +128,8 @@ class ManageMemories:
         if pointer is None or record.id not in {statement.id for statement in said}:
             raise _no_memory()  # it was removed between the reads
         retracted = None if pointer.record else pointer.order[0]
-        return _InTopic(
-            record, versions(said, current=pointer.record, retracted=retracted), pointer, said
-        )
+        chain = versions(said, current=pointer.record, retracted=retracted, ended=pointer.ended)
+        return _InTopic(record, chain, pointer, said)
 
     def listed(
         self,
@@ -272,7 +271,9 @@ class ManageMemories:
             found.record, tenant=scope.tenant, user=scope.user, content=content, now=arrival
         )
         newer = self._written(scope, replace(newer, **said))
-        moved = replace(pointer or Pointer(topic, None, order), record=newer.id, order=newer.order)
+        moved = replace(
+            pointer or Pointer(topic, None, order), record=newer.id, order=newer.order, ended=None
+        )
         displaced = (
             self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
         )

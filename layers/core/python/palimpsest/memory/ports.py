@@ -28,9 +28,10 @@ class UserState:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The current record of a topic (None: it was deleted), and the order of the topic's last
-    statement. `was` is the current record as read, and `version` the pointer's version as read; 0:
-    there is no pointer yet.
+    """The current record of a topic (None: it was deleted or has ended), and the order of the
+    topic's last statement. `was` is the current record as read, and `version` the pointer's version
+    as read; 0: there is no pointer yet. `ended` is the record that was current until the user said
+    that it holds no longer; None if it was deleted since, or if the topic has a current record.
     """
 
     topic_key: str
@@ -38,6 +39,17 @@ class Pointer:
     order: Order
     version: int = 0
     was: str | None = field(default=None, compare=False)
+    ended: str | None = None
+
+    @property
+    def ended_at(self) -> int | None:
+        """When the topic's value ended, in epoch milliseconds; None unless `ended` names one."""
+        return None if self.ended is None else self.order[0]
+
+    @property
+    def last(self) -> str | None:
+        """The current record, or else the one that has ended."""
+        return self.record or self.ended
 
 
 @dataclass(frozen=True, slots=True)

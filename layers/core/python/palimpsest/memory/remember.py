@@ -353,7 +353,8 @@ class Remember:
         newest one.
         """
         current = found.get(pointer.record or "")
-        topic = KnownTopic(current, pointer.order, ((pointer.order, current),) if current else ())
+        said = ((pointer.order, current),) if current else ()
+        topic = KnownTopic(current, pointer.order, said, ended=pointer.ended)
         mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
         new = [d for d in mine if not (d.id in found and is_of_one_message(d, found[d.id]))]
         if not any(topic.is_behind(draft.order) for draft in new):
@@ -375,9 +376,6 @@ def _moved(
     for key, topic in after.items():
         if topic != before.get(key) and topic.order is not None:
             pointer = pointers.get(key) or Pointer(key, None, topic.order)
-            moved.append(
-                replace(
-                    pointer, record=topic.current.id if topic.current else None, order=topic.order
-                )
-            )
+            current = topic.current.id if topic.current else None
+            moved.append(replace(pointer, record=current, order=topic.order, ended=topic.ended))
     return moved

@@ -23,19 +23,25 @@ class Version:
     superseded_by: str | None = None
     uses: int = 0  # how often recall returned it
     used_at: int | None = None  # when it last did, in epoch seconds
+    has_ended: bool = False  # at `valid_to`, because the user said so; no value followed
     rests_on_changed: bool = False  # what it rests on was superseded, has ended or was deleted
 
 
 def versions(
-    records: Sequence[Record], *, current: str | None, retracted: int | None = None
+    records: Sequence[Record],
+    *,
+    current: str | None,
+    retracted: int | None = None,
+    ended: str | None = None,
 ) -> tuple[Version, ...]:
     """Return the versions of one topic, oldest first. The times of the statements decide their
     numbers and validity, not the order in which the statements arrived.
 
     `records` holds a record once for each statement of it; statements of the same record in a row
     are one version. `current` is the id of the record that the topic's pointer names. If the
-    pointer names none, the user deleted the newest version: `retracted` is the time of its last
-    statement (epoch milliseconds), and the newest version that is left ended then.
+    pointer names none, the user deleted the newest version, or said that it holds no longer:
+    `retracted` is the time of its last statement or of its end (epoch milliseconds), and the newest
+    version that is left ended then. `ended` is the id of the record that the user ended.
     """
     chain = _runs(records)
     newer = [*chain[1:], None]
@@ -43,7 +49,10 @@ def versions(
     end = None if current else retracted  # of the newest version
     places = zip(chain, older, newer, strict=False)
     return tuple(
-        _version(number, record, before, after, is_current=record.id == current, end=end)
+        replace(
+            _version(number, record, before, after, is_current=record.id == current, end=end),
+            has_ended=after is None and record.id == ended,
+        )
         for number, (record, before, after) in enumerate(places, 1)
     )
 

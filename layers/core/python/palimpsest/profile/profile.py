@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from palimpsest.memory.as_line import unlabelled, with_one_date
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.filters import folded
 from palimpsest.memory.record import Record
@@ -27,7 +28,7 @@ MOST_SHOWN, MOST_CONSIDERED = 60, 100
 """The most lines of a profile, and how many are looked through for secrets, so that no more than
 these have to be left out before there are lines enough.
 """
-HEAD = 'What is known of the user ("I" is the user):'
+HEAD = 'What is known of the user ("I" is the user, or the one named first):'
 NEVER = 2**62  # epoch milliseconds
 
 Count = Callable[[str], int]
@@ -49,9 +50,13 @@ class ProfileLine:
     subject: str | None = None
     due_at: int | None = None
 
+    @property
+    def said(self) -> str:
+        """The statement, after the name of the person whom it is about."""
+        return f"{harmless(self.subject)}: {self.text}" if self.subject else self.text
+
     def shown(self, *, shows_id: bool) -> str:
-        about = f"{harmless(self.subject)}: " if self.subject else ""
-        return f"- {about}{self.text}" + (f" [{self.memory_id}]" if shows_id else "")
+        return f"- {self.said}" + (f" [{self.memory_id}]" if shows_id else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +99,7 @@ def profile_of(
     the order of the sections. From the first line that does not fit `most` tokens on, all others
     are left out. So a new line displaces the last ones of this order, and the others stay.
     """
-    known = {record.id: record for record in records}
-    own = own_names(user, (*names, *names_in(known.values())))
-    placed = [
-        (kind, record)
-        for record in known.values()
-        if (kind := section_of(record, own)) is not None and _holds(record, kind, now=now)
-    ]
-    ranked = _without_secrets(_in_rounds(_one_a_person(placed)))
+    ranked = selected(records, user=user, now=now, names=names)
     fitting = _fitting(ranked, count=count, most=most, shows_ids=shows_ids)
     while True:
         sections = _sections(fitting)
@@ -110,6 +108,22 @@ def profile_of(
         if tokens <= most:
             return Profile(sections, text, tokens, is_complete=len(fitting) == len(ranked))
         fitting = fitting[:-1]
+
+
+def selected(
+    records: Iterable[Record], *, user: str, now: int, names: Iterable[str] = ()
+) -> list[tuple[SectionKind, Record]]:
+    """The records that a profile may show, each with its section, in the order in which they are
+    kept. The arguments are those of `profile_of`.
+    """
+    known = {record.id: record for record in records}
+    own = own_names(user, (*names, *names_in(known.values())))
+    placed = [
+        (kind, record)
+        for record in known.values()
+        if (kind := section_of(record, own)) is not None and _holds(record, kind, now=now)
+    ]
+    return _without_secrets(_in_rounds(_one_a_person(placed)))
 
 
 def text_of(sections: Sequence[ProfileSection], *, shows_ids: bool = True) -> str:
@@ -186,7 +200,7 @@ def _fitting(
     left, begun = most - count(HEAD + "\n"), set[SectionKind]()
     found: list[tuple[SectionKind, ProfileLine]] = []
     for kind, record in ranked[:MOST_SHOWN]:
-        line = _line(record, kind)
+        line = line_of_record(record, kind)
         title = "" if kind in begun else f"{SECTIONS[kind].title}:\n"
         left -= count(title + line.shown(shows_id=shows_ids) + "\n")
         if left < 0:
@@ -206,19 +220,35 @@ def _section(kind: SectionKind, group: Iterable[tuple[SectionKind, ProfileLine]]
     return ProfileSection(kind, tuple(line for _, line in group))
 
 
-def _line(record: Record, kind: SectionKind) -> ProfileLine:
+def line_of_record(record: Record, kind: SectionKind) -> ProfileLine:
+    """The line that shows the record in this section."""
     line = ProfileLine(record.id, _short(_said(record)), record.topic_key)
     if kind == "people":
         return replace(line, subject=record.subject)
-    return replace(line, due_at=day_of(record)) if kind == "tasks" else line
+    return _due(line, record) if kind == "tasks" else line
+
+
+def _due(line: ProfileLine, task: Record) -> ProfileLine:
+    """The line of a task with its day."""
+    if task.due_at is None:
+        return replace(line, due_at=day_of(task))
+    day = f"due on {task.due_at[:10]}"
+    text = f"{with_one_date(line.text, when=day)} ({day})"
+    return replace(line, text=text, due_at=day_of(task))
 
 
 def _said(record: Record) -> str:
     """The statement, with its speaker if that is neither the user nor the one it is about."""
     speaker = record.speaker
+    said = unlabelled(record.content, speaker)
     if speaker is None or folded(speaker) == folded(record.subject):
-        return record.content
-    return f"{speaker} says: {record.content}"
+        return said
+    return f"{speaker} says: {said}"
+
+
+def is_cut(record: Record) -> bool:
+    """Whether a line shows only the beginning of the statement."""
+    return len(harmless(_said(record))) > MOST_CHARACTERS
 
 
 def _short(content: str) -> str:

@@ -100,17 +100,17 @@ class FindCandidates:
             return self.embedder.embed([query.searched], as_questions=True)[0]
 
     def _by_topic(self, scope: UserScope, query: Query) -> list[tuple[str, float]]:
-        """The current records of topics that the question may name. The score is the length of the
-        topic's key in words, divided by that of the longest key.
+        """The current records, or those that have ended, of topics that the question may name. The
+        score is the length of the topic's key in words, divided by that of the longest key.
         """
         if not query.topic_keys:
             return []
         pointers = self.memories.pointers(scope, query.topic_keys)
         longest = max(len(key.split("_")) for key in query.topic_keys)
         return [
-            (pointer.record, min(1.0, len(key.split("_")) / longest))
+            (last, min(1.0, len(key.split("_")) / longest))
             for key, pointer in pointers.items()
-            if pointer.record is not None
+            if (last := pointer.record or pointer.ended) is not None
         ]
 
     def _newest(

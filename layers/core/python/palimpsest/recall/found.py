@@ -30,8 +30,8 @@ class Candidate:
     those of a record are the keys of its source messages. If a message says an earlier value of a
     topic, `outdated_by` is the key of the topic's current record. `says` tells whether a message
     states something, or only asks or greets. `by_words` is true for a task, which has no vector.
-    `is_over` is true for a task whose session has ended, for what was due long ago, and for what
-    rests on something that has changed.
+    `is_over` is true for a task whose session has ended, for what was due long ago, for what has
+    ended, and for what rests on something that has changed.
     """
 
     key: str
@@ -58,7 +58,8 @@ class FoundMemory:
     the id of the record or message with the current value. `times` is the number of found memories
     and messages with this text. `before` is the text right before a message; it is read only for a
     reranker. `when` says when what a record says happens, happened or was due.
-    `rests_on_changed` tells that a record rests on one that has changed.
+    `rests_on_changed` tells that a record rests on one that has changed. `ended_at` (epoch
+    milliseconds) is when a record ended that holds no longer, without a new value.
     """
 
     id: str
@@ -75,6 +76,7 @@ class FoundMemory:
     before: str = ""
     when: str | None = None
     rests_on_changed: bool = False
+    ended_at: int | None = None
 
     @property
     def found_by(self) -> tuple[str, ...]:

@@ -34,6 +34,8 @@ from palimpsest.text.sentences import says
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows
 Held = tuple[Record, Scores]
+Ends = Mapping[str, int]
+"""When records ended that hold no longer, by id (epoch milliseconds)."""
 
 Given = TypeVar("Given")
 
@@ -133,21 +135,18 @@ class _RecordReader:
         if run.request.looks_back:
             held += self._held_then(run, stored, pointers)
         else:
-            current = {pointer.record for pointer in pointers.values()}
-            held += (
-                (r, run.scores[r.id]) for r in stored if r.topic_key is None or r.id in current
-            )
+            last = {pointer.record or pointer.ended for pointer in pointers.values()}
+            held += ((r, run.scores[r.id]) for r in stored if r.topic_key is None or r.id in last)
             read.dropped |= {
-                r.id: "not_current"
-                for r in stored
-                if r.topic_key is not None and r.id not in current
+                r.id: "not_current" for r in stored if r.topic_key is not None and r.id not in last
             }
         reasons = {record.id: _reason_against_record(record, run) for record, _ in held}
         read.dropped |= {name: reason for name, reason in reasons.items() if reason is not None}
         kept = [(record, scores) for record, scores in held if reasons[record.id] is None]
         # Versions that no search found, only their topic's chain: their uses are not read yet.
         earlier = [record.id for record, _ in kept if record.id not in run.scores]
-        read.found = self._found(run, kept, uses=used.result() | self._uses(run.scope, earlier))
+        uses = used.result() | self._uses(run.scope, earlier)
+        read.found = self._found(run, kept, uses=uses, ends=_ends(run, pointers.values()))
         return read
 
     def _pointers(self, scope: UserScope, records: Iterable[Record]) -> dict[str, Pointer]:
@@ -159,8 +158,8 @@ class _RecordReader:
     def _held_then(
         self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]
     ) -> Iterator[Held]:
-        """For each topic, the version that held at the moment, with the scores of all its found
-        versions.
+        """For each topic, the version that held at the moment, or that had ended by then, with the
+        scores of all its found versions.
         """
         yield from (
             (record, run.scores[record.id]) for record in stored if record.topic_key is None
@@ -169,7 +168,7 @@ class _RecordReader:
             lambda topic: self.memories.versions(run.scope, topic), list(pointers)
         )
         for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):
-            retracted = None if pointer.record else pointer.order[0]
+            retracted = None if pointer.record or pointer.ended else pointer.order[0]
             version = as_of(
                 versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted
             )
@@ -184,7 +183,12 @@ class _RecordReader:
         return found
 
     def _found(
-        self, run: RecallRun, held: Sequence[Held], *, uses: Mapping[str, tuple[int, int]]
+        self,
+        run: RecallRun,
+        held: Sequence[Held],
+        *,
+        uses: Mapping[str, tuple[int, int]],
+        ends: Ends,
     ) -> list[FoundMemory]:
         over = self._ended_sessions(run, [record for record, _ in held])
         changed = changed_grounds(self.memories, run.scope, [record for record, _ in held])
@@ -196,6 +200,7 @@ class _RecordReader:
                 uses=uses.get(record.id, (0, 0)),
                 is_over=record.source.session in over,
                 has_changed=record.id in changed,
+                ended_at=ends.get(record.id),
             )
             for record, scores in held
         ]
@@ -224,9 +229,11 @@ def _found_record(
     uses: tuple[int, int],
     is_over: bool,
     has_changed: bool,
+    ended_at: int | None,
 ) -> FoundMemory:
     """`uses` is how often the record was used, and when last (epoch seconds). `is_over` says
     whether its session has ended, `has_changed` whether something that it rests on has changed.
+    `ended_at` is when it ended (epoch milliseconds), None if it has not.
     """
     candidate = Candidate(
         key=record.id,
@@ -239,6 +246,7 @@ def _found_record(
         by_words=record.type == "task",
         is_over=(record.type == "task" and is_over)
         or has_changed
+        or ended_at is not None
         or is_long_past(record, now=_day_of(run)),
         neighbours=_messages_of(record.source),
     )
@@ -250,9 +258,19 @@ def _found_record(
         valid_from=record.valid_from,
         record=record,
         candidate=candidate,
-        when=when(record, now=_day_of(run)),
+        when=when(record, now=_day_of(run), ended_at=ended_at),
         rests_on_changed=has_changed,
+        ended_at=ended_at,
     )
+
+
+def _ends(run: RecallRun, pointers: Iterable[Pointer]) -> Ends:
+    """When topics ended that had ended at the moment of the recall, by the record that ended."""
+    return {
+        pointer.ended: pointer.order[0]
+        for pointer in pointers
+        if pointer.ended is not None and pointer.order[0] <= run.moment
+    }
 
 
 def _day_of(run: RecallRun) -> datetime:

@@ -166,12 +166,15 @@ def without_repeated(memories: Iterable[FoundMemory]) -> list[FoundMemory]:
 
 
 def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
-    """The key of a record that quotes nearly the whole message. Empty if the message is outdated or
-    no record does.
+    """The key of a record that quotes nearly the whole message. Empty if the message is outdated,
+    unless by a record that has ended, or no record does.
     """
-    if message.outdated_by is not None:
-        return []
-    quoting = [record.candidate.key for record in records if _quotes(record.source, message)]
+    quoting = [
+        record.candidate.key
+        for record in records
+        if message.outdated_by in (None, record.ended_at and record.id)
+        and _quotes(record.source, message)
+    ]
     return quoting[-1:]
 
 
@@ -203,8 +206,8 @@ def with_outdated(
     memories: Memories, scope: UserScope, found: Sequence[FoundMemory]
 ) -> list[FoundMemory]:
     """Mark each message that says an earlier value of a topic whose current record was found too:
-    `outdated_by` names that record. If the message says values of several topics, it names the best
-    of their records.
+    `outdated_by` names that record. If the topic has ended, all messages that say a value of it are
+    marked. If the message says values of several topics, it names the best of their records.
 
     Returns all memories, in the given order. Raises `Unavailable`.
     """
@@ -217,9 +220,12 @@ def with_outdated(
     chains = parallel.run_each(
         lambda record: memories.versions(scope, str(record.topic_key)), current
     )
+    ended = {one.id for one in found if one.ended_at is not None}
     newer: dict[Place, str] = {}
     for record, versions in zip(current, chains, strict=True):
-        newer = dict.fromkeys(_places_of_earlier(record, versions), record.id) | newer
+        has_ended = record.id in ended
+        places = _places(versions) if has_ended else _places_of_earlier(record, versions)
+        newer = dict.fromkeys(places, record.id) | newer
     return [_marked(memory, newer) for memory in found]
 
 
@@ -325,7 +331,7 @@ def _has_topic(memory: FoundMemory) -> bool:
 
 def _holds_since(memory: FoundMemory, moment: int) -> bool:
     """Whether the memory is the current record of a topic, said after that moment."""
-    return _has_topic(memory) and memory.valid_from > moment
+    return _has_topic(memory) and memory.ended_at is None and memory.valid_from > moment
 
 
 def _outdated(memory: FoundMemory, *, by: str) -> FoundMemory:

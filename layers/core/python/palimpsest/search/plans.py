@@ -79,19 +79,19 @@ class EmbedPlans:
         self._take_in_records(plan, records.values())
 
     def _take_in_records(self, plan: Plan, records: Iterable[Record]) -> None:
-        """Current records get documents; a record that a current one displaced loses its
-        document.
+        """Current records get documents, and so do those that have ended; a record that another one
+        displaced loses its document.
         """
         every = tuple(records)
         topics = sorted({record.topic_key for record in every if record.topic_key})
         pointers = self.memories.pointers(plan.owner, topics) if topics else {}
-        current = {pointer.record for pointer in pointers.values()}
+        last = {pointer.last for pointer in pointers.values()}
         now = seconds(self.clock.now())
         for record in every:
-            is_current = record.topic_key is None or record.id in current
+            is_last = record.topic_key is None or record.id in last
             is_over = record.expires_at is not None and record.expires_at <= now
-            _place(plan, record, is_there=is_current and not is_over and record.type not in GRAPH)
-            if record.topic_key is not None and is_current and record.type not in GRAPH:
+            _place(plan, record, is_there=is_last and not is_over and record.type not in GRAPH)
+            if record.topic_key is not None and is_last and record.type not in GRAPH:
                 self._take_in_displaced(plan, record, record.topic_key)
 
     def _take_in_displaced(self, plan: Plan, record: Record, topic: str) -> None:

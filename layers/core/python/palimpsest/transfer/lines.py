@@ -32,10 +32,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """The state of a record's topic: its current record, and the order of its last statement."""
+    """The state of a record's topic: its current record, the order of its last statement, and the
+    record that has ended (None in files of earlier versions).
+    """
 
     record: str | None
     order: Order
+    ended: str | None = None
 
 
 _OWN: Mapping[type, frozenset[str]] = {

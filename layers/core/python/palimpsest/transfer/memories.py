@@ -75,6 +75,7 @@ class RecordsKind:
         row["topic"] = None
         if pointer is not None:
             row["topic"] = {"record": pointer.record, "order": list(pointer.order)}
+            row["topic"] |= {"ended": pointer.ended} if pointer.ended else {}
         return row
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
@@ -129,7 +130,7 @@ class RecordsKind:
         if record.topic_key is None or topic is None:
             return ()
         stored = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
-        exported = Pointer(record.topic_key, topic.record, topic.order)
+        exported = Pointer(record.topic_key, topic.record, topic.order, ended=topic.ended)
         if stored is None:
             return (exported,)
         newer = replace(exported, version=stored.version, was=stored.was)

@@ -31,9 +31,12 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.users import erased_at
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
+from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants.settings import SecretsRule
 from palimpsest.transfer.checks import rows
 from palimpsest.transfer.files import sent, uploaded, written
 from palimpsest.transfer.lines import Outcome, Row, TransferKind, by_beginning, units
+from palimpsest.transfer.masking import holds_a_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +49,16 @@ class Import:
     blobs: Blobs
     memories: Memories
     clock: Clock
+    tenants: Tenants
 
     def of_text(self, scope: Scope, text: str, *, user: str | None, key: str | None = None) -> str:
         """Begin an import of these lines for a user (None: for those whom the lines name), and
         return its job's id: the same for the same `key`. Raises `Unprocessable` (`invalid_import`)
-        that names the line, `Unavailable`.
+        that names the line, or `secret_refused` by the tenant's setting, `Unavailable`.
         """
         data = text.encode()
-        check(io.BytesIO(data), user=user, now=self.clock.now())
+        rule = self.tenants.settings(scope).secrets
+        check(io.BytesIO(data), user=user, now=self.clock.now(), rule=rule)
         key = key or secrets.token_hex(16)
         epoch = self._epoch(scope, user)
         where = (
@@ -131,11 +136,19 @@ class Import:
         return replace(job, epoch=epoch)
 
 
-def check(lines: Iterable[bytes], *, user: str | None, now: datetime) -> None:
+def check(lines: Iterable[bytes], *, user: str | None, now: datetime, rule: SecretsRule) -> None:
     """Raise `Unprocessable` (`invalid_import`) unless every line can be taken; a user's import is
-    of one user.
+    of one user. If the tenant's `rule` refuses secrets, a message with one is `secret_refused`.
     """
-    users = sum(row["kind"] == "user" for row in rows(lines, now=now))
+    users = 0
+    for number, row in enumerate(rows(lines, now=now), 1):
+        users += row["kind"] == "user"
+        if rule == "refuse" and holds_a_secret(row):
+            raise Unprocessable(
+                f"Line {number} of the import holds a secret, which the tenant's settings refuse.",
+                code="secret_refused",
+                errors=(FieldError(f"line {number}", "holds a secret"),),
+            )
     if user is not None and users != 1:
         raise _invalid(f"It has {users} users, and must have one.")
 
@@ -155,14 +168,16 @@ class ImportPages:
     memories: Memories
     steps: UserSteps
     clock: Clock
+    tenants: Tenants
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: the counts may then differ. If a line can't be
-        taken, the job fails with `invalid_import`, its result names the `line`, and nothing is
-        stored. If the tenant's limits leave no room for a thing, it fails with the limit's code,
-        and the result names the thing's first `line`: begun again, it stores the rest. If the user
-        is erased meanwhile, it fails with `erased`; of several users, it passes over those who were
-        erased since it was begun. Raises `Unavailable`.
+        taken, the job fails with `invalid_import`, or with `secret_refused` by the tenant's
+        setting; its result names the `line`, and nothing is stored. If the tenant's limits leave no
+        room for a thing, it fails with the limit's code, and the result names the thing's first
+        `line`: begun again, it stores the rest. If the user is erased meanwhile, it fails with
+        `erased`; of several users, it passes over those who were erased since it was begun. Raises
+        `Unavailable`.
         """
         job = self.steps.take_up(notice)
         if job is None:
@@ -204,7 +219,8 @@ class ImportPages:
     def _is_sound(self, job: Job, source: str) -> bool:
         """Whether every line can be taken; else the job fails, and what was sent is removed."""
         try:
-            check(self._lines(source), user=job.user, now=self.clock.now())
+            rule = self.tenants.settings(Scope(job.tenant)).secrets
+            check(self._lines(source), user=job.user, now=self.clock.now(), rule=rule)
         except Unprocessable as error:
             place = error.errors[0].field.rpartition(" ")[2]
             result = {"line": int(place)} if place.isdigit() else {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import MAX_CALL_BYTES, first_batch
 from palimpsest.conversations.lifecycle import deletion
@@ -37,6 +37,7 @@ from palimpsest.transfer.lines import (
     settings_of,
     values,
 )
+from palimpsest.transfer.masking import masked_session
 
 MESSAGES_AT_ONCE = 200
 AT_ONCE = 4_000_000  # bytes of large contents on one page
@@ -121,7 +122,8 @@ class SessionsKind:
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the session as it was, under its id. If it is stored already, it stays; if only its
         beginning is stored, it is completed; another session in its place is a conflict. Tokens,
-        limits and retention are never taken from the file (`agreement.counted`). The next
+        limits and retention are never taken from the file (`agreement.counted`). Secrets are masked
+        if the tenant's setting says so. The next
         extraction covers messages that none had covered. Raises `CommitLost`, `Unavailable`, and
         `LimitReached` (`session_limit`) if none may begin.
         """
@@ -129,14 +131,12 @@ class SessionsKind:
         session = scope.owner.session(row["session_id"])
         settings = settings_of(row, user=scope.user)
         progress, compactions, messages = _parts(rows)
-        made = counted(
-            head_of(row, user=scope.user, epoch=epoch),
-            settings,
-            messages,
-            compactions,
-            tokens=self.tokens,
-            tenant_days=self.tenants.settings(scope.owner).retention_days,
-        )
+        tenant = self.tenants.settings(scope.owner)
+        stored = (head_of(row, user=scope.user, epoch=epoch), settings, messages, compactions)
+        if tenant.secrets == "mask":
+            stored = masked_session(*stored, now=stamp(self.clock.now()))
+        settings = stored[1]
+        made = counted(*stored, tokens=self.tokens, tenant_days=tenant.retention_days)
         head = made.head
         kept = None if head.retention is None else seconds(self.clock.now()) + head.retention
         through = max(head.base, progress.through if progress else 0)

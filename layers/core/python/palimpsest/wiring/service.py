@@ -443,7 +443,7 @@ class Service:
         from palimpsest.transfer.restore import Import
 
         stores = self.stores
-        return Import(stores.jobs, stores.blobs, stores.memories, self.clock)
+        return Import(stores.jobs, stores.blobs, stores.memories, self.clock, stores.tenants)
 
     @cached_property
     def import_foreign(self) -> ImportForeign:

@@ -162,7 +162,9 @@ class SweepParts:
             VectorsKind(self.vectors, self.memories).kind,
         )
         write = ExportPages(kinds, self.memories, self.blobs, self.pages, self.clock)
-        restore = ImportPages(kinds, self.blobs, self.memories, self.pages, self.clock)
+        restore = ImportPages(
+            kinds, self.blobs, self.memories, self.pages, self.clock, self.tenants
+        )
         return {
             "upload": Handling(self.contents.settle, self.contents.give_up),
             "export": Handling(write, give_up),

@@ -12,9 +12,25 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Provenance, RestsOnChanged, Speaker, answered, provenance
+from palimpsest.api.answers import (
+    HasEnded,
+    Provenance,
+    RestsOnChanged,
+    Speaker,
+    answered,
+    provenance,
+)
 from palimpsest.api.call import Call, Service
-from palimpsest.api.fields import LONGEST_WAIT, Closed, Json, MaxTokens, Moment, SessionId, rfc3339
+from palimpsest.api.fields import (
+    LONGEST_WAIT,
+    Closed,
+    Json,
+    MaxTokens,
+    Moment,
+    SessionId,
+    moment_or_null,
+    rfc3339,
+)
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
@@ -152,6 +168,8 @@ class ShownMemory(TypedDict):
     speaker: Speaker
     score: float | None
     valid_from: Moment | None
+    valid_to: Annotated[Moment | None, Field(description="When it ended")]
+    ended: HasEnded
     when: Annotated[
         str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
     ]
@@ -422,6 +440,8 @@ def _remembered(item: Item) -> ShownMemory:
         "speaker": item.said_by,
         "score": item.score,
         "valid_from": None if item.said_at is None else rfc3339(item.said_at),
+        "valid_to": moment_or_null(item.ended_at),
+        "ended": item.ended_at is not None,
         "when": item.when,
         "rests_on_changed": item.rests_on_changed,
         "source": provenance(item.source),

@@ -52,6 +52,7 @@ MOST_ROW = 5_900_000  # bytes of one message in an answer: Lambda carries 6 MB
 
 
 Seq = Annotated[int, Path(ge=1, lt=10**12, description="Sequence number of the message")]
+MOST_READ = 4_000  # characters of a message, to tell whether it is material
 IF_LAST = (
     "Only if this is the sequence number of the newest message (0: there is none); else 409 "
     "`history_moved_on`"
@@ -182,6 +183,15 @@ class HistoryMessage(TypedDict):
             Field(
                 description="Only this session sees some of its words, because a memory that "
                 "rested on them was deleted"
+            ),
+        ]
+    ]
+    material: NotRequired[
+        Annotated[
+            Literal[True],
+            Field(
+                description="A user's message that is mostly a pasted, quoted or invented text: "
+                "not what the user says of themselves"
             ),
         ]
     ]
@@ -375,7 +385,17 @@ def shown_message(stored: Message) -> HistoryMessage:
     }
     row |= {} if stored.client_id is None else {"client_id": stored.client_id}
     row |= {"hidden": True} if stored.hidden else {}
+    row |= {"material": True} if _is_material(stored) else {}
     return cast(
         HistoryMessage,
         row if stored.redacted_at is None else {**row, "redacted_at": stored.redacted_at},
     )
+
+
+def _is_material(stored: Message) -> bool:
+    """Whether the beginning of a user's message is no testimony. Long texts take long to read."""
+    if stored.role != "user":
+        return False
+    from palimpsest.extraction.testimony.shown import is_material  # only histories need its rules
+
+    return is_material(text_of(stored.chat)[:MOST_READ], user=None)

@@ -13,7 +13,15 @@ from aws_lambda_powertools.event_handler.openapi.params import Query as InQuery
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Due, Occurs, Provenance, RestsOnChanged, Speaker, provenance
+from palimpsest.api.answers import (
+    Due,
+    HasEnded,
+    Occurs,
+    Provenance,
+    RestsOnChanged,
+    Speaker,
+    provenance,
+)
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
@@ -25,6 +33,7 @@ from palimpsest.api.fields import (
     Values,
     check_embedding,
     milliseconds_of,
+    moment_or_null,
     not_blank,
     rfc3339,
 )
@@ -174,6 +183,8 @@ class Found(TypedDict):
     ]
     source: Provenance
     valid_from: Moment
+    valid_to: Annotated[Moment | None, Field(description="When it ended")]
+    ended: HasEnded
     occurs_at: Occurs
     due_at: Due
     when: Annotated[
@@ -304,6 +315,8 @@ def _found(memory: FoundMemory, *, user: str) -> Found:
         "times": memory.times,
         "source": provenance(memory.source),
         "valid_from": rfc3339(memory.valid_from),
+        "valid_to": moment_or_null(memory.ended_at),
+        "ended": memory.ended_at is not None,
         "when": memory.when,
         "rests_on_changed": memory.rests_on_changed,
         "role": memory.speaker,

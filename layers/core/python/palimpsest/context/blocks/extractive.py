@@ -30,7 +30,7 @@ from palimpsest.context.blocks.ports import (
 from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.conversations.blocks import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.memory.ports import Memories, UserState
+from palimpsest.memory.ports import Memories, Pointer, UserState
 from palimpsest.memory.preferences import newest as newest_preferences
 from palimpsest.memory.record import Record
 from palimpsest.memory.resting import changed_grounds
@@ -207,23 +207,27 @@ class CurrentRecords:
             oldest = self._memories.listed(scope, limit=OLDEST, newest_first=False)
             found |= {record.id: record for record in oldest.records}
         others = [record for record in found.values() if record.type != "preference"]
+        pointers = self._pointers(scope, others)
+        named = {pointer.record for pointer in pointers}
         current = (
             *newest_preferences(self._memories, scope, limit=PREFERENCES),
-            *self._current(scope, others),
+            *(record for record in others if record.topic_key is None or record.id in named),
         )
         holding = {record.id for record in current}
         earlier = (record for name, record in found.items() if name not in holding)
-        return RecordRanking(current, tuple(earlier))
+        ended = (
+            (found[pointer.ended], pointer.order[0])
+            for pointer in pointers
+            if pointer.ended in found
+        )
+        return RecordRanking(current, tuple(earlier), ended=tuple(ended))
 
-    def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
-        """Leave out the records that another record of their topic has superseded."""
+    def _pointers(self, scope: UserScope, records: Sequence[Record]) -> list[Pointer]:
+        """The pointers of the records' topics."""
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
         parts = [topics[start : start + POINTERS] for start in range(0, len(topics), POINTERS)]
         read = parallel.run_each(lambda part: self._memories.pointers(scope, part), parts)
-        current = {pointer.record for pointers in read for pointer in pointers.values()}
-        return tuple(
-            record for record in records if record.topic_key is None or record.id in current
-        )
+        return [pointer for pointers in read for pointer in pointers.values()]
 
 
 class ModelSelection:

@@ -10,6 +10,7 @@ from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.configuration import Strategy
 from palimpsest.errors import ReadOnlyBlock
 from palimpsest.memory.record import RecordType, Source
+from palimpsest.profile.kinds import SectionKind
 from palimpsest.scope import SessionScope, UserScope
 
 ItemKind = RecordType | Literal["static", "message"]
@@ -23,8 +24,10 @@ class Item:
     the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
     else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
     has its own `score`; a higher score fits better. `when` says when what a record says happens,
-    happened or was due; `rests_on_changed`, that it rests on one that has changed. `is_asked_for`
-    is false for a record that shares no word with the user's newest message.
+    happened or was due; `rests_on_changed`, that it rests on one that has changed. `ended_at` is
+    when it ended, in epoch milliseconds; None if it holds. `is_asked_for` is false for a record
+    that shares no word with the user's newest message. `section` is that of a line of the user's
+    profile.
     """
 
     id: str
@@ -40,6 +43,8 @@ class Item:
     rests_on_changed: bool = False
     who: str | None = None
     is_asked_for: bool = True
+    ended_at: int | None = None
+    section: SectionKind | None = None
 
     def is_from(self, source: Source) -> bool:
         """Whether the item comes from messages of this source, all in one session, or from some of

@@ -6,12 +6,14 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 
 from palimpsest.context.blocks.ports import Item, StableItems
 from palimpsest.context.stable import stable_records
 from palimpsest.memory.as_line import is_long_past, quoted_in, unlabelled, when, with_one_date
 from palimpsest.memory.record import Record
+from palimpsest.profile.kinds import SectionKind
+from palimpsest.profile.profile import line_of_record
 from palimpsest.recall.found import words_of
 from palimpsest.recall.freshness import faded
 from palimpsest.text.analyser import content_terms, terms
@@ -27,19 +29,26 @@ HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half 
 @dataclass(frozen=True)
 class RecordRanking:
     """The records of one user, to be ranked for any message. `changed` are the ids of those that
-    rest on something that has changed. Their texts are split into words only once.
+    rest on something that has changed. `ended` are records that hold no longer, without a new
+    value, each with the time of its end (epoch milliseconds). All texts are split into words only
+    once.
     """
 
     records: tuple[Record, ...]
     earlier: tuple[Record, ...] = ()
     """Records that were superseded."""
     changed: frozenset[str] = frozenset()
+    ended: tuple[tuple[Record, int], ...] = ()
+
+    @property
+    def _every(self) -> tuple[Record, ...]:
+        return (*self.records, *(record for record, _ in self.ended))
 
     @cached_property
     def _having(self) -> dict[str, list[int]]:
         """The records that have each word, by their places."""
         having: dict[str, list[int]] = defaultdict(list)
-        for place, record in enumerate(self.records):
+        for place, record in enumerate(self._every):
             for word in set(terms(f"{words_of(record)}\n{record.topic_key or ''}")):
                 having[word].append(place)
         return dict(having)
@@ -47,24 +56,28 @@ class RecordRanking:
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
         """Return the records that have not expired, the best first; tasks of other sessions come
         last, and so do those that were due long ago, and those that rest on something that has
-        changed. Records in somebody's own words carry the name of the speaker. `now` is in epoch
+        changed. Records that have ended come last of all, and only if the message speaks of them.
+        Records in somebody's own words carry the name of the speaker. `now` is in epoch
         milliseconds.
         """
         shared = self._shared(message)
         day = datetime.fromtimestamp(now / 1000, UTC)
         over = {record.id for record in self.records if is_long_past(record, now=day)}
         over |= self.changed
+        ends = {record.id: moment for record, moment in self.ended}
         items = [
             replace(
-                _item(record, _score(record, shared[place], now), user, day),
+                _item(record, _score(record, shared[place], now), user, day, ends.get(record.id)),
                 rests_on_changed=record.id in self.changed,
                 is_asked_for=message is None or shared[place] > 0,
             )
-            for place, record in enumerate(self.records)
-            if record.expires_at is None or record.expires_at * 1000 > now
+            for place, record in enumerate(self._every)
+            if (record.expires_at is None or record.expires_at * 1000 > now)
+            and (record.id not in ends or shared[place] > 0)
         ]
         items.sort(
             key=lambda item: (
+                item.ended_at is not None,
                 item.id in over or _is_others_task(item, session),
                 -(item.score or 0),
                 item.id,
@@ -74,13 +87,21 @@ class RecordRanking:
 
     def stable(self, *, since: int | None, user: str, now: int) -> StableItems:
         """The records as they were known at `since` (None: now), in an order that no question
-        changes. Times are epoch milliseconds.
+        changes: as lines of a profile, then all of them, because a profile has room for few. Times
+        are epoch milliseconds.
         """
-        found = stable_records(self.records, self.earlier, since=since, now=now)
+        found = stable_records(self.records, self.earlier, user=user, since=since, now=now)
         day = datetime.fromtimestamp(now / 1000, UTC)
-        item = partial(_item, score=None, user=user, now=day)
+
+        def item(record: Record) -> Item:
+            shown = _item(record, None, user, day)
+            return replace(shown, rests_on_changed=record.id in self.changed)
+
         return StableItems(
-            items=tuple(map(item, found.shown)),
+            items=(
+                *(_of_profile(item(record), kind, record) for kind, record in found.profile),
+                *map(item, found.shown),
+            ),
             replaced={name: item(record) for name, record in found.replaced.items()},
             added=tuple(map(item, found.added)),
         )
@@ -89,11 +110,11 @@ class RecordRanking:
         """The share (0 to 1) of the message's words that each record has. A word weighs more if
         fewer records have it. Words that no record has count nothing.
         """
-        shared = [0.0] * len(self.records)
+        shared = [0.0] * len(self._every)
         asked = [
             found for word in content_terms(message or "") if (found := self._having.get(word))
         ]
-        weights = [math.log(1 + len(self.records) / len(found)) for found in asked]
+        weights = [math.log(1 + len(shared) / len(found)) for found in asked]
         total = sum(weights)
         for found, weight in zip(asked, weights, strict=True):
             for place in found:
@@ -106,13 +127,16 @@ def _score(record: Record, shared: float, now: int) -> float:
     return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
 
 
-def _item(record: Record, score: float | None, user: str, now: datetime) -> Item:
-    time = when(record, now=now)
+def _item(
+    record: Record, score: float | None, user: str, now: datetime, ended_at: int | None = None
+) -> Item:
+    time = when(record, now=now, ended_at=ended_at)
     return Item(
         id=record.id,
         kind=record.type,
         text=with_one_date(unlabelled(record.content, record.speaker), when=time),
         when=time,
+        ended_at=ended_at,
         score=score,
         said_at=record.valid_from,
         source=record.source,
@@ -120,6 +144,12 @@ def _item(record: Record, score: float | None, user: str, now: datetime) -> Item
         said_by=record.speaker or "user",
         who=quoted_in(record, user=user),
     )
+
+
+def _of_profile(item: Item, kind: SectionKind, record: Record) -> Item:
+    """The item as a line of the user's profile, which names neither a day nor the user."""
+    said = line_of_record(record, kind).said
+    return replace(item, section=kind, text=said, when=None, who=None, said_at=None)
 
 
 def _is_others_task(item: Item, session: str) -> bool:

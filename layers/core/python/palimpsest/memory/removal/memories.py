@@ -12,7 +12,7 @@ from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.jobs.ports import Jobs
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import PageDone, UserSteps
 from palimpsest.memory.burials import States, burials_of, states_nothing
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import MemoryFilter, StoredFilter
@@ -20,7 +20,7 @@ from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.drawn import ForgetDrawn
-from palimpsest.memory.removal.sources import HidesSources, hides_nothing
+from palimpsest.memory.removal.sources import Hidden, HidesSources, hides_nothing
 from palimpsest.memory.removal.transactions import (
     Removal,
     RemovesExports,
@@ -86,7 +86,7 @@ class ForgetPages:
     def _without_exports(self, job: Job) -> Mapping[str, int]:
         return counted(self.exports(Scope(job.tenant).user(job.user or "")))
 
-    def _page(self, job: Job, after: str | None) -> tuple[int, str | None] | None:
+    def _page(self, job: Job, after: str | None) -> PageDone | None:
         scope = Scope(job.tenant).user(job.user or "")
         if self.memories.user(scope).epoch != job.epoch:
             return None
@@ -95,24 +95,28 @@ class ForgetPages:
             scope, limit=PAGE, after=after
         )  # consistent, which lists by creation are not
         matching = [record.id for record in page.records if stored.matches(record)]
-        return self._forget(scope, job, matching), page.after
+        forgotten, hidden = self._forget(scope, job, matching)
+        return PageDone(forgotten, page.after, len(hidden.messages))
 
-    def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
-        """Remove those of the memories that are still current; return how many."""
+    def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> tuple[int, Hidden]:
+        """Remove those of the memories that are still current; return how many, and what was
+        hidden.
+        """
         if not ids:
-            return 0
+            return 0, Hidden()
         found = until_committed(lambda: self._attempt(scope, job, ids), clock=self.clock)
         if found is not None:
             return found
         half = len(ids) // 2
-        return self._forget(scope, job, ids[:half]) + self._forget(scope, job, ids[half:])
+        first, second = self._forget(scope, job, ids[:half]), self._forget(scope, job, ids[half:])
+        return first[0] + second[0], first[1] + second[1]
 
-    def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int | None:
-        """Remove them in one transaction and return how many; None if they do not fit one. A single
-        topic may take several.
+    def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> tuple[int, Hidden] | None:
+        """Remove them in one transaction; return how many, and what was hidden. None if they do not
+        fit one. A single topic may take several.
         """
         if self.memories.user(scope).epoch != job.epoch:
-            return 0
+            return 0, Hidden()
         records = self.memories.records(scope, ids)
         topics = [record.topic_key for record in records if record.topic_key is not None]
         pointers = self.memories.pointers(scope, topics) if topics else {}
@@ -122,7 +126,7 @@ class ForgetPages:
             if self._is_current(record, pointers.get(record.topic_key or ""))
         ]
         if not current:
-            return 0
+            return 0, Hidden()
         removals = [
             Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current
         ]
@@ -135,11 +139,11 @@ class ForgetPages:
         drawn = [_without(record, topics) for record in current]
         ends = self.remember.ending(scope, [Superseded(record, now) for record in drawn])
         bury(self.memories, scope, buried, epoch=job.epoch)
-        self.hides(scope, said, buried)
+        hidden = self.hides(scope, said, buried)
         ForgetDrawn(self.memories)(scope, said, epoch=job.epoch)
         for commit in together(iter(commits), ends, self.memories.room):
             self.memories.commit(scope, commit)
-        return len(current)
+        return len(current), hidden
 
     def _is_current(self, record: Record, pointer: Pointer | None) -> bool:
         is_alive = record.expires_at is None or record.expires_at > seconds(self.clock.now())

@@ -126,7 +126,7 @@ class ForgetMemoriesOfSession:
         commit = MemoryCommit(
             epoch=job.epoch,
             changed=(replace(stored, index_state="pending"),),
-            pointers=(replace(pointer, record=before.id, order=before.order),),
+            pointers=(replace(pointer, record=before.id, order=before.order, ended=None),),
         )
         self.memories.commit(scope, commit)
 

@@ -18,7 +18,7 @@ from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.payloads import ForgetSessionsPayload
 from palimpsest.jobs.ports import Jobs
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import PageDone, UserSteps
 from palimpsest.memory.removal.memories import PAGE
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
@@ -134,12 +134,13 @@ class ForgetSessionPages:
             if after is None:
                 return True
 
-    def _page(self, job: Job, after: str | None) -> tuple[int, str | None]:
+    def _page(self, job: Job, after: str | None) -> PageDone:
         scope, wanted = Scope(job.tenant), job.payload_as(ForgetSessionsPayload)
         page = self.sessions.listed(
             scope, user=wanted.user, limit=PAGE, after=after, newest_first=False
         )
-        return sum(self._forget(scope.session(name), wanted) for name in page.sessions), page.after
+        forgotten = sum(self._forget(scope.session(name), wanted) for name in page.sessions)
+        return PageDone(forgotten, page.after)
 
     def _forget(self, scope: SessionScope, wanted: ForgetSessionsPayload) -> bool:
         return until_committed(lambda: self._attempt(scope, wanted), clock=self.clock)

@@ -94,8 +94,8 @@ def _pointers_after(removal: Removal) -> tuple[Pointer, ...]:
     pointer = removal.pointer
     if pointer is None:
         return ()
-    is_current_gone = pointer.record in {record.id for record in removal.said}
-    return (replace(pointer, record=None) if is_current_gone else pointer,)
+    gone = {record.id for record in removal.said}
+    return (replace(pointer, record=None, ended=None) if pointer.last in gone else pointer,)
 
 
 def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
@@ -119,7 +119,7 @@ def _places_by_record(removal: Removal) -> list[list[Record]]:
     places: dict[str, list[Record]] = {}
     for said in removal.said:
         places[said.id] = [*places.pop(said.id, []), said]
-    current = removal.pointer.record if removal.pointer else None
+    current = removal.pointer.last if removal.pointer else None
     return sorted(places.values(), key=lambda said: said[0].id == current)
 
 

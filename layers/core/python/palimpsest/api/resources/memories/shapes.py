@@ -19,7 +19,15 @@ from pydantic import (
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Due, Occurs, Provenance, RestsOnChanged, Speaker, provenance
+from palimpsest.api.answers import (
+    Due,
+    HasEnded,
+    Occurs,
+    Provenance,
+    RestsOnChanged,
+    Speaker,
+    provenance,
+)
 from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
@@ -328,8 +336,10 @@ class Memory(TypedDict):
     version: Annotated[int, Field(description="Place in the chain of its topic, from 1")]
     valid_from: Moment
     valid_to: Annotated[
-        Moment | None, Field(description="When the next version began to hold, or it was deleted")
+        Moment | None,
+        Field(description="When it ended, or the next version began to hold or was deleted"),
     ]
+    ended: HasEnded
     occurs_at: Occurs
     due_at: Due
     rests_on: Annotated[
@@ -393,6 +403,7 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "version": version.number,
         "valid_from": rfc3339(record.valid_from),
         "valid_to": moment_or_null(version.valid_to),
+        "ended": version.has_ended,
         "occurs_at": record.occurs_at,
         "due_at": record.due_at,
         "rests_on": record.rests_on,

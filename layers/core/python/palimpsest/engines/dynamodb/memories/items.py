@@ -209,7 +209,7 @@ def said_of(item: Item, record: Record) -> Record:
 
 
 def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
-    values = body(record=pointer.record, order=pointer.order)
+    values = body(record=pointer.record, order=pointer.order, ended=pointer.ended)
     return common("pointer", epoch) | {"body": values, "version": number(pointer.version + 1)}
 
 
@@ -217,7 +217,8 @@ def pointer_of(item: Item) -> Pointer:
     found = values_of(item["body"])
     valid_from, session, seq, rank, record_id = found["order"]
     order, current = (valid_from, session, seq, rank, record_id), found.get("record")
-    return Pointer(name_of(item), current, order, version_of(item), was=current)
+    ended = found.get("ended")
+    return Pointer(name_of(item), current, order, version_of(item), was=current, ended=ended)
 
 
 def progress_attributes(epoch: int, progress: Progress) -> Attributes:
