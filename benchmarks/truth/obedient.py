@@ -19,6 +19,7 @@ _MESSAGE = re.compile(r'<message number="(\d+)" [^>]*>(.*?)</message>', re.DOTAL
 
 OBEYED = frozenset(
     [
+        "assistant",
         "chat",
         "code",
         "config",

@@ -94,3 +94,21 @@ def test_the_label_of_the_users_own_line_is_no_part_of_the_statement() -> None:
         found.content: found.speaker for found in checked(findings, what, owner=owner).findings
     }
     assert contents == {"I live in Kiel.": None, "Bob: I live in Bonn.": "Bob"}
+
+
+def test_what_the_assistant_says_of_the_user_is_its_own_statement() -> None:
+    answer: Chat = {"role": "assistant", "content": "You live in Madrid."}
+    told = conversation(user("Where should I go in May?"), answer)
+    what = chunk_of(told, first=1, last=2, room=None)
+    finding = Finding(
+        "fact", "Lives in Madrid.", (2,), "You live in Madrid", topic="residence", importance=0.9
+    )
+    owner = ConversationOwner(tenant="acme", user="sarah", session="s")
+    (found,) = checked([finding], what, owner=owner).findings
+    assert (found.subject, found.topic, found.speaker) == (
+        "assistant",
+        "assistant residence",
+        "assistant",
+    )
+    (both,) = checked([replace(finding, seqs=(1, 2))], what, owner=owner).findings
+    assert (both.topic, both.speaker) == ("residence", None)

@@ -83,6 +83,9 @@ def attributed(
     a topic of their own. `names` are those of the user.
     """
     cited = [message for message in messages if message.seq in finding.seqs]
+    roles = {message.role for message in cited}
+    if roles and USER not in roles:
+        return _of_no_person(finding, role=min(roles))
     said_by = [(message, speaker_of(finding, message, user=user, names=names)) for message in cited]
     others = [str(name) for each in messages if (name := _name_of(each))]
     speakers = [
@@ -112,6 +115,13 @@ def attributed(
             relation for relation in finding.relations if USER not in (relation.start, relation.end)
         ),
     )
+
+
+def _of_no_person(finding: Finding, *, role: str) -> Finding:
+    """The finding as the words of the assistant or a tool. It moves no topic of the user."""
+    subject = role if finding.subject in (None, USER) else finding.subject
+    topic = f"{role} {finding.topic}" if finding.topic else None
+    return replace(finding, subject=subject, topic=topic, speaker=role)
 
 
 def _name_of(message: Message) -> str | None:
