@@ -79,7 +79,10 @@ def _row(title: str, runs: list[Mapping[str, float]]) -> list[Cell]:
 def _layers(folder: Path) -> list[Path]:
     """Copies of the layers that an HTTP function may have."""
     wheels = layer_build.on_this_machine()
-    built = {name: layer_build.build(name, wheels) for name in ("runtime", "models", "console")}
+    built = {
+        name: layer_build.build(name, wheels)
+        for name in ("runtime", "models", "console", "description")
+    }
     built["core"] = layer_build.build_core(wheels)
     return [
         shutil.copytree(layer.folder / "python", folder / name) for name, layer in built.items()
