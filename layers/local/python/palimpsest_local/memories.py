@@ -12,7 +12,7 @@ from palimpsest.api.resources.memories.shapes import IngestRequest
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.extraction.outside import ChatHistoryProvider, Load, newest
 from palimpsest.scope import UserScope, checked_id
-from palimpsest.wiring.service import Service
+from palimpsest.service.service import Service
 from palimpsest_client import Job
 from palimpsest_client.exchange import PART
 from palimpsest_client.said import Said

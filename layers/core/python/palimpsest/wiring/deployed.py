@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from palimpsest import settings
+from palimpsest.service.parts import Models, Stores
+from palimpsest.service.service import Service
 from palimpsest.wiring.engines import (
     blob_store,
     fact_store,
+    graph_engine,
     has_key,
     keyed_calls,
     memory_store,
@@ -22,8 +25,6 @@ from palimpsest.wiring.engines import (
     usage_store,
     vector_store,
 )
-from palimpsest.wiring.parts import Models, Stores
-from palimpsest.wiring.service import Service
 
 OF_EVERY_TURN = ("append", "context", "history", "manage", "read_job")
 OF_MEMORIES = (
@@ -96,4 +97,5 @@ def _stores(environment: settings.ServiceSettings) -> Stores:
         facts=fact_store(environment.tenants_table),
         index=lambda: search_index(environment),
         vectors=lambda: vector_store(memories_table),
+        graphs=graph_engine,
     )

@@ -16,7 +16,6 @@ from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.usage import Usages
 from palimpsest.vectors.ports import VectorStore
-from palimpsest.wiring.engines import graph_engine
 
 if TYPE_CHECKING:
     from palimpsest.graph.ports import GraphEngine
@@ -41,7 +40,7 @@ class Stores:
     facts: StaticFacts
     index: Callable[[], SearchIndex]
     vectors: Callable[[], VectorStore]
-    graphs: Callable[[], GraphEngine] = graph_engine
+    graphs: Callable[[], GraphEngine]
     recalled_from: Memories | None = None
 
     def __post_init__(self) -> None:

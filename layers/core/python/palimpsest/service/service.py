@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from palimpsest.clock import Clock
 from palimpsest.models.ports import TokenCounter
-from palimpsest.wiring.parts import Models, Stores
+from palimpsest.service.parts import Models, Stores
 
 if TYPE_CHECKING:
     from palimpsest.context.read import ReadContext
