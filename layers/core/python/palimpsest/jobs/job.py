@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from palimpsest.errors import DamagedJob
-from palimpsest.jobs.kinds import JobKind, encoded
-from palimpsest.jobs.payloads import NOTHING, Payload
+from palimpsest.jobs.kinds import JobKind
+from palimpsest.jobs.payloads import NOTHING, Payload, as_stored
 from palimpsest.scope import Scope, UserScope
 
 P = TypeVar("P", bound=Payload)
@@ -203,7 +203,7 @@ def on_tenant(
     """A new job on what the payload names, of one user or (`user` is None) of everybody. Its id
     follows from `key`, or else from the payload.
     """
-    new_id = job_id(scope.tenant, kind, user or "", key or sorted(encoded(kind, payload).items()))
+    new_id = job_id(scope.tenant, kind, user or "", key or sorted(as_stored(payload).items()))
     return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)
 
 

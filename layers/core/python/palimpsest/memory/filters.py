@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast, get_args, overload
 
-from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.memory.conditions import (
     RANGES,
     Condition,
@@ -19,6 +18,7 @@ from palimpsest.memory.conditions import (
     place,
 )
 from palimpsest.memory.record import ListedType, Record, RecordType
+from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.scope import UserScope
 
 MemoryType = Literal[RecordType, "message"]

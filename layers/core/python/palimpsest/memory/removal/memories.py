@@ -10,7 +10,6 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_user
-from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.burials import States, burials_of, states_nothing
@@ -20,6 +19,7 @@ from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.drawn import ForgetDrawn
+from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.memory.removal.sources import HidesSources, hides_nothing
 from palimpsest.memory.removal.transactions import (
     Removal,

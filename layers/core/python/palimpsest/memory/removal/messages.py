@@ -13,12 +13,12 @@ from typing import Any
 from palimpsest.clock import Clock
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.overflow.arm import Arm
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import NotFound
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.burials import States, burials_of, states_nothing

@@ -13,12 +13,12 @@ from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations import lifecycle
 from palimpsest.conversations.configuration import own_retention
+from palimpsest.conversations.payloads import RetainPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.jobs.attempts import newest_attempt
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.payloads import RetainPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.expiry import is_expired

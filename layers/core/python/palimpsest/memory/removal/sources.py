@@ -13,12 +13,12 @@ from functools import partial
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.lifecycle import job_on
 from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.conversations.spoken import visible_text
 from palimpsest.errors import NotFound
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.memory.burials import WHOLE, Burial, Buried, Ranges, States, merged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Record, Source

@@ -15,10 +15,10 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
-from palimpsest.jobs.payloads import ErasePayload, EraseStage
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.removal.payloads import ErasePayload, EraseStage
 from palimpsest.memory.removal.transactions import RemovesExports, counted, no_exports
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
