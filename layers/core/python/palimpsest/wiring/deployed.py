@@ -1,4 +1,4 @@
-"""The service of the functions that answer the API, over deployed stores and models."""
+"""Builds the service over deployed stores and models, for the functions that answer the API."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ OF_MEMORIES = (
 
 @cache
 def sessions_service() -> Service:
-    """No model selects memories, because this function answers every turn. Another function makes
-    its vectors, if the settings name one.
+    """The service of the function `sessions`. No model selects memories, because this function
+    answers every turn. If the settings name a function that makes vectors, it asks that one.
     """
     environment = settings.SessionsSettings.read()
     function = environment.embed_function
@@ -76,7 +76,7 @@ def memories_service() -> Service:
 def _service(
     environment: settings.ServiceSettings, models: Models, built: tuple[str, ...]
 ) -> Service:
-    """The service, with the use cases `built` already."""
+    """The service. The use cases named in `built` are built at once."""
     service = Service(_stores(environment), models, token_counter(), system_clock())
     for name in built:
         getattr(service, name)
