@@ -29,8 +29,8 @@ class UserState:
 @dataclass(frozen=True, slots=True)
 class Pointer:
     """The current record of a topic (None: it was deleted), and the order of the topic's last
-    statement. `was` is the current record as read, and `version` the pointer's version as read; 0:
-    there is no pointer yet.
+    statement. `was` is the current record as read, and `version` the pointer's version as read (0:
+    there is no pointer yet).
     """
 
     topic_key: str
@@ -62,10 +62,8 @@ class ChunkLine:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a session has been extracted: through which message, and which ranges were parked on
-    the way.
-
-    `waiting` names jobs that arrived before their turn; the job that extracts the messages before
+    """The progress of a session's extraction: the last extracted message, and the ranges that were
+    parked. `waiting` names jobs that arrived too early. The job that extracts the messages before
     theirs starts them.
     """
 
@@ -73,7 +71,7 @@ class Progress:
     through: int = 0
     parked: tuple[tuple[int, int], ...] = ()
     waiting: tuple[str, ...] = ()
-    version: int = 0  # as read; 0 = there is none yet
+    version: int = 0  # as read; 0 if nothing is stored yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ class MemoryCommit:
 
     @property
     def gained(self) -> int:
-        """How many current memories the user gains by it. A topic has one current memory,
+        """How many current memories the user gains by the commit. A topic has one current memory,
         or none.
         """
         new = sum(record.topic_key is None for record in self.new)
@@ -262,10 +260,8 @@ class Memories(Protocol):
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
         """Delete all data of epochs below `below_epoch`, page by page; return how many items were
-        deleted. The user's epoch itself stays.
-
-        With a `limit`, it stops soon after that many items. Once it returns 0, all older data is
-        deleted.
+        deleted. The user's epoch itself stays. With a `limit`, the call stops soon after that many
+        items. When it returns 0, all older data is deleted.
         """
 
 
@@ -292,7 +288,9 @@ class Expiries(Protocol):
         """
 
     def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
-        """The record's; None if its index state is done, or the record is gone."""
+        """The record's reminder; None if the index has confirmed the record, or the record is
+        gone.
+        """
 
     def remind(
         self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None

@@ -52,7 +52,7 @@ class Room:
         return cls(0 if most is None else memories.current(scope), most)
 
     def check(self, more: int) -> None:
-        """Raise `LimitReached` (`memory_limit`) unless so many more may be stored."""
+        """Raise `LimitReached` (`memory_limit`) unless `more` further memories may be stored."""
         if self.most is not None and more > 0 and self.taken + more > self.most:
             detail = f"A user of the tenant may have {self.most} memories: forget some."
             raise LimitReached(detail, code="memory_limit", limit="memories", most=self.most)
@@ -86,8 +86,8 @@ class _Decided:
 
 
 Guard = Callable[[MemoryCommit], MemoryCommit]
-"""Changes a commit so that it is lost if a limit would be exceeded. Raises `Conflict` if the limit
-is exceeded already.
+"""Changes a commit so that it is lost if it would exceed a limit. Raises `Conflict` if the limit is
+already exceeded.
 """
 
 
@@ -143,7 +143,7 @@ class Remember:
         self, scope: UserScope, statements: Sequence[Statement], once: Once, guard: Guard | None
     ) -> tuple[Remembered, ...]:
         def attempt() -> list[tuple[str, Outcome]]:
-            """The ids and outcomes of the statements that are remembered by now."""
+            """The ids and outcomes of the statements that are remembered so far."""
             call = once.stored()
             made = [*(call.made or ())]
             if len(made) < len(statements):

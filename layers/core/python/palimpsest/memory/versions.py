@@ -1,4 +1,4 @@
-"""The versions of a topic, derived from its statements in the order of their times."""
+"""Derives the versions of a topic from its statements, in the order of their times."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ class Version:
     superseded_by: str | None = None
     uses: int = 0  # how often recall returned it
     used_at: int | None = None  # when it last did, in epoch seconds
-    rests_on_changed: bool = False  # what it rests on was superseded, has ended or was deleted
+    # a record that it rests on was superseded, has ended or was deleted
+    rests_on_changed: bool = False
 
 
 def versions(
     records: Sequence[Record], *, current: str | None, retracted: int | None = None
 ) -> tuple[Version, ...]:
-    """Return the versions of one topic, oldest first. The times of the statements decide their
-    numbers and validity, not the order in which the statements arrived.
+    """Return the versions of one topic, oldest first. Their numbers and validity follow from the
+    times of the statements, not from the order of arrival.
 
     `records` holds a record once for each statement of it; statements of the same record in a row
     are one version. `current` is the id of the record that the topic's pointer names. If the

@@ -1,5 +1,5 @@
-"""Read the found records and messages from their tables. Only those remain that hold now, or at the
-moment that the request names.
+"""Read the found records and messages from their tables, and keep only those that are true now, or
+at the moment that the request names.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class RecallRun:
 
     @property
     def moment(self) -> int:
-        """The moment at which results must hold, in epoch milliseconds: `as_of`, else `known_at`,
-        else now.
+        """The moment at which results must be true, in epoch milliseconds: `as_of`, else
+        `known_at`, else now.
         """
         asked = (self.request.as_of, self.request.known_at)
         return next((moment for moment in asked if moment is not None), milliseconds(self.now))
@@ -64,8 +64,8 @@ class RecallRun:
 
 @dataclass(slots=True)
 class ReadResult:
-    """The memories that may be shown (`found`). For each other candidate, `dropped` has the reason
-    why it may not, by key.
+    """The memories that may be shown (`found`). `dropped` has the reason against each other
+    candidate, by key.
     """
 
     found: list[FoundMemory] = field(default_factory=list)
@@ -96,8 +96,8 @@ def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResu
 def _with_names(
     found: list[FoundMemory], memories: Memories, scope: UserScope
 ) -> list[FoundMemory]:
-    """The found ones; a message under a name of the user is the user's. Reads the user's names only
-    if a message has a name.
+    """The found messages. A message under a name of the user counts as the user's own. The user's
+    names are read only if a message has a name.
     """
     if not any(one.name for one in found):
         return found
@@ -159,7 +159,7 @@ class _RecordReader:
     def _held_then(
         self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]
     ) -> Iterator[Held]:
-        """For each topic, the version that held at the moment, with the scores of all its found
+        """For each topic, the version that was true at the moment, with the scores of all its found
         versions.
         """
         yield from (
@@ -201,7 +201,7 @@ class _RecordReader:
         ]
 
     def _ended_sessions(self, run: RecallRun, records: Iterable[Record]) -> frozenset[str]:
-        """The sessions of tasks that have ended or are gone."""
+        """The sessions of these tasks that have ended or were removed."""
         names = sorted(
             {r.source.session for r in records if r.type == "task" and r.source.session is not None}
         )
@@ -225,8 +225,9 @@ def _found_record(
     is_over: bool,
     has_changed: bool,
 ) -> FoundMemory:
-    """`uses` is how often the record was used, and when last (epoch seconds). `is_over` says
-    whether its session has ended, `has_changed` whether something that it rests on has changed.
+    """The record as a found memory. `uses` is how often it was used, and when last (epoch seconds).
+    `is_over` says whether its session has ended, `has_changed` whether a record that it rests on
+    has changed.
     """
     candidate = Candidate(
         key=record.id,

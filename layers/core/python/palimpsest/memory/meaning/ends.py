@@ -54,7 +54,7 @@ TOPICS: Final = {
     "study": ("study",),
 }
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"})
-"""For words of a record: what a statement of an end may concern without naming it."""
+"""Topics that a statement may end without naming them. The words of a record decide."""
 MOST_SAID = 4  # the first words of a record, which contain its verb
 NOT_LEFT: Final = frozenset({"residence", "birthplace"})
 

@@ -24,10 +24,10 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.text.analyser import words
 
-MOST_NAMED = 4  # most words of statements that are compared by their nouns and names
+MOST_NAMED = 4  # most words that name something, in statements that are compared by these words
 MOST_VALUE = 6  # most words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
-OF_THE_USER = "the user"  # the first words of statements as models write them
+OF_THE_USER = "the user"  # how models name the user in statements
 _BEYOND = re.compile(r"[,;.!?].*$")
 
 

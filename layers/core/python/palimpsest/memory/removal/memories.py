@@ -66,7 +66,9 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPages:
-    """If a forgotten memory had drawn relationships, they end too."""
+    """Does the job that forgets memories. Relationships that were drawn from a forgotten memory end
+    too.
+    """
 
     memories: Memories
     expiries: Expiries
@@ -98,7 +100,7 @@ class ForgetPages:
         return self._forget(scope, job, matching), page.after
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
-        """Remove those of the memories that are still current; return how many."""
+        """Remove the memories that are still current; return how many these were."""
         if not ids:
             return 0
         found = until_committed(lambda: self._attempt(scope, job, ids), clock=self.clock)
@@ -108,8 +110,8 @@ class ForgetPages:
         return self._forget(scope, job, ids[:half]) + self._forget(scope, job, ids[half:])
 
     def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int | None:
-        """Remove them in one transaction and return how many; None if they do not fit one. A single
-        topic may take several.
+        """Remove them in one transaction and return how many; None if they do not fit one
+        transaction. A single topic may take several.
         """
         if self.memories.user(scope).epoch != job.epoch:
             return 0
@@ -157,5 +159,5 @@ class ForgetPages:
 
 
 def _without(record: Record, topics: Sequence[str]) -> Record:
-    """The record without the relationships that are removed themselves."""
+    """The record without relationships that are removed by the same call."""
     return replace(record, draws=tuple(topic for topic in record.draws if topic not in topics))

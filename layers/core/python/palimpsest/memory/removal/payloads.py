@@ -43,7 +43,7 @@ class ForgetPayload(ListPayload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetSessionsPayload(ListPayload):
-    """The filter of the sessions to remove; None limits nothing. They have begun until `before`,
+    """The filter of the sessions to remove; None limits nothing. They began no later than `before`,
     and were not active since `idle_since` (epoch milliseconds).
     """
 
@@ -63,7 +63,7 @@ class ErasePayload(Payload):
     """The store that an erasure has reached, its next place there, and the removed items of each
     store.
 
-    Sessions are looked for twice: their list follows the table a moment later. `at` is when the
+    Sessions are listed twice, because their list follows the table a moment later. `at` is when the
     user was erased (epoch milliseconds); None: when the job was created.
     """
 
