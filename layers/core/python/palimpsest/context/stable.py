@@ -1,8 +1,8 @@
 """The part of a memory that stays the same from one context to the next, so that a prompt cache can
-serve it: what was known at a moment, in an order that no question changes.
+serve it. It holds the records that were known at a moment, in an order that no question changes.
 
-A record that was deleted is never in it. A value that was superseded after the moment stays, and
-the context says below the window what replaces it.
+A deleted record is never in it. A value that was superseded after the moment stays, and the context
+names its replacement below the window.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from palimpsest.memory.record import Record, RecordType
 from palimpsest.text.folding import normalized
 
 STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", "task")
-"""The types of records in it, in their order."""
+"""The types of records in the stable part, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class StableRecords:
-    """The records in their order. `replaced` has, by the id of each record whose value holds no
-    longer, the record that holds now. `added` are the records that came after the moment and
-    replace none of them.
+    """The records in their order. `replaced` has the record that is true now, by the id of each
+    record that is not true any more. `added` are the records that came after the moment and replace
+    none of these.
     """
 
     shown: tuple[Record, ...] = ()
@@ -66,7 +66,7 @@ def _is_stable(record: Record, now: int) -> bool:
 
 
 def _by_topic(records: Iterable[Record]) -> dict[str, Record]:
-    """The newest of the records of each topic."""
+    """The newest record of each topic."""
     topics: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         if record.topic_key is not None:
@@ -75,7 +75,7 @@ def _by_topic(records: Iterable[Record]) -> dict[str, Record]:
 
 
 def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
-    """By type, then the most important first, then the oldest."""
+    """The records sorted by type, then by importance, then by age (oldest first)."""
     return tuple(
         sorted(
             records,

@@ -19,7 +19,7 @@ holds.
 
 MOST_READ = 400
 
-MARKUP_TOKENS = 30  # characters or tokens around a message in a prompt
+MARKUP_TOKENS = 30  # tokens of the markup around a message in a prompt
 
 
 @dataclass(frozen=True, slots=True)

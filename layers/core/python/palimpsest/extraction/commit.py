@@ -102,7 +102,7 @@ class Steps:
         self, scope: SessionScope, job: Job, earlier: Sequence[Message], *, least: int, base: int
     ) -> Reader:
         """A reader that has read the session's first messages and the messages right before the
-        step, so that it knows whether a role-play goes on.
+        step, so that it knows whether a role-play continues.
         """
         last = min(least - 1, base + LOOK_BACK)
         begun = self.sessions.messages(scope, first=base + 1, last=last) if last > base else ()

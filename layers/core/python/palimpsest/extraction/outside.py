@@ -212,7 +212,7 @@ def _check_ids(drafts: Sequence[Draft]) -> None:
     missing = [number for number, draft in enumerate(drafts) if draft.client_id is None]
     if missing:
         error = FieldError(f"messages.{missing[0]}.id", "is missing")
-        raise Unprocessable("Messages that are not stored need ids of yours.", errors=(error,))
+        raise Unprocessable("Messages that are not stored must have an id.", errors=(error,))
 
 
 def newest(

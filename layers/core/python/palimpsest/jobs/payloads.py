@@ -36,8 +36,8 @@ NOTHING = Payload()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPayload(Payload):
-    """How far a job has walked a list: what it has forgotten so far, and where the next page
-    begins.
+    """A job's progress through a list: how many entries it has forgotten so far, and where the next
+    page begins.
     """
 
     forgotten: int = 0

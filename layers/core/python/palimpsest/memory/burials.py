@@ -111,7 +111,7 @@ class Buried:
         return any(each.subject == mine and _is_same(each, topics, said_now) for each in later)
 
     def _topics(self, content: str, topic: str | None, about: str) -> set[str]:
-        """The topics of a statement: the given one, and those that its words have."""
+        """The topics of a statement: the given one, and topics that its words name."""
         stated = (
             state for state in self.states(content) if _subject(state.subject, self.scope) == about
         )

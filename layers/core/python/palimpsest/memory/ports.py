@@ -89,10 +89,10 @@ class MemoryCommit:
     """One transaction on a user's memory, no larger than `Memories.room` allows. It raises the
     user's version by one.
 
-    It is lost if the user's epoch is not `epoch`; if a new record's id exists; if a changed or
-    removed record, a pointer or the progress was written since it was read; if `job` exists; or if
-    `finished` has ended. Changed records, pointers and progress hold their new values and the
-    version at which they were read; the store raises that version by one.
+    The transaction is lost in five cases: the user's epoch is not `epoch`; a new record's id
+    exists; a changed or removed record, a pointer or the progress was written since it was read;
+    `job` exists; `finished` has ended. Changed records, pointers and progress hold their new values
+    and the version at which they were read; the store raises that version by one.
 
     `said` holds records that were said again, with the new time and source (`records.said_again`),
     and records that join a topic now. `removed` holds records as read; a record with a topic is
@@ -204,8 +204,8 @@ class Memories(Protocol):
     def topics_after(
         self, scope: UserScope, after: str, *, limit: int
     ) -> tuple[tuple[Pointer, ...], str | None]:
-        """The pointers that name a current record, among the first `limit` topics whose keys are
-        above `after`, by key; and the key of the last topic that was looked at (None: there are no
+        """The pointers that name a current record, among the first `limit` topics whose keys come
+        after `after`, by key. Also the key of the last topic that was read (None: there are no
         more).
         """
 
@@ -267,8 +267,8 @@ class Memories(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """When the sweep next visits a record that the index has not confirmed, and when it first did
-    (epoch seconds; None: it has not yet).
+    """When the sweep next visits a record that the index has not confirmed, and when it first
+    visited it (None: not yet). Both are epoch seconds.
     """
 
     due_at: int = 0
@@ -276,10 +276,10 @@ class Reminder:
 
 
 class Expiries(Protocol):
-    """Beside `Memories`, over the same store: a commit of records that expire also updates the
-    user's walk, in the same transaction, and gives each record whose index state is pending a new
-    `Reminder`, which goes when `mark_indexed` is called. Reads are strongly consistent, except
-    `due`. Every call raises `Unavailable` if the store can't answer.
+    """Expiries in the same store as `Memories`. A commit of records that expire also updates the
+    user's walk, in the same transaction. It also gives each record whose index state is pending a
+    new `Reminder`, which `mark_indexed` removes. Reads are strongly consistent, except `due`. Every
+    call raises `Unavailable` if the store can't answer.
     """
 
     def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:

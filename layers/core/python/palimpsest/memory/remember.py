@@ -108,7 +108,7 @@ class Remember:
     ) -> tuple[Remembered, ...]:
         """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`,
         `LimitReached` (`memory_limit`), and `Unprocessable` for an expiry that has passed, and for
-        `rests_on` that names no memory of the user.
+        `rests_on` with an id that is not a memory of the user.
 
         Statements that do not fit one transaction are stored in several, one after the other. If
         the same call is repeated (`once`), it continues where the first call stopped, and returns
@@ -192,7 +192,7 @@ class Remember:
         self, scope: UserScope, statements: Sequence[Statement], *, ends: Sequence[EndOfTopic] = ()
     ) -> Prepared:
         """Read the records that the statements concern and decide; nothing is written. Raises
-        `Unavailable`. `ends` say which topics have no value any more.
+        `Unavailable`. `ends` names the topics that have no value from now on.
 
         If the statements displace a record, the relationships that were drawn from it end. The
         returned commit is lost if any of these records changes in between.

@@ -124,5 +124,7 @@ def check_grounds(
     there = {record.id for record in _read(memories, scope, ids)}
     for number, grounds in enumerate(given):
         if not there.issuperset(grounds):
-            error = FieldError(field.format(number), "names no memory of the user")
-            raise Unprocessable("A memory rests on memories of its user.", errors=(error,))
+            error = FieldError(field.format(number), "is not the id of a memory of the user")
+            raise Unprocessable(
+                "A memory can only rest on memories of its own user.", errors=(error,)
+            )

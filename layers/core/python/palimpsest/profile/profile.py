@@ -83,10 +83,10 @@ def profile_of(
     shows_ids: bool = True,
 ) -> Profile:
     """The profile of a user at `now` (epoch milliseconds), made of the user's current records.
-    Order and repetition of the records make no difference. `names` are names of the user beside
-    those that the records hold. A fact with any other subject is shown under `people`, one line for
-    each person. Left out are records that have expired, tasks whose day is over, texts with a
-    secret, and events. The caller leaves out records that are not current.
+    Order and repetition of the records make no difference. `names` are names of the user in
+    addition to the names in the records. A fact with any other subject is shown under `people`, one
+    line for each person. Left out are records that have expired, tasks whose day is over, texts
+    with a secret, and events. The caller leaves out records that are not current.
 
     Lines are taken in rounds. In each round every section gives as many lines as its share, in the
     order of the sections. The first line that does not fit `most` tokens ends the profile. So a new

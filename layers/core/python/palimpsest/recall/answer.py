@@ -41,9 +41,9 @@ class _GroundedAnswer(BaseModel):
 class Passage:
     """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` names the speaker if
     the memory is in the speaker's own words; it is None if the memory speaks of the user in the
-    third person. The text shows `similarity` unless it is
-    None. `when` says when it happens, happened or was due: a line shows it in place of the day on
-    which it was said, which it doesn't show beside a day of the content's own (`names_its_day`).
+    third person. The text shows `similarity` unless it is None. `when` says when it happens,
+    happened or was due, and a line shows it instead of the day on which it was said. That day isn't
+    shown either if the content names a day itself (`names_its_day`).
     """
 
     id: str

@@ -28,10 +28,10 @@ class Candidate:
     the share (0..1) of the question's words that match. `coverage` is the share of these words in
     its text. `neighbours` of a message are the keys of the messages right before and after it;
     those of a record are the keys of its source messages. If a message says an earlier value of a
-    topic, `outdated_by` is the key of the topic's current record. `says` tells whether a message
-    states something, or only asks or greets. `by_words` is true for a task, which has no vector.
-    `is_over` is true for a task whose session has ended, for what was due long ago, and for what
-    rests on something that has changed.
+    topic, `outdated_by` is the key of the topic's current record. `says` is false if a message only
+    asks or greets. `by_words` is true for a task, which has no vector. `is_over` is true for a task
+    whose session has ended, for a memory that was due long ago, and for a memory that rests on a
+    changed one.
     """
 
     key: str
@@ -53,12 +53,12 @@ class FoundMemory:
     """A found record or message as the tables have it, with its `candidate` for ranking.
 
     `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is
-    the role of a message, None for a record; `name` is that of a message's speaker who is not the
-    user. If this memory says an earlier value, `outdated_by` is
-    the id of the record or message with the current value. `times` is the number of found memories
-    and messages with this text. `before` is the text right before a message; it is read only for a
-    reranker. `when` says when what a record says happens, happened or was due.
-    `rests_on_changed` tells that a record rests on one that has changed.
+    the role of a message, None for a record; `name` is the name of a message's speaker who is not
+    the user. If this memory says an earlier value, `outdated_by` is the id of the record or message
+    with the current value. `times` is the number of found memories and messages with this text.
+    `before` is the text right before a message; it is read only for a reranker. `when` says when a
+    record happens, happened or was due. `rests_on_changed` is true for a record that rests on a
+    changed one.
     """
 
     id: str
@@ -82,7 +82,7 @@ class FoundMemory:
 
     @property
     def said_by(self) -> str:
-        """Whose words it is: `user`, `assistant`, `tool`, or the name of somebody else."""
+        """The speaker: `user`, `assistant`, `tool`, or the name of somebody else."""
         who = self.record.speaker if self.record else self.name or self.speaker
         return who or "user"
 

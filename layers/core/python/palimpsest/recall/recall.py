@@ -1,4 +1,4 @@
-"""Recall the memories of a user that answer a question: find candidates, read those that hold now,
+"""Recall the memories of a user that answer a question: find candidates, read the current ones,
 rank them, and keep the best.
 """
 

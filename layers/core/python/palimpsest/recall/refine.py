@@ -1,5 +1,5 @@
-"""Refine the found memories: leave out those that say nothing new, mark earlier values, and put
-later statements above them.
+"""Refine the found memories: leave out repetitions, mark earlier values, and put later statements
+above them.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Seen:
         return is_here and min(source.seqs) >= self.first
 
     def asks(self, text: str) -> bool:
-        """Whether a user's message with this text repeats one of the questions: it has the same
-        text, or it is a question with the same words.
+        """Whether a user's message with this text repeats one of the questions, by the same text or
+        as a question with the same words.
         """
         if any(normalized(text) == normalized(question) for question in self.questions):
             return True

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
     """The stores that the service reads and writes. `index`, `vectors` and `graphs` are made at
-    their first use, because their libraries are heavy. `recalled_from` is where recall reads
-    memories, if not in `memories`.
+    their first use, because their libraries are heavy. `recalled_from` is the store that recall
+    reads memories from, if it is not `memories`.
 
     The store of sessions is always wrapped here in the guard that hides sessions of erased users.
     """
@@ -49,7 +49,7 @@ class Stores:
 
 
 def _none() -> None:
-    """There is no such model."""
+    """Return None, because there is no such model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

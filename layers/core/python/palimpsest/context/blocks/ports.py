@@ -20,11 +20,11 @@ Content_co = TypeVar("Content_co", covariant=True)
 @dataclass(frozen=True, slots=True)
 class Item:
     """One fact, record or past message of a block. `said_at` is in epoch milliseconds; `speaker` is
-    the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
-    else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
-    has its own `score`; a higher score fits better. `when` says when what a record says happens,
-    happened or was due; `rests_on_changed`, that it rests on one that has changed. `is_asked_for`
-    is false for a record that shares no word with the user's newest message.
+    the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of another
+    speaker. `who` names the speaker if the text quotes one, else None. Each block has its own
+    `score`; a higher score fits better. `when` says when a record happens, happened or was due.
+    `rests_on_changed` says that a record that it rests on has changed. `is_asked_for` is false for
+    a record that shares no word with the user's newest message.
     """
 
     id: str
@@ -42,8 +42,8 @@ class Item:
     is_asked_for: bool = True
 
     def is_from(self, source: Source) -> bool:
-        """Whether the item comes from messages of this source, all in one session, or from some of
-        them.
+        """Whether the item comes from some or all messages of this source, which are all in one
+        session.
         """
         return self.source.session == source.session and set(source.seqs).issuperset(
             self.source.seqs
@@ -60,9 +60,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class StableItems:
-    """The items of a block in an order that no question changes, as they were known when the
-    stable part of the session's contexts was frozen. `replaced` has, by the id of each item that
-    holds no longer, the item that holds now. `added` are items that came since.
+    """The items of a block in an order that no question changes, as known when the stable part of
+    the session's contexts was frozen. `replaced` has the item that is true now, by the id of each
+    item that is not true any more. `added` has items that came since.
     """
 
     items: tuple[Item, ...] = ()
@@ -73,8 +73,8 @@ class StableItems:
 @dataclass(frozen=True, slots=True)
 class BlockContent:
     """The items of a block, the best first. A context shows at most `max_items` of them, with
-    `max_tokens` tokens (None: as many as fit). `stable` are those that every context shows in the
-    same place. `degraded` names the parts that failed.
+    `max_tokens` tokens (None: as many as fit). `stable` are the items that every context shows in
+    the same place. `degraded` names the parts that failed.
     """
 
     block: BlockType
@@ -88,7 +88,7 @@ class BlockContent:
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A session as a block sees it: its user, its agent, and the configuration of its memory. The
-    stable part of its contexts is as it was known at `frozen_at` (epoch milliseconds; None: now).
+    stable part of its contexts shows what was known at `frozen_at` (epoch milliseconds; None: now).
     """
 
     scope: SessionScope

@@ -26,8 +26,8 @@ HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half 
 
 @dataclass(frozen=True)
 class RecordRanking:
-    """The records of one user, to be ranked for any message. `changed` are the ids of those that
-    rest on something that has changed. Their texts are split into words only once.
+    """The records of one user, to be ranked for any message. `changed` are the ids of records that
+    rest on a record that has changed. The texts are split into words only once.
     """
 
     records: tuple[Record, ...]
@@ -37,7 +37,7 @@ class RecordRanking:
 
     @cached_property
     def _having(self) -> dict[str, list[int]]:
-        """The records that have each word, by their places."""
+        """For each word, the places of the records that have it."""
         having: dict[str, list[int]] = defaultdict(list)
         for place, record in enumerate(self.records):
             for word in set(terms(f"{words_of(record)}\n{record.topic_key or ''}")):
@@ -45,10 +45,9 @@ class RecordRanking:
         return dict(having)
 
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
-        """Return the records that have not expired, the best first; tasks of other sessions come
-        last, and so do those that were due long ago, and those that rest on something that has
-        changed. Records in somebody's own words carry the name of the speaker. `now` is in epoch
-        milliseconds.
+        """Return the records that have not expired, best first. Last come tasks of other sessions,
+        records that were due long ago, and records that rest on a changed record. Records that
+        quote somebody have the name of the speaker. `now` is in epoch milliseconds.
         """
         shared = self._shared(message)
         day = datetime.fromtimestamp(now / 1000, UTC)
@@ -87,7 +86,7 @@ class RecordRanking:
 
     def _shared(self, message: str | None) -> list[float]:
         """The share (0 to 1) of the message's words that each record has. A word weighs more if
-        fewer records have it. Words that no record has count nothing.
+        fewer records have it. Words that no record has do not count.
         """
         shared = [0.0] * len(self.records)
         asked = [

@@ -57,7 +57,7 @@ def play_begins(text: str) -> int | None:
 
 
 def play_ends(text: str, start: int = 0) -> int:
-    """Where a role-play ends that began before `start`; the end of the text if it goes on."""
+    """Where a role-play ends that began before `start`; the end of the text if it continues."""
     match = anywhere("play_ends").search(text, start)
     return sentence_end(text, match.start()) if match else len(text)
 

@@ -40,7 +40,7 @@ _PRONOUN = re.compile(
 _PRONOUNS = frozenset(
     {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
-# words that name something. A longer record also says other things, which go on being true.
+# words that name something. A longer record also says other things, which remain true.
 LONGEST = 10
 PLAINLY = 0.6  # of a record's words, if a denial does not mention a change
 USER: Final = frozenset({"", "user"})

@@ -360,8 +360,8 @@ class TakeBackRedacted:
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """Takes back memories and summaries of messages whose marks have changed: they are off the
-    record, or some words are hidden.
+    """Takes back memories and summaries of messages whose marks have changed, because the message
+    is off the record or words of it are hidden.
     """
 
     steps: UserSteps
