@@ -167,8 +167,8 @@ def json_object(text: str) -> dict[str, Any]:
 
 def read_json(text: str) -> Any:
     """The value of a JSON text. Raises `BadRequest` (`invalid_json`) if it isn't JSON, is nested
-    too deep, or holds NaN or a number too large for a double, and `BadRequest` (`invalid_unicode`)
-    for half a surrogate pair, which no store or model can hold.
+    too deep, or holds NaN or a number too large for a double. Raises `BadRequest`
+    (`invalid_unicode`) for half a surrogate pair, which no store or model can hold.
     """
     try:
         value = json.loads(text, parse_constant=_no_number, parse_float=_finite)

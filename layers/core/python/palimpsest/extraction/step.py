@@ -52,7 +52,7 @@ from palimpsest.models.catalogue import priced
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope, paid_by
 
-MOST_RELATIONS = 5  # of one chunk
+MOST_RELATIONS = 5  # of one chunk's findings
 MOST_FINDINGS = 25
 """The most findings of one chunk. If they are still too many for the transaction, the chunk ends
 earlier.

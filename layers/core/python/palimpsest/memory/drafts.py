@@ -33,8 +33,8 @@ def drafts_of(
     lifetime: Lifetime,
 ) -> list[Record]:
     """The records that the statements would become. A statement without a time holds from its
-    arrival, and comes after everything in its topic, even if the newest version arrived in the same
-    millisecond or at a server whose clock is a little ahead.
+    arrival, and comes after everything in its topic. That is so even if the newest version arrived
+    in the same millisecond, or at a server whose clock is ahead.
     """
     latest = {key: pointer.order[0] for key, pointer in pointers.items()}
     drafts = []

@@ -57,7 +57,7 @@ def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]
 
 
 def ended_records(ended: Sequence[Superseded], there: Mapping[str, Record]) -> list[Record]:
-    """The stored records among those that ended, to be indexed again."""
+    """The ended records that are stored already, to be indexed again."""
     return [
         replace(there[each.record.id], index_state="pending")
         for each in ended

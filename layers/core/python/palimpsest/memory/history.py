@@ -33,7 +33,7 @@ class ShowMemories:
         superseded: bool = False,
     ) -> tuple[tuple[Version, ...], str | None]:
         """Return a page of current memories, or of superseded ones, and the cursor of the next page
-        (None: this is the last one). It reads at most 5 pages of the store, so a page may be short
+        (None on the last page). It reads at most 5 pages of the store, so a page may be short
         although more follow.
         """
         page = partial(

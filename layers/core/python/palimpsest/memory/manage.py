@@ -143,9 +143,8 @@ class ManageMemories:
         superseded: bool = False,
     ) -> tuple[tuple[Record, ...], str | None]:
         """At most `limit` current records by creation, or superseded ones, and the cursor of the
-        next page (None: this is the last one).
-
-        A page may be short, or empty, although more follow: the filter is applied after reading.
+        next page (None on the last page). A page may be short or empty although more follow,
+        because the filter is applied after reading.
         """
         if where.topic is not None and not superseded:
             return self._current_of(scope, where.topic, where), None

@@ -141,7 +141,7 @@ class MemoryCommit:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """Records of a list, and the cursor of the next page (None: this is the last one)."""
+    """A page of records, and the cursor of the next page; None on the last page."""
 
     records: tuple[Record, ...]
     after: str | None
@@ -210,8 +210,8 @@ class Memories(Protocol):
         """
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
-        """The statements of a topic, oldest first: each record once for every time it was said,
-        with that time and source.
+        """The statements of a topic, oldest first. Each record is listed once for every time it was
+        said, with that time and source.
         """
 
     def listed(
@@ -223,12 +223,11 @@ class Memories(Protocol):
         after: str | None = None,
         newest_first: bool = True,
     ) -> RecordPage:
-        """Records by creation; `types` empty = all but entities and relationships, which have a
-        list of their own: `types` names types of one of the two lists. Eventually consistent.
-
-        A page may be short, or empty, although there are more: a call looks at a thousand records
-        at most. Raises `BadRequest` (`invalid_cursor`) for an `after` that was not handed out for
-        this user.
+        """Records by creation. If `types` is empty, all are listed except entities and
+        relationships, which have a list of their own. `types` may only name types of one of the two
+        lists. Eventually consistent. A page may be short or empty although there are more, because
+        a call reads at most a thousand records. Raises `BadRequest` (`invalid_cursor`) for an
+        `after` that was not handed out for this user.
         """
 
     def progress(self, scope: UserScope, session: str) -> Progress:
@@ -253,8 +252,8 @@ class Memories(Protocol):
     def users(
         self, tenant: str, *, limit: int, after: str | None = None
     ) -> tuple[tuple[str, ...], str | None]:
-        """The users of a tenant with any commit, or a session that began, since they were last
-        erased, by id, and the cursor of the next page. Eventually consistent. Raises `BadRequest`
+        """The tenant's users by id, and the cursor of the next page. A user is listed after a first
+        commit or session, until an erasure. Eventually consistent. Raises `BadRequest`
         (`invalid_cursor`).
         """
 

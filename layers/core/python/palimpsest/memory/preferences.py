@@ -107,7 +107,7 @@ class ManagePreferences:
         self, scope: UserScope, *, limit: int = PAGE, after: str | None = None
     ) -> tuple[tuple[Record, ...], str | None]:
         """At most `limit` (up to 100) preferences by key, and the key after which the next page
-        begins (None: this is the last one).
+        begins (None on the last page).
         """
         pointers = self.memories.topics(scope, prefix=TOPICS)
         rest = [

@@ -64,8 +64,8 @@ class Prepared:
     them.
 
     Each statement adds at most four items to the commit: its record, its place in the topic, the
-    topic's pointer, and the record that it displaces; and four more for each relationship that ends
-    with that record.
+    topic's pointer, and the record that it displaces. Each relationship that ends with that record
+    adds four more.
     """
 
     made: tuple[Remembered, ...]

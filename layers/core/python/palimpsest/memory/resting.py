@@ -43,7 +43,7 @@ def _holds(ground: Record, holding: Mapping[str, Record]) -> bool:
 
 
 def _holding(memories: Memories, scope: UserScope, topics: Sequence[str]) -> dict[str, Record]:
-    """The current records of the topics, by topic."""
+    """The current record of each topic, by the topic's key."""
     pointers: dict[str, Pointer] = {}
     for start in range(0, len(topics), AT_ONCE):
         pointers |= memories.pointers(scope, topics[start : start + AT_ONCE])

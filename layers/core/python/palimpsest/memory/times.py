@@ -26,7 +26,7 @@ _NUMERIC = re.compile(
 
 
 def _date_words() -> DateWords:
-    from palimpsest.text.date_words import date_words  # not at import: no turn needs them
+    from palimpsest.text.date_words import date_words  # late, as no turn needs them
 
     return date_words()
 
@@ -106,7 +106,7 @@ def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
 
 
 def _relative(text: str, at: date) -> Iterator[Moment]:
-    from palimpsest.text.dates import relative_dates  # not at import: no turn needs them
+    from palimpsest.text.dates import relative_dates  # late, as no turn needs them
 
     for found in relative_dates(text, at=at):
         label = _LABEL.fullmatch(found.label)

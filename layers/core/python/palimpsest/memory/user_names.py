@@ -93,7 +93,7 @@ class ManageNames:
     preferences: ManagePreferences
 
     def of(self, scope: UserScope) -> UserNames:
-        """Raises `Unavailable`."""
+        """The names of the user. Raises `Unavailable`."""
         return names_of(self.memories, scope)
 
     def set(self, scope: UserScope, *, name: str | None, aliases: Sequence[str]) -> UserNames:

@@ -265,7 +265,9 @@ def _is_counted(text: str, token: re.Match[str]) -> bool:
 
 
 def _plain(text: str, start: int) -> tuple[int, int] | None:
-    """A password of plain words, up to the end of the clause or the first word of grammar."""
+    """A password of plain words. It ends with its clause, or before the first function word ("and",
+    "is").
+    """
     end, words = start, list[str]()
     while len(words) < MOST_WORDS and (token := _TOKEN.match(text, end + bool(words))) is not None:
         word = token[0].rstrip(_AROUND + "!?…")

@@ -1,4 +1,4 @@
-"""The day of a task, after which it is no longer open."""
+"""Decides by the day of a task whether the task is still open."""
 
 from __future__ import annotations
 

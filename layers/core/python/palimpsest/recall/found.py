@@ -52,8 +52,8 @@ class Candidate:
 class FoundMemory:
     """A found record or message as the tables have it, with its `candidate` for ranking.
 
-    `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is
-    the role of a message, None for a record; `name` is the name of a message's speaker who is not
+    `id` is the record's or the message's own. `valid_from` is in epoch milliseconds. `speaker` is
+    the role of a message, None for a record. `name` is the name of a message's speaker who is not
     the user. If this memory says an earlier value, `outdated_by` is the id of the record or message
     with the current value. `times` is the number of found memories and messages with this text.
     `before` is the text right before a message; it is read only for a reranker. `when` says when a

@@ -1,5 +1,5 @@
-"""Read the found records and messages from their tables, and keep only those that are true now, or
-at the moment that the request names.
+"""Read the found records and messages from their tables, and keep only memories that are true now,
+or at the moment that the request names.
 """
 
 from __future__ import annotations

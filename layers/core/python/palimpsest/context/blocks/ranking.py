@@ -32,7 +32,7 @@ class RecordRanking:
 
     records: tuple[Record, ...]
     earlier: tuple[Record, ...] = ()
-    """Records that were superseded."""
+    """The records that were superseded."""
     changed: frozenset[str] = frozenset()
 
     @cached_property

@@ -214,8 +214,8 @@ def _is_nested(lines: list[str]) -> bool:
 
 
 def _rows(lines: list[str]) -> list[bool]:
-    """Which lines are rows of a table: the same separator divides them as often as the next
-    line.
+    """Whether each line is a row of a table, because the same separator divides it as often as the
+    next line.
     """
     counts = [_separated(line) for line in lines]
     return [

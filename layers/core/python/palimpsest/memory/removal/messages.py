@@ -164,8 +164,8 @@ class ForgetMemoriesOfSession:
         return False
 
     def _forget_version(self, scope: UserScope, job: Job, record: Record) -> bool:
-        """Do the same for a version of a topic, which may have been said several times, in several
-        sessions.
+        """Forget a version of a topic, as `_forget_plain` forgets a record without one. It may have
+        been said several times, in several sessions.
         """
         topic = record.topic_key or ""
         pointer = self.memories.pointers(scope, [topic]).get(topic)

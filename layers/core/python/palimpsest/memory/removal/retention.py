@@ -83,8 +83,8 @@ class ManageSettings:
 
 @dataclass(frozen=True, slots=True)
 class RetainPages:
-    """Does the job that applies a tenant's retention to its sessions and memories, or a session's
-    own to the memories that were extracted from it.
+    """Does the job that applies a changed retention to existing data: a tenant's to its sessions
+    and memories, or a session's own to the memories that were extracted from it.
 
     Expired data stays expired. A later change of the tenant's settings ends the job, because the
     job of that change begins again from the first page. A session's own retention is read again for

@@ -58,8 +58,8 @@ class Removal:
 
 
 def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
-    """The transactions that remove all of it, in order: small removals share one, a large one takes
-    several of its own.
+    """The transactions that do all removals, in order. Small removals share one transaction. A
+    large removal takes several of its own.
 
     After a topic's current record is removed, the topic has no current record. If that takes
     several transactions, the last one removes the current record, so that an interrupted removal

@@ -201,7 +201,7 @@ class ErasePages:
 
 
 def _moved_on(erased: ErasePayload) -> ErasePayload:
-    """The payload for the next stage, from its beginning."""
+    """The payload with which the job begins the next stage."""
     return replace(erased, stage=_NEXT[erased.stage], after=None)
 
 
