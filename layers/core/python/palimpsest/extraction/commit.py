@@ -24,6 +24,7 @@ from palimpsest.extraction.jobs import (
     next_start,
     parked_within,
     turn_of,
+    user_of,
 )
 from palimpsest.extraction.testimony.reading import Reader, reader_after
 from palimpsest.jobs.attempts import next_step
@@ -32,7 +33,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.names import signing
 from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
 from palimpsest.memory.user_names import names_of
-from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.scope import Scope, SessionScope
 
 LOOK_BACK = (
     10 * CONTEXT_MESSAGES
@@ -258,10 +259,6 @@ def extraction_prompt(settings: Settings | None) -> str | None:
 def extraction_seconds(settings: Settings | None) -> float | None:
     """How many seconds the model may take for one step; None if the session sets no limit."""
     return settings.memory.get("extraction_seconds") if settings else None
-
-
-def user_of(job: Job) -> UserScope:
-    return Scope(job.tenant).user(job.user or "")
 
 
 def session_of(job: Job) -> SessionScope:

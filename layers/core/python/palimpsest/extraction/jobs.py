@@ -15,6 +15,7 @@ from typing import Literal
 from palimpsest.conversations.session import Head
 from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.job import Job
+from palimpsest.scope import Scope, UserScope
 
 Range = tuple[int, int]
 
@@ -91,3 +92,8 @@ def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) ->
 def cancelled(job: Job, why: str) -> Job:
     """The job, ended before its work was done. `why` is its error code."""
     return replace(job, state="done", due_at=None, error=why)
+
+
+def user_of(job: Job) -> UserScope:
+    """The user whose messages the job extracts."""
+    return Scope(job.tenant).user(job.user or "")

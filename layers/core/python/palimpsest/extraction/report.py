@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.extraction.commit import user_of
-from palimpsest.extraction.jobs import parked_within
+from palimpsest.extraction.jobs import parked_within, user_of
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.memory.ports import ChunkLine, Memories, Progress
 from palimpsest.models.catalogue import NANO_USD

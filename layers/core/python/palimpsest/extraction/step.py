@@ -22,11 +22,10 @@ from palimpsest.extraction.commit import (
     extraction_prompt,
     extraction_seconds,
     session_of,
-    user_of,
 )
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.finding import Finding, fitting
-from palimpsest.extraction.jobs import Turn
+from palimpsest.extraction.jobs import Turn, user_of
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.reconcile import reconciled
 from palimpsest.extraction.resting import dependent_of
