@@ -1,5 +1,5 @@
 """Puts into a built wheel the token tables, so that the installed library downloads nothing when it
-runs, and the suite `palimpsest_testing`.
+runs, the API's description, and the suite `palimpsest_testing`.
 """
 
 import sys
@@ -9,11 +9,12 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
+DESCRIPTION = "palimpsest_description/openapi.json"
 
 
 class Extras(BuildHookInterface):  # type: ignore[type-arg]
-    """Builds the packages `tiktoken_ranks` and `palimpsest_testing`; an editable installation gets
-    neither.
+    """Adds the packages `tiktoken_ranks` and `palimpsest_testing`, and the file of the API's
+    description. An editable installation gets none of them.
     """
 
     PLUGIN_NAME = "custom"
@@ -31,3 +32,5 @@ class Extras(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"][str(written(ROOT / ".build" / "wheel" / "suite"))] = (
             "palimpsest_testing"
         )
+        description = ROOT / "layers" / "description" / "python" / DESCRIPTION
+        build_data["force_include"][str(description)] = DESCRIPTION

@@ -1,8 +1,8 @@
 """Measures and prints, all of it or the parts that were asked for; with --write also into benchmarks/results.md.
 
-python -m benchmarks [append context peers race tenant cold sizes retrieval friends memory crowd tables index service
+python -m benchmarks [append context peers race tenant fresh sizes retrieval friends memory crowd tables index service
                      cost idle truth prompt]
-                     [--write] [--quick] [--set PATH]
+                     [--write] [--quick] [--set PATH] [--beside COMMIT]
 """
 
 import argparse
@@ -19,8 +19,8 @@ from benchmarks.beside import tables as beside
 from benchmarks.conversation import QUICK_SIZES, SIZES
 from benchmarks.cost import idle
 from benchmarks.cost import operations as cost
-from benchmarks.load import cold, growth, indexing, large_tenant, local_stack, race, sizes
 from benchmarks.load import figures as costs
+from benchmarks.load import fresh, growth, indexing, large_tenant, local_stack, race, sizes
 from benchmarks.load.race import Course
 from benchmarks.prompt import run as prompt
 from benchmarks.report import Table
@@ -40,7 +40,9 @@ OURS = ("botocore", "pydantic", "aws-lambda-powertools", "tiktoken")
 class Run:
     """One run: what several tables show is measured once."""
 
-    def __init__(self, at: Place, dataset: Dataset, *, quick: bool) -> None:
+    def __init__(
+        self, at: Place, dataset: Dataset, *, quick: bool, commit: str | None = None
+    ) -> None:
         self._at = at
         self._quick = quick
         endpoint = at.endpoint
@@ -50,7 +52,7 @@ class Run:
             "peers": self._peers,
             "race": lambda: [race.table(at, course=Course(5, 5) if quick else Course(10, 20))],
             "tenant": lambda: [large_tenant.table(at, sessions=3_000 if quick else 100_000)],
-            "cold": lambda: [cold.table(at, times=3 if quick else 7)],
+            "fresh": lambda: [fresh.table(at, times=3 if quick else 7, beside=commit)],
             "sizes": lambda: [sizes.table()],
             "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
             "friends": lambda: retrieval.tables(load(FRIENDS), endpoint=endpoint),
@@ -86,7 +88,7 @@ def main() -> None:
     except UnusableDataset as error:
         sys.exit(str(error))
     with place() as at:
-        run = Run(at, dataset, quick=asked.quick)
+        run = Run(at, dataset, quick=asked.quick, commit=asked.beside)
         names = asked.names or list(run.benchmarks)
         unknown = set(names) - set(run.benchmarks)
         if unknown:
@@ -143,10 +145,11 @@ def _ministack() -> str:
 
 
 def goes_into_results(asked: argparse.Namespace) -> bool:
-    """Only if that was asked for; what a quick run, or one with another set, says stands in no
-    results.
+    """Only if that was asked for. A quick run, one with another set, and one beside another commit
+    are never written.
     """
-    return asked.write and not asked.quick and Path(asked.set) == OUR_SET
+    is_ours = Path(asked.set) == OUR_SET and asked.beside is None
+    return asked.write and not asked.quick and is_ours
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -164,6 +167,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--quick", action="store_true", help="smaller sizes and fewer calls: under two minutes"
+    )
+    parser.add_argument(
+        "--beside", metavar="COMMIT", help="measure `fresh` beside this commit too, in turns"
     )
     return parser.parse_args(given)
 

@@ -157,7 +157,9 @@ those.
 """
 
 
-OWN = {name: paths.LAYERS / name / "python" for name in ("client", "console", "graph")}
+OWN = {
+    name: paths.LAYERS / name / "python" for name in ("client", "console", "description", "graph")
+}
 """Layers with a package of ours beside those that it needs."""
 TOOLS = frozenset({"client"})
 """Layers whose folder holds programs for development, and none that add files to the layer."""

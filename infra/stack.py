@@ -164,7 +164,7 @@ class Palimpsest(Stack):
             "sessions": self._add_sessions(),
             "memories": self._add_memories(),
             "site": self._function(
-                "site", "JWT_ISSUER", seconds=10, memory_mb=512, layers=self._layers.console
+                "site", "JWT_ISSUER", seconds=10, memory_mb=512, layers=self._layers.pages
             ),
         }
         self.front = HttpFront(

@@ -26,10 +26,11 @@ from palimpsest.models.ports import ChatModel, JsonModel, Reranker, Space
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
+from palimpsest.service.parts import Models, Stores
+from palimpsest.service.service import Service as UseCases
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.vectors.ports import VectorStore
-from palimpsest.wiring.parts import Models, Stores
-from palimpsest.wiring.service import Service as UseCases
+from palimpsest.wiring.engines import graph_engine
 from palimpsest.wiring.sweep import wire_sweep
 from palimpsest.wiring.workers import wire_extraction, wire_summarize
 from palimpsest_local.embedded.index import EmbeddedIndex
@@ -164,7 +165,10 @@ class Service:
         )
         vectors = self.vectors_of()
         self.stores = Stores(
-            **self.front_stores(), index=lambda: self.index, vectors=lambda: vectors
+            **self.front_stores(),
+            index=lambda: self.index,
+            vectors=lambda: vectors,
+            graphs=graph_engine,
         )
         self.app = UseCases(
             self.stores, replace(models, selector=None), self.tokens, self.clock, long_term

@@ -1,45 +1,166 @@
-"""What a fresh process does first, and the CPU it takes. Run by path, so that nothing but what is
-measured is loaded.
-
-python -S -P benchmarks/load/fresh.py handler|boto3  < two events as JSON
+"""A fresh process: what one of each HTTP function spends until its first answer, beside boto3 alone
+and, where asked, beside the functions of another commit.
 """
 
+from __future__ import annotations
+
 import json
-import sys
-import time
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.load import commits
+from benchmarks.report import Cell, Table
+from benchmarks.service import Place, event
+from infra import paths, pythons
+
+FIRST_ANSWERS = Path(__file__).with_name("first_answers.py")
+FUNCTIONS = ("sessions", "memories", "authorize", "site")
+BOTO3 = "boto3"
+STEPS = ("init", "first request", "second request")
+SECONDS = 60
+STRANGER = {
+    "requestContext": {"requestId": "r"},
+    "rawPath": "/v1/sessions",
+    "headers": {"authorization": "Bearer pal_unknown"},
+}
 
 
-class Context:
-    function_name = "fresh"
-    memory_limit_in_mb = "512"
-    invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:fresh"
-    aws_request_id = "first"
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A function (or boto3) whose fresh process is measured. `tree` is where its code lies, and
+    `layers` are copies of the layers that were built there.
+    """
+
+    name: str
+    title: str
+    tree: Path
+    layers: tuple[Path, ...]
+
+    def run(self, place: Place) -> dict[str, float]:
+        """The seconds of CPU of each step."""
+        path = os.pathsep.join(map(str, [self.tree / "functions" / self.name, *self.layers]))
+        environment = {
+            **place.environment,
+            "POWERTOOLS_SERVICE_NAME": self.name,
+            # a handler that runs in Lambda builds all at its import
+            "AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1",
+            "PYTHONPATH": path,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        kind = BOTO3 if self.name == BOTO3 else "handler"
+        done = subprocess.run(
+            [pythons.function_python(), "-S", "-P", FIRST_ANSWERS, kind],
+            check=False,
+            capture_output=True,
+            text=True,
+            input=json.dumps(_events(self.name)),
+            env=environment,
+            timeout=SECONDS,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{self.title} failed:\n{done.stderr}")
+        spent: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        return spent
 
 
-def handler(events: list[dict[str, object]]) -> dict[str, float]:
-    begun = time.process_time()
-    import handler  # type: ignore[import-not-found] # the function's folder is on the path; builds what it needs
+def table(place: Place, *, times: int, beside: str | None = None) -> Table:
+    """The subjects take turns, so that the machine's load meets all alike. `beside` is a commit
+    whose functions are measured in the same turns.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
+        ours = _copies(commits.layers_of(paths.PROJECT), folder / "ours")
+        subjects = [Subject(name, f"function {name}", paths.PROJECT, ours) for name in FUNCTIONS]
+        subjects.append(Subject(BOTO3, 'boto3.client("dynamodb")', paths.PROJECT, ours))
+        if beside is not None:
+            tree = stack.enter_context(commits.tree_of(beside))
+            theirs = _copies(commits.layers_of(tree), folder / "theirs")
+            title = f"at commit {beside}"
+            subjects += [
+                Subject(name, f"function {name} {title}", tree, theirs) for name in FUNCTIONS
+            ]
+        rows = _rows("as shipped", subjects, place, times=times)
+        _drop_bytecode(folder)
+        compiled = [subject for subject in subjects if subject.name in ("sessions", BOTO3)]
+        rows += _rows("without bytecode", compiled, place, times=times)
+    return Table(
+        "A fresh process",
+        ["CPU ms", *STEPS, "until the first answer"],
+        rows,
+        (
+            (
+                f"Medians of {times}. Python {pythons.version_of(pythons.function_python())}, and only "
+                f"what is shipped."
+            ),
+            (
+                "Init comes before the first event, with a whole CPU: imports, the SDK's client, the "
+                "token tables."
+            ),
+            (
+                "First: an append to a new session, a saved memory, an unknown key, the description; "
+                "boto3's: tables."
+            ),
+            (
+                "Layers are shipped with bytecode. Lambda's code is read-only: without it each cold "
+                "start compiles anew."
+            ),
+        ),
+    )
 
-    spent = {"init": time.process_time() - begun}
-    for name, event in zip(("first request", "second request"), events, strict=True):
-        before = time.process_time()
-        answer = handler.handler(event, Context())
-        spent[name] = time.process_time() - before
-        if answer.get("statusCode", 200) >= 300:
-            raise RuntimeError(answer["body"])
-    return spent
+
+def _rows(state: str, subjects: Sequence[Subject], place: Place, *, times: int) -> list[list[Cell]]:
+    runs: dict[str, list[dict[str, float]]] = {subject.title: [] for subject in subjects}
+    for _ in range(times):
+        for subject in subjects:
+            runs[subject.title].append(subject.run(place))
+    return [_row(f"{title}, {state}", spent) for title, spent in runs.items()]
 
 
-def boto3(_: list[dict[str, object]]) -> dict[str, float]:
-    begun = time.process_time()
-    import boto3 as sdk
+def _row(title: str, runs: Sequence[Mapping[str, float]]) -> list[Cell]:
+    middle: dict[str, float] = {
+        step: statistics.median(run[step] for run in runs) * 1e3
+        for step in STEPS
+        if step in runs[0]
+    }
+    return [title, *(middle.get(step) for step in STEPS), sum(middle[step] for step in STEPS[:2])]
 
-    client = sdk.client("dynamodb")
-    made = time.process_time()
-    client.list_tables()
-    return {"init": made - begun, "first request": time.process_time() - made}
+
+def _copies(layers: Sequence[Path], folder: Path) -> tuple[Path, ...]:
+    """Copies of these layers, because a part of the measurement removes their bytecode."""
+    return tuple(
+        shutil.copytree(layer, folder / str(number)) for number, layer in enumerate(layers)
+    )
 
 
-if __name__ == "__main__":
-    measured = {"handler": handler, "boto3": boto3}[sys.argv[1]](json.load(sys.stdin))
-    print(json.dumps(measured))
+def _drop_bytecode(folder: Path) -> None:
+    for cache in list(folder.rglob("__pycache__")):
+        shutil.rmtree(cache)
+
+
+def _events(name: str) -> list[dict[str, Any]]:
+    """The first two calls that a function answers."""
+    if name == "sessions":
+        path = f"/v1/sessions/{uuid.uuid4().hex}/messages"
+        messages = (
+            [{"role": "user", "content": text}]
+            for text in ("May I work from home?", "And from abroad?")
+        )
+        return [event("POST", path, {"user_id": "sarah", "messages": said}) for said in messages]
+    if name == "memories":
+        path = f"/v1/users/{uuid.uuid4().hex}/memories"
+        return [
+            event("POST", path, {"memories": [{"type": "fact", "content": "Lives in Rome."}]}),
+            event("GET", path),
+        ]
+    if name == "authorize":
+        return [STRANGER, STRANGER]
+    return [event("GET", "/v1/openapi.json")] * 2

@@ -12,8 +12,9 @@ from typing import Any
 
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
-from palimpsest.wiring.parts import Models, Stores
-from palimpsest.wiring.service import Service
+from palimpsest.service.parts import Models, Stores
+from palimpsest.service.service import Service
+from palimpsest.wiring.engines import graph_engine
 from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest_local.in_memory.memories import InMemoryMemories
 from palimpsest_local.in_memory.state import State
@@ -93,6 +94,7 @@ def _applications(place: Place) -> tuple[Any, Any]:
         facts=facts,
         index=lambda: place.index,
         vectors=lambda: InMemoryVectors(InMemoryMemories()),
+        graphs=graph_engine,
     )
     models = Models(embedder=lambda: place.embedder, reranker=lambda: place.reranker)
     service = Service(stores, models, tokens, place.clock)

@@ -17,7 +17,7 @@ from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import LanguageModel
 from palimpsest.scope import Scope, UserScope
-from palimpsest.wiring.service import Service
+from palimpsest.service.service import Service
 from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal

@@ -16,7 +16,7 @@ from palimpsest.wiring import deployed
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
-    from palimpsest.wiring.service import Service
+    from palimpsest.service.service import Service
 
 
 def service() -> Service:

@@ -20,7 +20,7 @@ from infra.config import Stage
 from infra.parts.accepted import accept
 from infra.parts.python_function import log_group
 
-DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
+DESCRIPTION = paths.LAYERS / "description" / "python" / "palimpsest_description" / "openapi.json"
 OPEN = "site"
 NO_DATA = "Health, documentation and problems hold no data; their function may do nothing."
 ACCESS_LOG = {

@@ -14,8 +14,8 @@ class Layers(Construct):
 
     Functions have `every`. Calls of a model and searches need `models`; vectors need `embedding`,
     with the models that ship with the functions. Queries of knowledge graphs need `graph`, and the
-    check of an issuer's tokens needs `tokens`; pages need `console`. `client` is for agents that
-    run in Lambda.
+    check of an issuer's tokens needs `tokens`. Pages need `console` and `description`. `client` is
+    for agents that run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
@@ -35,7 +35,7 @@ class Layers(Construct):
             self, "Client", code=code_of(client), compatible_runtimes=pythons
         )
         self.graph = [self._built("graph")]
-        self.console = [self._built("console")]
+        self.pages = [self._built("console"), self._built("description")]
         self.embedding = [
             *self.models,
             *([self._built("builtin")] if stage.embedding == BUILTIN else ()),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-DESCRIPTION = HERE.parent / "core" / "python" / "palimpsest" / "api" / "openapi.json"
+DESCRIPTION = HERE.parent / "description" / "python" / "palimpsest_description" / "openapi.json"
 TYPES = HERE / "python" / "palimpsest_client" / "types.py"
 HEAD = '''"""Types of what the service takes and answers; `write_types.py` writes this file."""
 

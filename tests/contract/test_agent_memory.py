@@ -15,10 +15,10 @@ from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTen
 from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.scope import Scope
 from palimpsest.search.absent import AbsentIndex
+from palimpsest.service.parts import Models, Stores
+from palimpsest.service.service import Service
 from palimpsest.tenants.settings import TenantSettings
-from palimpsest.wiring.engines import token_counter
-from palimpsest.wiring.parts import Models, Stores
-from palimpsest.wiring.service import Service
+from palimpsest.wiring.engines import graph_engine, token_counter
 from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest_local.in_memory.memories import InMemoryMemories
 from palimpsest_local.in_memory.sessions import InMemorySessions
@@ -47,6 +47,7 @@ def stores(engine: str, endpoint: str | None) -> Stores:
             facts=InMemoryStaticFacts(),
             index=AbsentIndex,
             vectors=lambda: InMemoryVectors(memories),
+            graphs=graph_engine,
         )
     sessions, table, tenants = (
         sessions_table(endpoint),
@@ -64,6 +65,7 @@ def stores(engine: str, endpoint: str | None) -> Stores:
         facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),
         index=AbsentIndex,
         vectors=lambda: DynamoDbVectors(table, endpoint=endpoint),
+        graphs=graph_engine,
     )
 
 

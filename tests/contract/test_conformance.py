@@ -20,7 +20,7 @@ from infra import paths
 from tests.served import KEY, Served
 
 pytestmark = pytest.mark.contract
-DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
+DESCRIPTION = paths.LAYERS / "description" / "python" / "palimpsest_description" / "openapi.json"
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 PAGES = r"^/v1/(console|docs|health|openapi\.json)$"  # the function `site` has them
 IS_DEEP = os.environ.get("CONFORMANCE") == "deep"

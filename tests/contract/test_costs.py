@@ -24,8 +24,9 @@ from palimpsest.jobs.events import JobNotice
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
 from palimpsest.offline.summarizer import ExtractiveSummarizer
 from palimpsest.search.absent import AbsentIndex
-from palimpsest.wiring.parts import Models, Stores
-from palimpsest.wiring.service import Service as UseCases
+from palimpsest.service.parts import Models, Stores
+from palimpsest.service.service import Service as UseCases
+from palimpsest.wiring.engines import graph_engine
 from palimpsest.wiring.workers import wire_summarize
 from palimpsest_local.in_memory.memories import InMemoryMemories
 from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
@@ -77,6 +78,7 @@ class Service:
             facts=InMemoryStaticFacts(),
             index=AbsentIndex,
             vectors=lambda: InMemoryVectors(InMemoryMemories()),
+            graphs=graph_engine,
         )
         self.call = self.anew()
         self.summarize = wire_summarize(

@@ -13,6 +13,7 @@ import pytest
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.listing import SessionLimit
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
@@ -25,7 +26,6 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.attempts import next_step
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, armed
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope

@@ -18,6 +18,11 @@ memory.append("monday", "I live in Hamburg.")
 memory.end("monday")
 print(memory.recall("Where do I live?")["memories"][0]["content"])
 """
+DESCRIPTION = """
+import json
+from palimpsest.api.site import openapi
+print(json.loads(openapi())["openapi"][:3])
+"""
 
 
 def test_the_built_wheel_runs_in_an_environment_of_its_own(tmp_path: Path) -> None:
@@ -59,6 +64,7 @@ def test_the_built_wheel_runs_in_an_environment_of_its_own(tmp_path: Path) -> No
     assert {
         f"palimpsest_testing/{part}.py" for part in (*PARTS, "plugin", "conftest", "store")
     } <= names
+    assert "palimpsest_description/openapi.json" in names
     run(uv, "venv", "--quiet", "--python", sys.executable, "clean")
     run(uv, "pip", "install", "--quiet", "--python", tmp_path / "clean" / "bin" / "python", wheel)
     proxies = dict.fromkeys(
@@ -68,3 +74,4 @@ def test_the_built_wheel_runs_in_an_environment_of_its_own(tmp_path: Path) -> No
         run(tmp_path / "clean" / "bin" / "python", "-c", PROGRAM, **proxies)
         == "I live in Hamburg.\n"
     )
+    assert run(tmp_path / "clean" / "bin" / "python", "-c", DESCRIPTION) == "3.1\n"

@@ -4,11 +4,12 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
+from palimpsest.conversations.payloads import FlushPayload
 from palimpsest.engines.places import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
 from palimpsest.jobs.job import LEASE_SECONDS, Job
-from palimpsest.jobs.payloads import FlushPayload, ForgetPayload
 from palimpsest.jobs.ports import Due
+from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.scope import Scope, SessionScope
 from palimpsest_testing.store import Store
 

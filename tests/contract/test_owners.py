@@ -9,10 +9,10 @@ from palimpsest.engines.dynamodb import jobs as on_dynamodb
 from palimpsest.engines.dynamodb.jobs import DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.jobs.kinds import decoded, encoded
-from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.memory.ports import Memories, MemoryCommit, Owners
+from palimpsest.payloads import decoded, encoded
 from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.search.payloads import ReindexPayload
 from palimpsest_local.in_memory.memories import InMemoryMemories
 from palimpsest_local.in_memory.owners import InMemoryOwners
 from palimpsest_local.in_memory.sessions import InMemorySessions

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.models.builtin import BuiltinEmbedder
 from palimpsest.models.cached import CachingEmbedder
 from palimpsest.models.ports import Embedder
+from palimpsest.search.payloads import ReindexPayload
 
 from benchmarks.retrieval.growth import add_foreigners
 from benchmarks.retrieval.labelled.dataset import Dataset, load

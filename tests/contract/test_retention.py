@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock, seconds
+from palimpsest.conversations.payloads import RetainPayload
 from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.lists import BUCKETS
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
@@ -19,7 +20,6 @@ from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.payloads import RetainPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.memory.ports import Expiries, Memories

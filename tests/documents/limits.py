@@ -58,7 +58,7 @@ def limits() -> str:
     """Every limit with its value."""
     head = (
         f"# Limits\n\n{HEAD} A request over a limit is refused with a problem before anything is "
-        "written ([the API](../api.md#errors)). A tenant's own limits stand in its settings.\n"
+        "written ([the API](../api.md#errors)). A tenant's settings hold its own limits.\n"
     )
     parts = [head]
     for chapter, constants in LIMITS.items():

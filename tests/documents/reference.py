@@ -27,6 +27,7 @@ from tests.documents.tables import HEAD, cell, table
 
 FOLDER = paths.PROJECT / "docs" / "reference"
 LIBRARY = paths.LAYERS / "core" / "python" / "palimpsest"
+DESCRIPTION = paths.LAYERS / "description" / "python" / "palimpsest_description" / "openapi.json"
 WITHIN_A_PROCESS = ("over_store.py",)
 """Their errors reach Python programs, and never a caller of the API."""
 GRAPH = paths.LAYERS / "graph" / "python" / "palimpsest_graph"
@@ -136,7 +137,7 @@ def codes_of(value: ast.expr, module: str) -> list[str]:
 
 def session_memory() -> str:
     """Every field of a session's memory configuration, by strategy."""
-    schemas = json.loads((LIBRARY / "api" / "openapi.json").read_text())["components"]["schemas"]
+    schemas = json.loads(DESCRIPTION.read_text())["components"]["schemas"]
     common = set.intersection(*(set(schemas[name]["properties"]) for name in STRATEGIES))
     common -= {"strategy"}
     parts = [

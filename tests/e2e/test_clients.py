@@ -19,7 +19,7 @@ from tests.e2e.stack import PATIENCE, Client
 from tests.engines import npm
 
 pytestmark = pytest.mark.e2e
-DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
+DESCRIPTION = paths.LAYERS / "description" / "python" / "palimpsest_description" / "openapi.json"
 PROGRAM = Path(__file__).with_name("clients") / "roundtrip.ts"
 OPENAPI_TYPESCRIPT = npm.NODE_MODULES / "openapi-typescript" / "bin" / "cli.js"
 TSC = npm.NODE_MODULES / "typescript" / "bin" / "tsc"

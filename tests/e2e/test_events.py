@@ -27,7 +27,7 @@ LAYERS = {
     "extract": MODELS,
     "embed": EMBEDDING,
     "reindex": EMBEDDING,
-    "site": ("runtime", "console"),
+    "site": ("runtime", "console", "description"),
 }  # the others have what every function has
 KNOWN = [  # what the samples of `memories` are about
     {

@@ -276,13 +276,16 @@ def test_what_is_for_one_machine_is_in_the_core_layer_of_one_machine_alone() -> 
     here = layer_build.build_core(wheels, is_local=True).folder / "python"
     assert {folder.name for folder in everywhere.iterdir()} == {"palimpsest", "palimpsest_tables"}
     assert (here / "palimpsest_local" / "embedded" / "index.py").is_file()
-    assert (here / "palimpsest" / "wiring" / "service.py").is_file()
+    assert (here / "palimpsest" / "service" / "service.py").is_file()
 
 
-def test_the_console_and_the_graph_have_layers_of_their_own() -> None:
+def test_the_console_the_description_and_the_graph_have_layers_of_their_own() -> None:
     wheels = on_this_machine()
     console, graph = packages("console", wheels), packages("graph", wheels)
+    description = packages("description", wheels)
     assert (console / "palimpsest_console" / "page.html").is_file()
+    assert (description / "palimpsest_description" / "openapi.json").is_file()
+    assert not list((paths.LAYERS / "core").rglob("openapi.json"))
     assert (graph / "palimpsest_graph" / "cypher.py").is_file()
     assert (graph / PACKED).is_file()
 

@@ -18,8 +18,8 @@ from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.errors import InvalidKey
 from palimpsest.jobs.job import JobState, on_user
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.scope import OPERATOR, Scope
+from palimpsest.search.payloads import ReindexPayload
 from palimpsest.search.rebuild import OWNER
 from palimpsest.settings import DispatchSettings
 from palimpsest.tenants.authorize import Authorize

@@ -234,14 +234,15 @@ def layers_of(template: Template) -> dict[str, set[str]]:
 
 def test_only_what_calls_a_model_or_searches_carries_their_clients(prod: Template) -> None:
     for name, layers in layers_of(prod).items():
-        assert layers - {"Builtin", "Console", "Graph"} == {"Core", "Runtime"} | (
+        assert layers - {"Builtin", "Console", "Description", "Graph"} == {"Core", "Runtime"} | (
             {"Models"} if name in CALL_OR_SEARCH else set()
         )
 
 
-def test_the_console_and_the_graph_are_in_the_one_function_that_serves_them(prod: Template) -> None:
+def test_pages_and_the_graph_are_in_the_one_function_that_serves_them(prod: Template) -> None:
     every = layers_of(prod).items()
     assert [name for name, layers in every if "Console" in layers] == ["site"]
+    assert [name for name, layers in every if "Description" in layers] == ["site"]
     assert [name for name, layers in every if "Graph" in layers] == ["memories"]
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import RecordChanged
-from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
+from palimpsest.search.payloads import ReindexPayload
 from palimpsest.search.rebuild import Reindex
 
 from tests.contract.search_index.builders import Place

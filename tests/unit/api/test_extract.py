@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from palimpsest.jobs.job import on_user
-from palimpsest.jobs.payloads import ForgetPayload
+from palimpsest.memory.removal.payloads import ForgetPayload
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

@@ -5,7 +5,7 @@ it was asked.
 from typing import Any
 
 import pytest
-from palimpsest.jobs.payloads import ForgetPayload
+from palimpsest.memory.removal.payloads import ForgetPayload
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

@@ -23,13 +23,14 @@ print(json.dumps([*sys.modules]))
 OF_SESSIONS, OF_MEMORIES = (
     {f"palimpsest.api.{name}" for name in MODULES[each]} for each in ("sessions", "memories")
 )
+EXTRACTS = {"palimpsest.extraction.commit", "palimpsest.extraction.testimony"}
 JOBS = {"palimpsest.api.resources.jobs"}  # whose documents other operations answer, too
 
 
 @pytest.mark.parametrize(
     ("function", "more"),
     [
-        ("sessions", {"palimpsest_description", *(OF_MEMORIES - OF_SESSIONS)}),
+        ("sessions", {"palimpsest_description", *EXTRACTS, *(OF_MEMORIES - OF_SESSIONS)}),
         ("memories", {"palimpsest_description", *(OF_SESSIONS - OF_MEMORIES - JOBS)}),
         ("authorize", {"palimpsest.api.operations", "palimpsest.api.resources"}),
         ("site", {"boto3", "aws_lambda_powertools.event_handler", "palimpsest.api.resources"}),

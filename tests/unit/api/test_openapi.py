@@ -31,8 +31,10 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def test_the_checked_in_description_is_the_generated_one() -> None:
-    checked_in = resources.files("palimpsest.api").joinpath("openapi.json").read_text()
-    assert checked_in == written(), "python -m palimpsest_description.openapi > …/api/openapi.json"
+    checked_in = resources.files("palimpsest_description").joinpath("openapi.json").read_text()
+    assert checked_in == written(), (
+        "python -m palimpsest_description.openapi > …/palimpsest_description/openapi.json"
+    )
 
 
 def test_it_is_valid_openapi_3_1() -> None:

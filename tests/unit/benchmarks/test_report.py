@@ -63,3 +63,7 @@ def test_the_page_of_costs_says_the_read_units_that_were_measured() -> None:
         said[0] + " documents, " + ", ".join(said[1:])
         in (paths.PROJECT / "docs" / "cost.md").read_text()
     )
+
+
+def test_a_run_beside_another_commit_is_not_written() -> None:
+    assert not goes_into_results(arguments(["fresh", "--write", "--beside", "HEAD"]))

@@ -13,7 +13,8 @@ from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import actions_of
 from palimpsest.engines.places import COUNTERS, TOMBSTONE_SECONDS
 from palimpsest.jobs.job import Job, on_user
-from palimpsest.jobs.payloads import DamagedPayload, ForgetPayload
+from palimpsest.jobs.payloads import DamagedPayload
+from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.scope import Scope
 
 SCOPE = Scope("acme").session("3b241101-e2bb-4255-8caf-4136c566a962")

@@ -13,11 +13,11 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.message import Chat
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.extraction.report import ExtractionReport
 from palimpsest.jobs.job import Job, armed
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.models.ports import ChatModel
 from palimpsest_local.in_memory.state import Faults
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.errors import Conflict, TooLarge, Unprocessable
 from palimpsest.jobs.job import armed
-from palimpsest.jobs.payloads import RemovalPayload
 
 from tests.service import SARAH, TENANT
 from tests.unit.extraction.service import ExtractionService, transcript

@@ -10,28 +10,24 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
-from palimpsest.errors import DamagedJob
-from palimpsest.jobs.kinds import KINDS, JobKind, decoded, encoded
-from palimpsest.jobs.payloads import (
-    NOTHING,
-    DamagedPayload,
-    Digest,
-    ErasePayload,
-    ExportPayload,
+from palimpsest.conversations.payloads import (
     FlushPayload,
-    ForgetPayload,
-    ForgetSessionsPayload,
-    Id,
-    ImportPayload,
-    ModelName,
-    Payload,
-    Place,
-    ReindexPayload,
     RemovalPayload,
     RetainPayload,
-    StoredCondition,
     UploadPayload,
 )
+from palimpsest.errors import DamagedJob
+from palimpsest.jobs.kinds import KINDS, JobKind
+from palimpsest.jobs.payloads import NOTHING, DamagedPayload, Digest, Id, Payload, Place
+from palimpsest.memory.removal.payloads import (
+    ErasePayload,
+    ForgetPayload,
+    ForgetSessionsPayload,
+    StoredCondition,
+)
+from palimpsest.payloads import PAYLOADS, decoded, encoded
+from palimpsest.search.payloads import ModelName, ReindexPayload
+from palimpsest.transfer.payloads import ExportPayload, ImportPayload
 
 SAMPLES: dict[JobKind, Payload] = {
     "summarize": NOTHING,
@@ -78,9 +74,15 @@ def parts_of(annotation: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_payload_can_hold_no_text(kind: JobKind) -> None:
-    hints = get_type_hints(KINDS[kind].payload, include_extras=True)
-    found = [part for field in fields(KINDS[kind].payload) for part in parts_of(hints[field.name])]
+    hints = get_type_hints(PAYLOADS[kind], include_extras=True)
+    found = [part for field in fields(PAYLOADS[kind]) for part in parts_of(hints[field.name])]
     assert all(part in NO_TEXT or get_origin(part) is Literal for part in found), found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_payload_is_defined_by_the_room_that_does_the_job(kind: JobKind) -> None:
+    payload = PAYLOADS[kind]
+    assert payload is Payload or not payload.__module__.startswith("palimpsest.jobs")
 
 
 @pytest.mark.parametrize("kind", KINDS)

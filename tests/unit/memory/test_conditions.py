@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.memory.conditions import place
 from palimpsest.memory.filters import MemoryFilter, StoredFilter, _digest, folded, record_terms
 from palimpsest.memory.record import Record
+from palimpsest.memory.removal.payloads import ForgetPayload
 
 from tests.service import DAVID, SARAH
 

@@ -13,15 +13,15 @@ from palimpsest.conversations.lifecycle import deleted
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
-from palimpsest.jobs.kinds import decoded, encoded
-from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import Record, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import JsonModel, Reranker
+from palimpsest.payloads import decoded, encoded
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall, RecallResult
 from palimpsest.scope import UserScope
+from palimpsest.search.payloads import ReindexPayload
 from palimpsest.search.rebuild import Reindex
 
 from tests.service import SARAH, TENANT, Service

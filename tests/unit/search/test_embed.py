@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import seconds
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, Unavailable
 from palimpsest.jobs.events import Changed, MessageChanged, RecordChanged
 from palimpsest.jobs.job import armed
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.scope import UserScope
 from palimpsest.search.embed import Embed

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
 from palimpsest.jobs.events import MessageChanged, RecordChanged
-from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
+from palimpsest.search.payloads import ReindexPayload
 from palimpsest.search.rebuild import Reindex
 from palimpsest_local.embedded.index import EmbeddedIndex
 

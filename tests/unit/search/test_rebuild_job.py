@@ -13,12 +13,12 @@ from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
-from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.models.ports import Embedder
 from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
+from palimpsest.search.payloads import ReindexPayload
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import (
     OWNER,

@@ -12,10 +12,10 @@ from palimpsest import AgentMemory, settings
 from palimpsest.engines.dynamodb.table import OneTable
 from palimpsest.models.builtin import SPACE
 from palimpsest.scope import Scope
+from palimpsest.service.parts import Stores
+from palimpsest.service.service import Service
 from palimpsest.wiring import deployed as deployed_parts
 from palimpsest.wiring import engines
-from palimpsest.wiring.parts import Stores
-from palimpsest.wiring.service import Service
 from palimpsest_client.errors import ModelNotAllowed
 from palimpsest_local.in_process import in_process
 

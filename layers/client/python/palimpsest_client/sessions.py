@@ -104,10 +104,11 @@ class SessionCalls:
         after: str | None = None,
         cache_points: bool | None = None,
     ) -> Steps[Context]:
-        """What the model shall see next, within its budget. `message` is the user's, about to be
-        sent: it is weighed and not stored. `format` is the API that it is written for: `openai`,
-        `anthropic`, `converse` or `responses`. With `after`, the `cache.mark` of an earlier
-        context, `cache` says what both begin with. Raises `SessionNotFound`, `BudgetTooSmall`.
+        """The messages for the model's next call, within its budget. `message` is the user's, about
+        to be sent: it is weighed and not stored. `format` is the API that it is written for:
+        `openai`, `anthropic`, `converse` or `responses`. With `after`, the `cache.mark` of an
+        earlier context, `cache` says what both begin with. Raises `SessionNotFound`,
+        `BudgetTooSmall`.
         """
         asked = {
             "max_tokens": max_tokens,

@@ -52,7 +52,7 @@ class UserCalls(GraphCalls):
     def set_names(
         self, name: str | None = None, *, aliases: Sequence[str] = ()
     ) -> Steps[NamedUser]:
-        """Set the name and aliases of the user in place of those that were set: under these a
+        """Set the name and aliases of the user, and replace earlier ones. Under these names a
         speaker is the user. Without any, remove them.
         """
         return call("PUT", "users", self.id, body={"name": name, "aliases": list(aliases)})

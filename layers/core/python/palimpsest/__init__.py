@@ -31,7 +31,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """The library's names, loaded when they are first asked for: functions ask for none of them."""
+    """Load the library's public names at their first use, because functions use none of them."""
     if name not in _HOMES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -1,24 +1,24 @@
 """The tree of all errors; `api/problems.py` maps them to HTTP.
 
 PalimpsestError
-├── BadRequest            it can't be parsed or named
-├── Unprocessable         it breaks the schema or a rule
+├── BadRequest            the request can't be parsed, or an id is not valid
+├── Unprocessable         the request breaks the schema or a rule
 │   └── BudgetTooSmall    not even the system message and 100 tokens more fit
 ├── Unauthenticated       no tenant in the call
 │   └── InvalidKey        its key is not valid
 ├── MissingScope          its credential lacks a scope that the call needs
-├── NotFound              unknown, deleted, expired or another tenant's: all answer alike
-├── ReadOnlyBlock         a conversation tries to change what only the tenant states
+├── NotFound              unknown, deleted, expired or another tenant's
+├── ReadOnlyBlock         a conversation tries to change facts of the tenant
 ├── Conflict              the state contradicts the call
 ├── TooLarge              over a documented limit
 ├── LimitReached          a limit that the tenant has set for itself
 ├── Unavailable           nothing was written, or a retry with the same key is safe: try again
-├── CommitLost            another writer was first: use cases read again and never raise it
-├── DamagedJob            what is stored of a job can't be read: no further try helps
-└── ModelFailed           a model call gave nothing usable
+├── CommitLost            another writer was first; use cases read again and do not raise it
+├── DamagedJob            the stored job can't be read, so a retry does not help
+└── ModelFailed           a model call gave no usable result
     ├── ModelUnavailable  time-out, 429, 5xx, connection: the same call may work later
-    │   └── CostLimitReached  the tenant's models have cost what they may in a month
-    └── ModelOutputInvalid  an answer came, but not one that can be used
+    │   └── CostLimitReached  the tenant's cost limit of the month is reached
+    └── ModelOutputInvalid  the model's answer can't be used
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class FieldError:
 
 
 class PalimpsestError(Exception):
-    """Base of all: `code` is stable and machine-readable, `detail` is for people and holds no
-    stored text.
+    """Base of all errors. `code` is stable and machine-readable. `detail` is for people and holds
+    no stored text.
     """
 
     code = "internal_error"
@@ -62,7 +62,9 @@ class Unprocessable(PalimpsestError):
 
 
 class BudgetTooSmall(Unprocessable):
-    """`minimum` is the smallest budget, in tokens, that this session's context fits."""
+    """The budget is too small. `minimum` is the smallest budget, in tokens, that this session's
+    context fits.
+    """
 
     code = "budget_too_small"
 
@@ -83,7 +85,9 @@ class InvalidKey(Unauthenticated):
 
 
 class MissingScope(PalimpsestError):
-    """`needed` are the scopes of the call, `missing` the first that the credential lacks."""
+    """A missing scope. `needed` are the scopes that the call needs, `missing` is the first one that
+    the credential lacks.
+    """
 
     code = "missing_scope"
 
@@ -109,8 +113,9 @@ class TooLarge(PalimpsestError):
 
 
 class LimitReached(PalimpsestError):
-    """`limit` names what is limited to `most`. `retry_after` is in how many seconds the same call
-    works again; None: not before something is removed, or the limit is raised.
+    """A limit of the tenant is reached. `limit` names it, and `most` is its value. The same call
+    works again after `retry_after` seconds; None: only after something is removed, or the limit is
+    raised.
     """
 
     code = "limit_reached"
@@ -143,8 +148,8 @@ class DamagedJob(PalimpsestError):
 
 
 class ModelFailed(PalimpsestError):
-    """`model` is the one that was asked, `spent` what the failed calls used (see
-    `models.catalogue.priced`). With `was_called` false the last of them was not made.
+    """A model call failed. `model` is the model's name, `spent` the usage of the failed calls (see
+    `models.catalogue.priced`). If `was_called` is false, the last call was not made.
     """
 
     code = "model_failed"
@@ -155,7 +160,9 @@ class ModelFailed(PalimpsestError):
 
 
 class ModelUnavailable(ModelFailed):
-    """`retry_after` is what the provider asked for, in seconds, or None."""
+    """The model can't be reached now. `retry_after` is the time that the provider asked to wait, in
+    seconds, or None.
+    """
 
     code = "model_unavailable"
 
@@ -165,14 +172,17 @@ class ModelUnavailable(ModelFailed):
 
 
 class CostLimitReached(ModelUnavailable):
-    """No model was called. `retry_after` is in how many seconds the next month begins."""
+    """The tenant's cost limit is reached, so no model was called. `retry_after` is the number of
+    seconds until the next month begins.
+    """
 
     code = "model_cost_limit"
     was_called = False
 
     def __init__(self, *, retry_after: float) -> None:
         super().__init__(
-            "The tenant's models have cost what they may this month.", retry_after=retry_after
+            "The tenant's models have reached their cost limit for this month.",
+            retry_after=retry_after,
         )
 
 

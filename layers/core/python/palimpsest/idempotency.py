@@ -1,5 +1,5 @@
-"""Idempotency keys: what a call made is stored under its key together with it; the call repeated
-makes nothing.
+"""Idempotency keys. A call and its result are stored under the key in one transaction, so that a
+repeated call makes nothing new.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Conflict, PalimpsestError, Unavailable
 
 KEY_SECONDS = 24 * 3600 + 3600
-FREE = ""  # the `request` of a key whose call was refused: any call may use it
+FREE = ""  # the `request` of a key whose call was refused, so that any call may use the key again
 
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedCall:
-    """What is stored under an idempotency key. `made` says what the call has made, in ids and
-    counts, never in text; None = nothing yet.
-
-    `name` identifies the key, the method and the path, `request` the body. After `expires_at`
-    (epoch seconds) it counts as absent. `version` is as read; 0 = nothing is stored.
+    """The item that is stored under an idempotency key. `made` is the call's result in ids and
+    counts, never text (None: no result yet). `name` is a digest of key, method and path, `request`
+    of the body. After `expires_at` (epoch seconds) the item counts as absent. `version` is as read;
+    0 if nothing is stored.
     """
 
     tenant: str
@@ -36,43 +35,40 @@ class KeyedCall:
 
 
 class KeyedCalls(Protocol):
-    """The store of keyed calls, within reach of the transactions that make something. Raises
-    `Unavailable`.
+    """The store of keyed calls, in a table that the transactions of use cases can write too. Every
+    call raises `Unavailable`.
     """
 
     def get(self, call: KeyedCall) -> KeyedCall | None:
-        """The call that is stored under this one's tenant and name, by a strongly consistent
-        read.
+        """The stored call with the tenant and name of this call, by a strongly consistent read;
+        None if there is none.
         """
 
     def put(self, call: KeyedCall) -> None:
-        """Store it and raise its version by one. Raises `CommitLost` if the stored one is not at
-        `version`. A commit with a `call` does the same in its transaction.
+        """Store the call and raise its version by one. Raises `CommitLost` if the stored call is
+        not at `version`. A commit with a `call` does the same in its transaction.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """One call with an idempotency key. `call` is what would be stored."""
+    """One call with an idempotency key. `call` is the item to store, without a result."""
 
     calls: KeyedCalls
     call: KeyedCall
     clock: Clock
 
     def stored(self) -> KeyedCall:
-        """The call as it is stored, or as the commit that makes something must store it, with what
-        that makes.
-
-        Raises `Conflict` (`idempotency_key_reused`) if another body was sent under the key.
+        """The stored call. If none is stored, the call as the use case's commit must store it, with
+        its result. Raises `Conflict` (`idempotency_key_reused`) if the key was used with another
+        body.
         """
         return self._read()[0]
 
     def __call__(self, make: Callable[[], Made]) -> Made:
-        """What `make` returns, or returned for the first such call. `make` must be safe to repeat,
-        as it is done again if nothing was stored after it; its result must be JSON. A call that is
-        refused leaves the key free.
-
-        Raises `Conflict` (`idempotency_key_reused`).
+        """The result of `make`, or its stored result from the first call with this key. `make` must
+        return JSON and be safe to repeat, because it is called again if nothing was stored after
+        it. A refused call leaves the key free. Raises `Conflict` (`idempotency_key_reused`).
         """
         call = self._taken()
         if call.made is not None:
@@ -101,7 +97,7 @@ class Once:
         return replace(call, version=call.version + 1)
 
     def _read(self) -> tuple[KeyedCall, bool]:
-        """The call as it is stored, and True; or as it would be, and False."""
+        """The stored call and True; if none is stored, the call to store and False."""
         found = self.calls.get(self.call)
         if found is None or found.request == FREE or found.expires_at <= seconds(self.clock.now()):
             return replace(self.call, version=found.version if found else 0), False

@@ -1,6 +1,4 @@
-"""Checks what comes in from outside before anything reads it: paths and bodies of requests, and
-JSON.
-"""
+"""Checks requests before anything else reads them: paths, bodies and JSON."""
 
 from __future__ import annotations
 
@@ -22,8 +20,8 @@ PARAMETER = re.compile(r"\{(\w+)\+?\}")
 ENCODED_LETTER = re.compile(r"%(?:3\d|[46][1-9A-Fa-f]|[57][\dAa])")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 REPLACEMENT = "\ufffd"
-"""What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than
-the one sent.
+"""The character by which a gateway replaces bytes that are not UTF-8. The body that arrives then
+has another length than the body that was sent.
 """
 NAMED_BY = {
     "sessions": "session_id",
@@ -43,8 +41,8 @@ MEM0_NAMES = {
     f"{MEM0}/v3/memories/add": f"{MEM0}/memories",
     f"{MEM0}/v3/memories/search": f"{MEM0}/search",
 }
-"""What the client of mem0's platform calls the operations that its server has under other paths; v1
-has the same.
+"""Paths of the client of mem0's platform, and the paths of the same operations on its server. v1
+has the same paths.
 """
 
 
@@ -82,8 +80,8 @@ def path_of(event: Mapping[str, Any]) -> str:
 
 
 def _check_parameters(path: str, event: Mapping[str, Any]) -> None:
-    """Raise `BadRequest` (`invalid_id`) unless the route with its parameters filled in is the path.
-    The parameters may be encoded, except for their letters and digits, which nobody encodes.
+    """Raise `BadRequest` (`invalid_id`) unless the route with its parameters is the path.
+    Parameters may be encoded, except for letters and digits, which clients don't encode.
     """
     given = event["pathParameters"]
     route = str(event.get("routeKey", "")).partition(" ")[2]
@@ -108,8 +106,8 @@ def _decoded(segment: str, named: str) -> str:
 def guarded(
     event: Mapping[str, Any], *, method: str, path: str, reads_body: bool
 ) -> dict[str, Any]:
-    """The event for the routes: path and body decoded, the body taken for JSON whatever its
-    Content-Type. Where the operation reads none, there is none.
+    """The event for the routes, with path and body decoded. The body is read as JSON, whatever its
+    Content-Type. If the operation reads no body, it is removed.
 
     Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`,
     `invalid_unicode`). The JSON is not parsed here.
@@ -158,7 +156,9 @@ def _too_large() -> TooLarge:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """As `read_json`, for an object; anything else is `BadRequest` (`invalid_json`), too."""
+    """The JSON object in the text. Raises as `read_json` does, and `BadRequest` (`invalid_json`)
+    for any other JSON.
+    """
     value = read_json(text)
     if not isinstance(value, dict):
         raise BadRequest("This must be a JSON object.", code="invalid_json")
@@ -166,9 +166,9 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def read_json(text: str) -> Any:
-    """What the text says. Raises `BadRequest`: `invalid_json` for what is no JSON, is nested too
-    deep, or holds NaN or a number too large for a double; `invalid_unicode` for half a surrogate
-    pair, which no store and no model can hold.
+    """The value of a JSON text. Raises `BadRequest` (`invalid_json`) if it isn't JSON, is nested
+    too deep, or holds NaN or a number too large for a double. Raises `BadRequest`
+    (`invalid_unicode`) for half a surrogate pair, which no store or model can hold.
     """
     try:
         value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
@@ -222,7 +222,7 @@ def _check_unicode(value: Any) -> None:
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Every text with its path; a key counts as a text of the object it stands in."""
+    """Every text with its path. A key counts as a text of its object."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, list):

@@ -1,6 +1,4 @@
-"""Logs and metrics of a function: constant messages with fields, never a stored text, never a
-key.
-"""
+"""Logs and metrics of a function: constant messages with fields, without stored texts and keys."""
 
 from __future__ import annotations
 
@@ -14,9 +12,9 @@ NAMESPACE = "Palimpsest"
 
 
 def log_usage(tenant: str, used: Mapping[str, int], *, is_counted: bool = True) -> None:
-    """Log what was used as metrics, in CloudWatch's embedded format: of the whole stage, as one
-    metric a tenant would cost more than it tells; the line names the tenant. `is_counted` is false
-    if no row counts it.
+    """Log the usage as metrics, in CloudWatch's embedded format. A metric counts the whole stage,
+    because a metric for each tenant would cost too much. The log line names the tenant.
+    `is_counted` is false if no row of usage counts it.
     """
     metrics = [{"Name": name, "Unit": "Count"} for name in used]
     about = {"Namespace": NAMESPACE, "Dimensions": [["service"]], "Metrics": metrics}

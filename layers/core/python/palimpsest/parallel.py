@@ -11,7 +11,7 @@ from contextvars import copy_context
 from time import monotonic
 from typing import Generic, TypeVar
 
-THREADS = 8  # of one call of `run_each`, unless it asks for more
+THREADS = 8  # threads of one call of `run_each`, unless it asks for more
 
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -20,8 +20,8 @@ Made = TypeVar("Made")
 
 
 class Task(Generic[Made]):
-    """Work that is under way on a thread of its own; it sees the context variables of whoever began
-    it.
+    """Work in progress on a thread of its own. It sees the context variables of the thread that
+    began it.
     """
 
     def __init__(self, work: Callable[[], Made], *, until: float | None) -> None:
@@ -30,7 +30,7 @@ class Task(Generic[Made]):
         run = copy_context().run
         threading.Thread(
             target=run, args=(self._run, work), daemon=True
-        ).start()  # no process waits for it to end
+        ).start()  # the process does not wait for the thread when it ends
 
     def _run(self, work: Callable[[], Made]) -> None:
         try:
@@ -41,8 +41,8 @@ class Task(Generic[Made]):
     def result(self) -> Made:
         """Wait for the result and return it, or raise the error that the work ended with.
 
-        Raises `TimeoutError` once the deadline has passed. The work itself is not stopped: it goes
-        on by itself, and what it returns or raises then is dropped.
+        Raises `TimeoutError` once the deadline has passed. The work is not stopped. It continues,
+        and its later result or error is dropped.
         """
         return self._future.result(
             timeout=None if self._until is None else max(0.0, self._until - monotonic())
@@ -57,8 +57,8 @@ def begin(work: Callable[[], Made], *, until: float | None = None) -> Task[Made]
 
 
 def run_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Do both at the same time and return both results. Raises the error of either; that of
-    `second` comes first, and nobody waits for `first` then.
+    """Do both at the same time and return both results. Raises the error of either one. If `second`
+    fails, its error is raised at once, without waiting for `first`.
     """
     task = begin(first)
     mine = second()
@@ -68,10 +68,8 @@ def run_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[
 def run_each(
     work: Callable[[Given], Made], given: Sequence[Given], *, threads: int = THREADS
 ) -> list[Made]:
-    """Do the work for everything given, `threads` at a time, and return the results in the same
-    order.
-
-    Waits until all have ended; then the first error, in the order of what was given, is raised.
+    """Do the work for each of `given`, `threads` at a time, and return the results in the same
+    order. Waits until all have ended. Then it raises the first error, in the order of `given`.
     """
     if len(given) < 2:  # noqa: PLR2004 - a single one needs no thread
         return [work(item) for item in given]

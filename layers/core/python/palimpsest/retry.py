@@ -1,5 +1,5 @@
-"""Concurrent writers: within one process they take turns; a commit that is lost to another process
-is decided again.
+"""Handles concurrent writers. Within one process they take turns. If a commit is lost to another
+process, the use case decides again.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ Outcome = TypeVar("Outcome")
 
 
 def until_committed(decide: Callable[[], Outcome], *, clock: Clock) -> Outcome:
-    """Run `decide` (read, decide, commit) until its commit is not lost, for ten seconds; return
-    what it returned.
-
-    Raises `Unavailable` (`contention`, retryable) after that; nothing of the last attempt was
-    written then.
+    """Run `decide` (read, decide, commit) until its commit is not lost, for at most ten seconds,
+    and return its result. After that it raises `Unavailable` (`contention`, retryable), and nothing
+    of the last attempt was written.
     """
     deadline = clock.now() + PATIENCE
     losses = 0
@@ -44,25 +42,24 @@ def until_committed(decide: Callable[[], Outcome], *, clock: Clock) -> Outcome:
 
 
 def pause_after(losses: int, *, attempt: float) -> float:
-    """Seconds to wait after so many lost commits in a row; an attempt took `attempt` seconds.
-
-    Writers meet as long as their attempts overlap, so what they spread over is a multiple of an
-    attempt's length, which doubles with every loss. Half of it is jitter.
+    """Seconds to wait after this many lost commits in a row, if an attempt took `attempt` seconds.
+    Writers collide as long as their attempts overlap, so the wait is a multiple of an attempt's
+    length, which doubles with every loss. Half of it is jitter.
     """
     return back_off(losses, first=2 * max(attempt, SHORTEST_ATTEMPT), longest=LONGEST_PAUSE)
 
 
 def back_off(failures: int, *, first: float, longest: float) -> float:
-    """Seconds to wait after so many failures in a row: `first` doubled with each of them, at most
-    `longest`; up to half of it is taken off at random, so that those who failed together do not
-    come back together.
+    """Seconds to wait after this many failures in a row: `first`, doubled with each failure, at
+    most `longest`. Up to half of it is taken off at random, so that callers who failed together do
+    not return together.
     """
     return random.uniform(0.5, 1) * min(longest, first * 2.0**failures)  # noqa: S311 - jitter, no secret
 
 
 class Turns:
-    """Lets the writers of one process to the same place go one after another: only those of other
-    processes still meet them at the commit. A thread that has the turn may take it again.
+    """Makes the writers of one process to the same place take turns, so that only writers of other
+    processes can collide with them. A thread that has the turn may take it again.
     """
 
     def __init__(self) -> None:
@@ -71,7 +68,7 @@ class Turns:
 
     @contextmanager
     def at(self, place: Hashable) -> Iterator[None]:
-        """Wait for the turn, ten seconds at most, and have it until the block ends. Raises
+        """Wait for the turn, at most ten seconds, and keep it until the block ends. Raises
         `Unavailable`.
         """
         with self._lock:

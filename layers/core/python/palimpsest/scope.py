@@ -1,5 +1,5 @@
-"""Tenants, users and sessions as owners of data and model calls. Ids are checked, and keys of
-partitions made, here.
+"""Tenants, users and sessions as owners of data and model calls. This module checks ids and makes
+keys of partitions.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ OPERATOR = "palimpsest.operator"
 
 
 def checked_id(value: str, *, field: str) -> str:
-    """Return `value` if it is an id that no key or path can misread; raise `BadRequest`
-    (`invalid_id`) otherwise.
+    """Return `value` if it is a valid id, which is safe in keys and paths. Otherwise raise
+    `BadRequest` (`invalid_id`).
     """
     if not _ID.fullmatch(value) or not value.strip("."):
         message = "1 to 128 of A-Z a-z 0-9 . _ : @ + | = - and not only dots"
@@ -49,7 +49,7 @@ class Scope:
         return f"{self.tenant}#job#{checked_id(job_id, field='job_id')}"
 
     def call_partition(self, name: str) -> str:
-        """Where a call with an idempotency key is stored (`idempotency.KeyedCall`)."""
+        """The partition of a call with an idempotency key (`idempotency.KeyedCall`)."""
         return f"{self.tenant}#call#{checked_id(name, field='name')}"
 
 
@@ -75,8 +75,8 @@ class UserScope:
 
 @dataclass(frozen=True, slots=True)
 class SessionScope:
-    """One session of one tenant. If a caller asserts whose it is (`user`), another user's session
-    is not found.
+    """One session of one tenant. If the caller names its `user`, another user's session is not
+    found.
     """
 
     tenant: str
@@ -103,7 +103,9 @@ _PAYER: ContextVar[UserScope | None] = ContextVar("PAYER", default=None)
 
 @contextmanager
 def paid_by(scope: UserScope) -> Iterator[None]:
-    """Every model call within is counted as this user's, also on threads that begin within."""
+    """Count every model call within the block for this user, also on threads that begin in the
+    block.
+    """
     token = _PAYER.set(scope)
     try:
         yield
@@ -112,5 +114,5 @@ def paid_by(scope: UserScope) -> Iterator[None]:
 
 
 def payer() -> UserScope | None:
-    """Whose model calls are made now; None: nobody's, they are not counted."""
+    """The user whose model calls are made now; None if they are not counted for anybody."""
     return _PAYER.get()

@@ -25,13 +25,13 @@ Names = Annotated[
 
 
 class FunctionSettings(BaseModel):
-    """What every function reads from its environment. Fields are named as the variables, in lower
-    case; a bad value stops the cold start.
+    """The variables that every function reads from its environment. A field has the name of its
+    variable in lower case. A bad value stops the cold start.
     """
 
     model_config = ConfigDict(
         frozen=True, extra="ignore", defer_build=True
-    )  # a function reads one of them
+    )  # a function reads one of these models
 
     stage: Text
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -55,8 +55,8 @@ class FunctionSettings(BaseModel):
 
 
 class ModelSettings(FunctionSettings):
-    """For functions that call a model server with the OpenAI API; without an address, OpenAI's own
-    is called.
+    """For functions that call a model server with the OpenAI API. Without an address, they call
+    OpenAI's server.
     """
 
     openai_key_parameter: Text
@@ -68,7 +68,7 @@ class ChatSettings(ModelSettings):
 
 
 class PaidSettings(ChatSettings):
-    """For functions that count what their model calls use, and keep it within the tenant's
+    """For functions that count the usage of their model calls, and keep it within the tenant's
     limits.
     """
 
@@ -77,8 +77,8 @@ class PaidSettings(ChatSettings):
 
 
 class EmbeddingSettings(ModelSettings):
-    """The model that makes vectors, how many numbers each has, and the table in which its calls are
-    counted.
+    """The model that makes vectors, the dimension of the vectors, and the table that counts its
+    calls.
     """
 
     sessions_table: Text
@@ -87,8 +87,8 @@ class EmbeddingSettings(ModelSettings):
 
 
 class SearchSettings(EmbeddingSettings):
-    """Where the search index is: `https://…` a domain, `dynamodb://words/vectors` two tables,
-    `file:///…` a file of this machine, nothing for none.
+    """Where the search index is: `https://…` is a domain, `dynamodb://words/vectors` two tables,
+    and `file:///…` a file of this machine. If it is empty, there is no index.
     """
 
     search_url: str = Field(
@@ -104,14 +104,16 @@ class SearchSettings(EmbeddingSettings):
 
 
 class NamedModelsSettings(FunctionSettings):
-    """The models that callers may name, with commas between them; without the variable none."""
+    """The models that callers may name, separated by commas. Without the variable, callers may name
+    none.
+    """
 
     models: Names = ()
 
 
 class AuthorizeSettings(FunctionSettings):
-    """With `jwt_issuer`, tokens of that issuer for one of `jwt_audience` are taken, instead of API
-    keys.
+    """With `jwt_issuer`, the service accepts tokens of that issuer for one of `jwt_audience`,
+    instead of API keys.
     """
 
     tenants_table: Text
@@ -120,7 +122,7 @@ class AuthorizeSettings(FunctionSettings):
 
 
 class ServiceSettings(SearchSettings, NamedModelsSettings):
-    """Where a function behind the API finds its stores."""
+    """The tables and buckets of functions that serve the API."""
 
     tenants_table: Text
     sessions_table: Text
@@ -129,8 +131,8 @@ class ServiceSettings(SearchSettings, NamedModelsSettings):
 
 
 class SessionsSettings(ServiceSettings):
-    """`embed_function` makes the vectors where the models ship with the functions; else the model
-    server does.
+    """`embed_function` makes the vectors if the models ship with the functions. Otherwise the model
+    server makes them.
     """
 
     embed_function: str = ""
@@ -141,8 +143,8 @@ class MemoriesSettings(ServiceSettings, PaidSettings):
 
 
 class SharedQueueSettings(FunctionSettings):
-    """For functions that send jobs' messages. So many jobs of one tenant are in a queue at a time;
-    the others wait in the table of sessions.
+    """For functions that send jobs' messages. At most `tenant_jobs_at_once` jobs of one tenant are
+    in a queue at a time. The others wait in the table of sessions.
     """
 
     sessions_table: Text
@@ -159,8 +161,8 @@ class JobQueueSettings(SharedQueueSettings):
 
 
 class DispatchSettings(JobQueueSettings):
-    """Without a search index there is no queue for changes either. What is counted lies in the
-    table of sessions.
+    """Without a search index there is no queue for changes either. The table of sessions holds the
+    counts.
     """
 
     embed_queue_url: str = ""

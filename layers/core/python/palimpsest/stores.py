@@ -1,8 +1,6 @@
-"""What a store of one's own implements: for `AgentMemory(stores=…)`, or for
-`AgentMemory(memory_store=…)` (docs/library.md).
-
-Each protocol says what its methods promise. `pytest --pyargs palimpsest_testing` holds a store to
-it.
+"""The protocols that your own stores implement, for `AgentMemory(stores=…)` or for
+`AgentMemory(memory_store=…)` (docs/library.md). Each protocol documents what its methods must do,
+and `pytest --pyargs palimpsest_testing` checks a store against it.
 """
 
 from __future__ import annotations
@@ -43,26 +41,26 @@ __all__ = [
 
 
 class Feed(Protocol):
-    """What the writes of the other stores caused: on AWS the tables' streams carry it. Nothing is
-    left out, also after a crash; what is given twice does no harm.
+    """The jobs and changes that writes to the other stores caused. On AWS the tables' streams carry
+    them. None may be lost, even after a crash. A repetition does no harm.
     """
 
     def jobs(self) -> Sequence[JobNotice]:
-        """Take every job that was stored since the last call, oldest first; after a restart all
-        that are pending.
+        """Take every job that was stored since the last call, oldest first. After a restart, take
+        all pending jobs.
         """
 
     def changes(self) -> Sequence[Changed]:
-        """Take what changed of what is searched since the last call: each message that was stored,
-        redacted or removed, and each record that was written with the index state `pending`, or
-        removed.
+        """Take the changes since the last call that concern the search index: each message that was
+        stored, redacted or removed, and each record that was removed, or written with the index
+        state `pending`.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnStores:
-    """The stores of one's own. A commit of `sessions` or `memories` is one transaction with the
-    jobs that it holds, and with `expiries` and `feed`.
+    """Your own stores. A commit of `sessions` or `memories` is one transaction together with its
+    jobs, and with `expiries` and `feed`.
     """
 
     sessions: Sessions

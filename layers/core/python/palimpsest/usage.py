@@ -1,4 +1,4 @@
-"""Usage: what a tenant's users and models use, counted once where it happens, and summed up by day,
+"""Usage of a tenant's users and models. It is counted once, where it happens, and summed up by day,
 user or tenant.
 """
 
@@ -27,16 +27,16 @@ COUNTS = (
     "cost_nano_usd",
     "unpriced",
 )
-"""What a row counts. `bytes` are those of messages as they came. `unpriced` are calls whose price
+"""The counts of a row. `bytes` counts messages as they arrived. `unpriced` counts calls whose price
 is not known.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The messages that one life of a session took in on one day, up to some append. Of two tallies
-    of the same life and day the greater one is the later one. `base` tells a session's lives apart,
-    `day` is a date in ISO's form.
+    """How many messages a session had received on one day, up to some append. A session that is
+    deleted and begun again has several lives; `base` identifies one. Of two tallies of the same
+    life and day, the greater one is the later one. `day` is an ISO date.
     """
 
     tenant: str
@@ -51,7 +51,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was counted on a day for a user; `user` None: for one who was erased."""
+    """The counts of a day for a user; `user` is None for an erased user."""
 
     day: str
     user: str | None
@@ -59,50 +59,51 @@ class Row:
 
 
 class Usages(Protocol):
-    """Every call raises `Unavailable` if the store can't answer. Rows are kept for `KEPT_DAYS`."""
+    """The store of usage. Every call raises `Unavailable` if the store can't answer. Rows are kept
+    for `KEPT_DAYS`.
+    """
 
     def reach(self, tally: Tally) -> Mapping[str, int]:
-        """Count the messages of a tally, and return what it adds. One that is not greater than what
-        is counted already adds nothing: tallies may come twice, and in any order.
+        """Count the messages of a tally, and return the added counts. Tallies may come twice, and
+        in any order. A tally that is not greater than the counted one adds nothing.
         """
 
     def add(self, scope: UserScope, *, day: str, used: Mapping[str, int]) -> None:
-        """Add what model calls of the user used. When it raises, they were counted once or not at
+        """Add the usage of the user's model calls. If it raises, they were counted once or not at
         all.
         """
 
     def spent(self, scope: Scope, *, month: str) -> int:
-        """What model calls of a month ("2026-11") cost the tenant, in billionths of a dollar.
+        """The cost of the tenant's model calls in a month ("2026-11"), in billionths of a dollar.
         Strongly consistent.
         """
 
     def rows(
         self, scope: Scope, *, first: str, last: str, user: str | None = None
     ) -> Iterator[Row]:
-        """The tenant's rows from one day through another, of one user or of all; several of a day
-        and user may come.
-        Eventually consistent.
+        """The tenant's rows of the days `first` through `last`, of one user or of all (None). One
+        day and user may have several rows. Eventually consistent.
         """
 
     def forget(self, scope: UserScope) -> int:
-        """Take the user's name from all rows, which stay; return how many had it. Safe to
+        """Remove the user's id from all rows, and keep the rows. Return how many had it. Safe to
         repeat.
         """
 
     def take(self, scope: Scope, *, second: int, most: int) -> bool:
-        """Count a request of this second (epoch), unless there were `most` already; whether it was
-        counted.
+        """Count a request of this second (epoch), unless `most` were counted already. Return
+        whether it was counted.
         """
 
 
-LONGEST = 93  # days of one answer
+LONGEST = 93  # most days of one answer
 By = Literal["tenant", "user", "day"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What was counted for a day, a user, or (both are None) for all. Users who were erased are
-    summed up as one, whose `user` is None.
+    """The counts of a day, of a user, or (if both are None) of the whole tenant. All erased users
+    together are one sum, whose `user` is None.
     """
 
     day: str | None
@@ -112,8 +113,8 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class UsageSums:
-    """The sums of the days `first` through `last`, in order of days or users; those without a name
-    come last.
+    """The sums of the days `first` through `last`, in the order of days or users. A sum without a
+    user comes last.
     """
 
     first: str
@@ -135,10 +136,9 @@ class ReadUsage:
         by: By,
         user: str | None = None,
     ) -> UsageSums:
-        """What was used from one day (None: the first of the month) through another (None: today),
-        by all or one user.
-        There is always one sum `by` tenant. Raises `Unprocessable` (`invalid_period`),
-        `Unavailable`.
+        """The usage of the days `first` (None: the first of the month) through `last` (None:
+        today), of all users or one. `by` tenant, the result is always one sum. Raises
+        `Unprocessable` (`invalid_period`), `Unavailable`.
         """
         begin, end = self._period(first, last)
         return UsageSums(
@@ -152,12 +152,12 @@ class ReadUsage:
         if begin > end or end - begin >= timedelta(days=LONGEST):
             error = FieldError("from", f"up to {LONGEST - 1} days before `to`")
             raise Unprocessable(
-                "This is no period that can be summed up.", code="invalid_period", errors=(error,)
+                "This period can't be summed up.", code="invalid_period", errors=(error,)
             )
         if begin < today - timedelta(days=KEPT_DAYS):
             error = FieldError("from", f"counts are kept for {KEPT_DAYS} days")
             raise Unprocessable(
-                "Nothing is counted there any more.", code="invalid_period", errors=(error,)
+                "Counts of that time are not kept any more.", code="invalid_period", errors=(error,)
             )
         return begin.isoformat(), end.isoformat()
 

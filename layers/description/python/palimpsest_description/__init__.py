@@ -1,1 +1,1 @@
-"""The OpenAPI description. It is made when the service is built, and no request loads it."""
+"""The OpenAPI description and the programs that make it. `site` serves the file openapi.json."""

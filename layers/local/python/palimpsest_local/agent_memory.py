@@ -17,8 +17,8 @@ from palimpsest.incoming import json_object
 from palimpsest.memory.store import MemoryStore
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
+from palimpsest.service.service import Service
 from palimpsest.stores import OwnStores
-from palimpsest.wiring.service import Service
 from palimpsest_client import Palimpsest
 from palimpsest_client.types import Context
 

@@ -12,7 +12,7 @@ from palimpsest.conversations.message import message_key
 from palimpsest.errors import Conflict, Unavailable
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import gone, message_version
-from palimpsest.wiring.service import Service
+from palimpsest.service.service import Service
 
 PAGE = 100
 

@@ -55,7 +55,9 @@ class Conversations:
         return self._read(session).messages()
 
     def compactions(self, session: str) -> Iterator[Compaction]:
-        """What has left the window, each part with its summary, oldest first; `n` is its number."""
+        """The parts of the conversation that have left the window, oldest first, each with its
+        number `n` and its summary.
+        """
         return self._read(session).compactions()
 
     def unfold(self, session: str, n: int) -> Iterator[HistoryMessage]:
@@ -78,7 +80,7 @@ class Conversations:
         return self.user.sessions(**limits)
 
     def extract(self, session: str) -> str | None:
-        """Have memories extracted from what came after the last extraction; return the job's id, if
+        """Extract memories from the messages after the last extraction. Return the job's id, if
         there was any.
         """
         return self._mine(session).extract().id

@@ -31,11 +31,11 @@ from palimpsest.offline.summarizer import ExtractiveSummarizer
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
+from palimpsest.service.parts import Models, Stores
+from palimpsest.service.service import Service
 from palimpsest.stores import Feed, OwnStores
 from palimpsest.tenants.settings import TenantSettings
-from palimpsest.wiring.engines import metered, system_clock, token_counter
-from palimpsest.wiring.parts import Models, Stores
-from palimpsest.wiring.service import Service
+from palimpsest.wiring.engines import graph_engine, metered, system_clock, token_counter
 from palimpsest.wiring.sweep import wire_sweep
 from palimpsest.wiring.workers import wire_extraction, wire_summarize
 
@@ -134,6 +134,7 @@ def _stores(
         facts=own.facts,
         index=lambda: index,
         vectors=lambda: vectors,
+        graphs=graph_engine,
         recalled_from=recalled_from,
     )
 

@@ -12,7 +12,7 @@ from palimpsest.api.resources.memories.shapes import IngestRequest
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.extraction.outside import ChatHistoryProvider, Load, newest
 from palimpsest.scope import UserScope, checked_id
-from palimpsest.wiring.service import Service
+from palimpsest.service.service import Service
 from palimpsest_client import Job
 from palimpsest_client.exchange import PART
 from palimpsest_client.said import Said
@@ -62,7 +62,7 @@ class UserMemories(Conversations):
         return self.user.set_names(name, aliases=aliases)
 
     def profile(self, *, ids: bool | None = None) -> UserProfile:
-        """Who the user is, in at most 400 tokens, as `User.profile`."""
+        """The profile of the user, in at most 400 tokens, as `User.profile`."""
         return self.user.profile(ids=ids)
 
     def recall(self, query: str, **options: Any) -> Recalled:
@@ -72,8 +72,8 @@ class UserMemories(Conversations):
         return self.user.recall(query, **options)
 
     def search(self, query: str | None = None, *, mode: str, **options: Any) -> list[Found]:
-        """What one retriever finds, as `User.search`: `keyword`, or `vector` by the query's meaning
-        or an `embedding`.
+        """The results of one retriever, as `User.search`: `keyword`, or `vector` by the query's
+        meaning or an `embedding`.
         """
         return self.user.search(query, mode=mode, **options)
 
@@ -94,11 +94,10 @@ class UserMemories(Conversations):
         return self.user.learn(messages, session=named, agent=self._agent)
 
     def learn(self, session: str, history: ChatHistoryProvider | Load) -> int:
-        """Have memories extracted from what is new in a history that stays where it is; return how
-        many messages were.
-        It is an object with `load`, or a function that returns the messages of a session. Reads no
-        more of it than what is new, where it has `load_recent`. Messages without an `id` go by
-        their place.
+        """Extract memories from new messages of a history that the caller keeps; return how many
+        messages were. It is an object with `load`, or a function that returns the messages of a
+        session. Reads no more of it than what is new, where it has `load_recent`. Messages without
+        an `id` go by their place.
         """
 
         def has_met(message: Mapping[str, Any]) -> bool:
@@ -146,7 +145,7 @@ class UserMemories(Conversations):
 
     def forget(self, **limits: Any) -> list[str]:
         """Remove the current memories that match a filter of the API, which has at least one limit,
-        with all versions of their topics; return the ids of those that matched.
+        with all versions of their topics; return the ids of the matching memories.
         """
         where: Filter = {**limits}  # type: ignore[typeddict-item] # the service checks it
         ids = self.user.would_forget(where)
@@ -214,7 +213,7 @@ class UserMemories(Conversations):
         self.client.delete_static_fact(fact_id)
 
     def usage(self, *, by: str = "tenant", **period: Any) -> list[Used]:
-        """What the user has used, as `Palimpsest.usage`: messages, tokens, bytes, model calls and
+        """The usage of the user, as `Palimpsest.usage`: messages, tokens, bytes, model calls and
         their cost.
         """
         return list(self.client.usage(by=by, user_id=self.user.id, **period))

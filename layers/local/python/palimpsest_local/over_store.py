@@ -16,8 +16,8 @@ from palimpsest.memory.removal.sources import Hidden
 from palimpsest.memory.removal.users import Erase
 from palimpsest.memory.versions import Version
 from palimpsest.scope import UserScope, paid_by
+from palimpsest.service.service import Service
 from palimpsest.text.analyser import content_terms
-from palimpsest.wiring.service import Service
 
 from palimpsest_local.memory_store import StoredMemories
 

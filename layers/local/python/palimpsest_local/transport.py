@@ -15,7 +15,7 @@ from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
 from palimpsest.clock import Clock
 from palimpsest.scope import Scope
-from palimpsest.wiring.service import Service
+from palimpsest.service.service import Service
 from palimpsest_client.connection import FINAL
 
 SCOPES = "read write admin"

@@ -13,8 +13,8 @@ from palimpsest.context.blocks.extractive import DEGRADED, ExtractiveMemory
 from palimpsest.context.blocks.ports import BlockContent, Conversation
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable, ReadOnlyBlock, Unavailable
 from palimpsest.jobs.job import on_user
-from palimpsest.jobs.payloads import ErasePayload
 from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.removal.payloads import ErasePayload
 
 from tests.unit.context.blocks.remembered import SARAH, Picks, Remembered, SlowPicks, conversation
 

@@ -13,8 +13,9 @@ from palimpsest.errors import DamagedJob, Unavailable
 from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, on_user
-from palimpsest.jobs.payloads import DamagedPayload, ErasePayload
+from palimpsest.jobs.payloads import DamagedPayload
 from palimpsest.memory.filters import MemoryFilter
+from palimpsest.memory.removal.payloads import ErasePayload
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
 

@@ -10,8 +10,8 @@ import pytest
 from palimpsest.clock import seconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.listing import ListSessions
+from palimpsest.conversations.payloads import RetainPayload
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
-from palimpsest.jobs.payloads import RetainPayload
 from palimpsest.memory.record import Record
 from palimpsest.memory.removal import retention
 from palimpsest.scope import Scope

@@ -27,7 +27,7 @@ from palimpsest.errors import (
 )
 from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
-from palimpsest.wiring.service import Service as Service  # noqa: PLC0414 - all of the API has it from here
+from palimpsest.service.service import Service as Service  # noqa: PLC0414 - all of the API has it from here
 
 KEY = "Idempotency-Key"
 OWNER = "user_id"

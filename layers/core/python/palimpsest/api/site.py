@@ -146,7 +146,7 @@ def openapi() -> str:
 
     No key is needed.
     """
-    return resources.files("palimpsest.api").joinpath("openapi.json").read_text()
+    return resources.files("palimpsest_description").joinpath("openapi.json").read_text()
 
 
 @operation("GET /v1/docs", answers={200: HTML})

@@ -1,6 +1,4 @@
-"""Restore a window as it was after an earlier message, with the help of the compactions made
-since.
-"""
+"""Restore a window as it was after an earlier message, from the compactions since then."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ PAGE = 20
 
 
 def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int) -> Head:
-    """Return the head with its window as it was after message `seq`; the window's messages are not
-    counted yet.
+    """Return the head with its window as it was after message `seq`; its messages are not counted
+    yet.
 
     Raises `NotFound` (`message_not_found`) if there is no such message or it was withdrawn.
     """

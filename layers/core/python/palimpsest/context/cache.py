@@ -1,4 +1,4 @@
-"""What a prompt cache can serve of a context: where its parts end, and what it has in common with
+"""Says what a prompt cache can serve of a context: where its parts end, and how much it shares with
 the context before.
 """
 
@@ -21,22 +21,21 @@ if TYPE_CHECKING:
     from palimpsest.context.read import SessionContext
 
 Part = Literal["system", "memory", "summary", "window", "recalled", "message"]
-"""The parts of a context, in their order. `memory` is the part of the memory that stands before the
-conversation, `recalled` the part before the newest user message, and `message` the message about to
-be sent.
+"""The parts of a context, in order. `memory` is the part of the memory before the conversation,
+`recalled` the part before the newest user message, and `message` the message about to be sent.
 """
 PARTS: tuple[Part, ...] = get_args(Part)
 
-DIGEST = 3  # bytes of a message in a mark, beside one for its part
-MOST_MARKED = 600  # messages; what follows them counts as new
+DIGEST = 3  # bytes of a message in a mark, besides one byte for its part
+MOST_MARKED = 600  # messages; all later ones count as new
 LONGEST_MARK = 4 * (DIGEST + 1) * MOST_MARKED // 3 + 4  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class CacheUse:
-    """What a context has in common with an earlier one: `common_tokens` of messages, up to the
-    message of number `broke_at` (None: the whole earlier context is its beginning), which belongs
-    to the part `why`.
+    """The beginning that a context shares with an earlier one: `common_tokens` tokens of messages,
+    up to the message with the number `broke_at`, which belongs to the part `why`. If `broke_at` is
+    None, it begins with the whole earlier context.
     """
 
     common_tokens: int
@@ -64,13 +63,13 @@ def parts_of(context: SessionContext) -> list[Part]:
 
 
 def _carries(chat: Chat, text: str) -> bool:
-    """Whether the message carries the memory, or calls the tool whose answer does."""
+    """Whether the message carries the memory, or calls the tool whose result carries it."""
     calls = [call.get("id") for call in chat.get("tool_calls") or ()]
     return bool(text) and (chat.get("content") == text or "call_memory_recall" in calls)
 
 
 def _made(chat: Chat, *, is_memory: bool) -> Part:
-    """The part of a message that was made for the context."""
+    """The part that a message belongs to which was made for the context."""
     if is_memory:
         return "memory"
     is_summary = not str(chat.get("content") or "").startswith("CONVERSATION SUMMARY")
@@ -78,9 +77,9 @@ def _made(chat: Chat, *, is_memory: bool) -> Part:
 
 
 def points_of(context: SessionContext) -> tuple[int, ...]:
-    """The numbers of the messages after which a cache point is worth its price: the last one before
-    the conversation, and the last one that the next context will have in the same place. None for a
-    short context without memory, because no provider caches it.
+    """The numbers of the messages after which a cache point is worth its price: the last message
+    before the conversation, and the last message that the next context will have in the same place.
+    There are none for a short context without memory, because no provider caches it.
     """
     if not (context.memory.stable or context.head.is_cacheable):
         return ()
@@ -91,8 +90,8 @@ def points_of(context: SessionContext) -> tuple[int, ...]:
 
 
 def mark_of(context: SessionContext) -> str:
-    """A short text that stands for the messages of the context. The caller gives it back with the
-    next call.
+    """A short text that identifies the messages of the context. The caller sends it with the next
+    call.
     """
     marked = zip(context.messages, parts_of(context), strict=True)
     data = b"".join(
@@ -102,7 +101,7 @@ def mark_of(context: SessionContext) -> str:
 
 
 def use_of(context: SessionContext, weights: Sequence[int], *, after: str) -> CacheUse:
-    """What the context has in common with the one that was marked `after`. `weights` are the tokens
+    """How much the context shares with the context whose mark is `after`. `weights` are the tokens
     of its messages. Raises `BadRequest` (`invalid_after`).
     """
     before = _read(after)
@@ -116,7 +115,7 @@ def use_of(context: SessionContext, weights: Sequence[int], *, after: str) -> Ca
 
 
 def _read(mark: str) -> list[tuple[Part, bytes]]:
-    wrong = BadRequest("`after` is no mark that a context gave.", code="invalid_after")
+    wrong = BadRequest("`after` is not a mark that a context returned.", code="invalid_after")
     try:
         data = base64.b64decode(mark + "=" * (-len(mark) % 4), altchars=b"-_", validate=True)
     except (ValueError, binascii.Error) as error:
@@ -135,5 +134,7 @@ def _digest(chat: Chat) -> bytes:
 
 
 def cache_key(scope: SessionScope) -> str:
-    """A key by which providers route prompts to the same cache. It names nobody."""
+    """A key by which providers route prompts to the same cache. It is a digest, so it reveals no
+    id.
+    """
     return hashlib.sha256(scope.session.encode()).hexdigest()[:32]

@@ -18,8 +18,8 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 
 
 def trace(context: SessionContext) -> Json:
-    """Return the trace as JSON: the parts in their order with their tokens, the cuts within
-    messages, and the parts that were left out, each with its reason.
+    """Return the trace as JSON: the parts in order with their tokens, the cuts within messages, and
+    each part that was left out with the reason.
     """
     return {
         "strategy": context.config.strategy,

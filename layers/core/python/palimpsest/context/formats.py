@@ -1,4 +1,4 @@
-"""Write a context for another API than OpenAI's chat: Anthropic's Messages, Amazon Bedrock's
+"""Write a context for other APIs than OpenAI's chat: Anthropic's Messages, Amazon Bedrock's
 Converse, OpenAI's Responses.
 """
 
@@ -20,14 +20,14 @@ Block = dict[str, Any]
 
 BEFORE = "[The conversation began earlier.]"
 """The user message that is put first if the window begins with the assistant, because these APIs
-require a user message there.
+require a user message first.
 """
 EMPTY = "[empty]"
 """The text of a message or result that has none, because these APIs refuse an empty one."""
 CACHE_CONTROL: Block = {"cache_control": {"type": "ephemeral"}}
-"""What Anthropic's API takes on the last block that its cache shall hold."""
+"""The field on the last block that Anthropic's cache should hold."""
 CACHE_POINT: Block = {"cachePoint": {"type": "default"}}
-"""The block that Converse takes after the last one that its cache shall hold."""
+"""The block after the last block that Converse's cache should hold."""
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
 IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
@@ -53,9 +53,9 @@ class FormattedMessages:
 def written(
     chats: Sequence[Chat], form: ContextFormat, *, points: Sequence[int] = ()
 ) -> FormattedMessages:
-    """Write chat messages for an API. Parts that the API can't hold are named in brackets; no text
-    is changed. A cache point stands after each message whose number is in `points`, if the API has
-    cache points.
+    """Write chat messages for an API. Parts that the API can't hold are named in brackets. No text
+    is changed. If the API has cache points, one comes after each message whose number is in
+    `points`.
     """
     if form == "openai":
         return FormattedMessages(chats, range(len(chats)))
@@ -115,8 +115,8 @@ class _Blocks:
 def _alternating(
     chats: Sequence[Chat], blocks: _Blocks, *, points: Sequence[int]
 ) -> list[tuple[str, list[Block], int | None]]:
-    """Role, blocks and origin of each message. The user begins, and user and assistant alternate;
-    results of tools are the user's. A cache point stands after each message of `points`.
+    """Role, blocks and origin of each message. The user begins, and user and assistant alternate.
+    Results of tools have the role of the user. A cache point comes after each message of `points`.
     """
     turns: list[tuple[str, list[Block], int | None]] = []
     for number, chat in enumerate(chats):
@@ -134,7 +134,7 @@ def _alternating(
 
 
 def _call_id(call_id: str) -> str:
-    """The id of a call as these APIs take it."""
+    """The id of a tool call in the form that these APIs accept."""
     return call_id if _CALL_ID.fullmatch(call_id) else digested_call_id(call_id)
 
 

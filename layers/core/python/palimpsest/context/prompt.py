@@ -1,5 +1,5 @@
-"""Memory in a context: written as data in tags that no stored text can close, within its share of
-the budget.
+"""Writes memory into a context, within its share of the budget, as data in tags that no stored text
+can close.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from palimpsest.profile.profile import HEAD, MOST_TOKENS
 from palimpsest.text.cutting import Count, escaped, harmless, shortened
 
 MAX_LINE = 2_000  # characters of one item
-COVERED = 0.75  # the part of a message's letters that shown records must quote to replace it
+COVERED = 0.75  # the share of a message's letters that shown records must quote to replace it
 MIN_ROOM = 8  # tokens; no useful line is shorter
 NESTED = 4  # extra tokens of a line once others of its speaker and day are grouped below it
 DATED = frozenset({"event", "message"})
-"""The kinds of items that are shown with their day. Quotes of the user are too, because "we moved
-last weekend" means little without the day, and because the later of two statements is the valid
-one.
+"""The kinds of items that are shown with their day. Quotes of the user are shown with it too,
+because "we moved last weekend" means little without the day, and because the later of two
+statements is valid.
 """
 
 
@@ -60,9 +60,9 @@ class LeftOut:
 @dataclass(frozen=True, slots=True)
 class MemoryPrompt:
     """The memory of a context: its text ("" if there is none), its tokens, and the items in it by
-    block. With `split`, messages carry the memory in two parts: `stable` before the conversation,
-    of `stable_tokens`, and `recalled` before the newest user message. `text` then has the items of
-    both that hold now, and `tokens` are those of the two parts.
+    block. With `split`, messages carry the memory in two parts: `stable` (`stable_tokens` tokens)
+    before the conversation, and `recalled` before the newest user message. `text` then has the
+    items of both that are true now, and `tokens` counts both parts.
     """
 
     text: str = ""
@@ -89,7 +89,8 @@ def shared_out(
 ) -> MemoryPrompt:
     """Give the room (in tokens) to the blocks by priority, and within a block to the best items
     that fit and that the window does not show (`is_held`). `cost` gives the tokens that the whole
-    text takes of the room, `count` those of a part. The context shows the items `before` elsewhere.
+    text takes of the room, `count` the tokens of a part. `before` has items that the context shows
+    elsewhere.
     """
     taken: dict[BlockType, list[Item]] = {}
     left_out: list[LeftOut] = []
@@ -120,7 +121,9 @@ def shared_out(
 
 
 def _is_shown(item: Item, before: Sequence[Item]) -> bool:
-    """Whether the item is among those `before`, or is a message that they quote nearly whole."""
+    """Whether the item is in `before`, or is a message that items in `before` quote nearly
+    whole.
+    """
     if item.kind != "message":
         return any(each.id == item.id for each in before)
     quotes = {
@@ -255,9 +258,7 @@ def within_tag(tag: str, text: str) -> str:
 
 
 def line(item: Item) -> str:
-    """Write the item as one line: nothing in it can end the line, close a tag or look like a
-    role.
-    """
+    """Write the item as one line. Its text can't end the line, close a tag or look like a role."""
     return f"- {line_of(_said(item), who=item.who, day=_day(item))}"
 
 
@@ -269,7 +270,7 @@ def _said(item: Item) -> str:
 
 
 def _heading(item: Item) -> str | None:
-    """The speaker and day of the item; None if it quotes nobody, or has no day."""
+    """The speaker and day of the item; None if it does not quote anybody, or has no day."""
     day = _day(item)
     return f"{item.who}, {day}" if item.who is not None and day is not None else None
 
@@ -283,7 +284,7 @@ def _day(item: Item) -> str | None:
 
 
 def memory_messages(text: str, memory_as: MemoryAs) -> tuple[Chat, ...]:
-    """The messages after the system message that carry the memory; none if the memory is
+    """The messages after the system message that carry the memory. There are none if the memory is
     elsewhere.
     """
     if memory_as == "user":
@@ -314,11 +315,9 @@ def fit_with_memory(
     memory_as: MemoryAs,
     tags: Tags = NO_TAGS,
 ) -> tuple[Fitted, MemoryPrompt]:
-    """Return a context, and its memory. With `none` the memory is not in the messages, but both
-    together keep within the budget. `tags` are the tags of named blocks.
-
-    The memory repeats nothing that the context shows of the session, in its messages or word for
-    word in its summary. Raises `BudgetTooSmall`.
+    """Return a context and its memory. With `none`, the memory is not in the messages, but both
+    together keep within the budget. `tags` are the tags of named blocks. The memory does not repeat
+    messages that the context shows, or words of its summary. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     room = room_for(material)
@@ -343,7 +342,7 @@ class MemoryRoom:
 
 def room_for(material: Material) -> MemoryRoom:
     """The room for memory: at most half of the budget, and no more than the whole window leaves
-    free. A window that does not fit anyway, as one that waits for its compaction, shares the
+    free. If the window does not fit anyway, because it waits for its compaction, it shares the
     budget with the memory.
     """
     most = material.budget // MEMORY_SHARE
@@ -357,8 +356,8 @@ def room_for(material: Material) -> MemoryRoom:
 
 
 def held_by(session: str, fitted: Fitted, material: Material) -> Callable[[Item], bool]:
-    """A test whether the context shows the messages that an item came from, or whether the text of
-    the item is in what the context shows beside them, such as the summary.
+    """A test whether the context shows the messages that an item came from, or shows the item's
+    text elsewhere, such as in the summary.
     """
     seqs = frozenset(fitted.seqs)
     made = [*([material.summary] if fitted.summary_tokens else []), text_of(material.system or {})]
@@ -369,7 +368,9 @@ def held_by(session: str, fitted: Fitted, material: Material) -> Callable[[Item]
 
 
 def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
-    """The tokens that the memory takes: as messages of its own, in the system message, or alone."""
+    """The tokens that the memory takes, as messages of its own, in the system message, or outside
+    the messages.
+    """
     if memory_as == "none":
         return material.count(text)
     if memory_as == "system":
@@ -380,8 +381,8 @@ def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
 
 
 def _placed(material: Material, memory: MemoryPrompt, memory_as: MemoryAs) -> Fitted:
-    """The context with the memory in its configured place; or without the memory, with as much room
-    left free.
+    """The context with the memory in its configured place. If that is outside the messages, the
+    same room is left free.
     """
     if not memory.text:
         return fit(material)

@@ -35,9 +35,9 @@ from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
 SNAPSHOT_TRIES = 3
-# bytes of large contents that are read; other large messages are shown as in their items
+# bytes of large contents that are read; other large messages are shown shortened
 MOST_LOADED = 8_000_000
-# bytes of images and files, so that they and the rest fit an answer of 5 MB
+# bytes of images and files, so that the whole answer fits 5 MB
 MOST_PARTS = 4_000_000
 
 
@@ -70,7 +70,7 @@ class SessionContext:
 
     @property
     def total_tokens(self) -> int:
-        """The tokens of messages, tools, and a memory that stands beside the messages."""
+        """The tokens of messages, tools, and a memory outside the messages."""
         beside = self.memory.tokens if self.config.memory_as == "none" else 0
         return self.fitted.tokens + self.tools_tokens + beside
 
@@ -80,18 +80,20 @@ class SessionContext:
         return self.fitted.messages
 
     def written(self, form: ContextFormat) -> FormattedMessages:
-        """The messages as an API takes them, with cache points where they are worth it."""
+        """The messages in the form of an API, with cache points where these are worth their
+        price.
+        """
         return written(self.messages, form, points=points_of(self) if self.has_points else ())
 
     def tools_for(self, form: ContextFormat) -> Sequence[Mapping[str, Any]]:
-        """The tools as an API takes them."""
+        """The tools in the form of an API."""
         return _tools(form) if self.tools else ()
 
     def refs(self, written: FormattedMessages) -> Sequence[tuple[int, str] | None]:
         """For each written message, the sequence number and the id of the stored message that it
-        shows (the first if it shows several). None for messages made for the context: system
-        message, memory, summary, the message about to be sent, the result in place of a missing
-        one.
+        shows (the first if it shows several). None for messages that were made for the context:
+        system message, memory, summary, the message about to be sent, the replacement of a missing
+        result.
         """
         places = [
             None if number is None else self.fitted.places[number] for number in written.origins
@@ -100,7 +102,7 @@ class SessionContext:
 
     @property
     def loses_turns(self) -> bool:
-        """Whether the context lacks turns of the window that a summary can stand for, although the
+        """Whether the context lacks turns of the window that a summary could replace, although the
         budget is the session's own and no summary is being made.
         """
         is_folded = isinstance(self.config, Summarize) and self.compaction == "none"
@@ -109,7 +111,7 @@ class SessionContext:
 
     @property
     def _pinned(self) -> int:
-        """How many messages from before the window it shows."""
+        """How many messages from before the window the context shows."""
         return sum(seq < self.head.window_start for seq in self.fitted.seqs)
 
     @property
@@ -137,8 +139,8 @@ class SessionContext:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The parameters of reading a context. `settings` and `head` are the session's, now or as they
-    were at message `at`.
+    """The parameters of reading a context. `settings` and `head` are the session's, as they are now
+    or were at message `at`.
     """
 
     scope: SessionScope
@@ -153,7 +155,7 @@ class _Plan:
 
     @property
     def system_tokens(self) -> int | None:
-        """The tokens of the system message, if they were counted in this encoding."""
+        """The tokens of the system message; None if they were counted in another encoding."""
         return self.head.system_tokens if self.head.encoding == self.encoding else None
 
     @property
@@ -164,7 +166,7 @@ class _Plan:
 
     @property
     def frozen_at(self) -> int | None:
-        """The moment whose knowledge the context begins with; None: now."""
+        """The moment as of which the stable part of the context is known; None: now."""
         is_frozen = self.head.is_cacheable and self.config.keeps_window
         return (self.head.frozen_at or None) if is_frozen else None
 
@@ -198,7 +200,7 @@ class ReadContext:
         """Return the context within `max_tokens`, or else the window of `model`, or else the
         session's own budget.
 
-        `given` is the message about to be sent: it is not stored, but its tokens are counted, and
+        `given` is the message about to be sent. It is not stored, but its tokens are counted, and
         similar messages are searched. `newest` is a message that was just stored; similar messages
         are searched for it too. This takes two round trips; the session's blocks are read during
         the second one. With `at`, the result is the window alone, as it was after the message with
@@ -242,7 +244,7 @@ class ReadContext:
         )
 
     def _read(self, plan: _Plan) -> SessionContext | None:
-        """None if the head's summary was taken back between the two round trips."""
+        """The context; None if the head's summary was taken back between the two round trips."""
         head, config = plan.head, plan.config
         reading = None
         if config.blocks and plan.at is None:
@@ -282,8 +284,8 @@ class ReadContext:
         )
 
     def _offers_search(self, plan: _Plan) -> bool:
-        """Without long-term memory there is nothing to search, and no configuration may ask
-        for it.
+        """Whether the context offers the search tool. Without long-term memory there is nothing to
+        search, and no configuration may ask for it.
         """
         has_memory = (
             self.blocks.extractive is not None or "auto_recall" in plan.config.model_fields_set

@@ -1,5 +1,6 @@
-"""Memory in two parts of a context: what stays the same stands before the conversation, so that a
-prompt cache can serve both; what one question needs stands right before that question.
+"""Puts memory into two parts of a context. The part that stays the same comes before the
+conversation, so that a prompt cache can serve both. The part that one question needs comes right
+before that question.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.text.cutting import Count
 
 STABLE_SHARE, FACTS_SHARE = 4, 10
-"""The stable part takes at most these parts of the budget, as a whole and its facts."""
+"""Divisors of the budget: the most that the stable part takes, as a whole and for its facts."""
 LEAST_STABLE, LEAST_FACTS = 600, 300
-"""The tokens that they may take of a small budget, but never more than half of it."""
+"""The tokens that both may take of a small budget, but never more than half of it."""
 NEEDED_SHARE, LEAST_NEEDED = 16, 450
-"""What a question needs takes at most this part of the budget, because no cache serves it; or so
-many tokens, if that is more. Its facts take at most a third of that.
+"""A divisor of the budget and a number of tokens: the larger amount is the most that the part for
+one question takes, because no cache serves it. Its facts take at most a third of that.
 """
-STEPS = 3  # how often the stable part is halved before it goes
+STEPS = 3  # how often the stable part is halved before it is left out
 
 LABEL = "Recalled from memory. Nobody says it now."
 UPDATE_TAG = "memory_update"
@@ -45,7 +46,7 @@ UPDATE_LABEL = "Changed since the memory above was written. Only this holds:"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The session's own messages that its contexts show until the next compaction: those of this
+    """The messages that the session's contexts show until the next compaction: messages of this
     `session` for which `holds` is true.
     """
 
@@ -53,7 +54,7 @@ class Kept:
     holds: Callable[[int], bool]
 
     def shows(self, item: Item) -> bool:
-        """Whether all messages that the item came from are among them."""
+        """Whether all messages that the item came from are kept."""
         source = item.source
         return (
             source.session == self.session
@@ -68,9 +69,9 @@ def fit_split(
     """Return a context with the memory in two parts, and that memory.
 
     The stable part depends on the budget and on what was known when it was frozen, never on the
-    question. Memory gives way to turns that no summary stands for: first what the question needs,
-    then the stable part, which is halved so that it rarely changes. If there is no room to say what
-    has changed, the stable part is written anew. Raises `BudgetTooSmall`.
+    question. If turns that no summary covers need the room, memory shrinks: first the part for the
+    question, then the stable part, which is halved so that it rarely changes. If there is no room
+    to say what has changed, the stable part is written anew. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     room = room_for(material)
@@ -98,8 +99,8 @@ def fit_split(
 def _stable_part(
     material: Material, contents: Sequence[BlockContent], *, kept: Kept, room: int, tags: Tags
 ) -> MemoryPrompt:
-    """The stable part as large as it may be, or half, a quarter or an eighth of that, if there is
-    no more room. Its sizes differ by so much that a little more or less room changes nothing.
+    """The stable part as large as it may be; if there is less room, half, a quarter or an eighth of
+    that. The steps are large, so that a little more or less room changes nothing.
     """
     said = material.summary or ""
     whole = _most(material.budget, share=STABLE_SHARE, least=LEAST_STABLE)
@@ -123,7 +124,7 @@ def _stable_part(
 
 
 def _thawed(content: BlockContent) -> BlockContent:
-    """The content with a stable part as it is known now."""
+    """The content with a stable part of everything that is known now."""
     now = content.stable
     items = tuple(_as_now(item, now.replaced.get(item.id)) for item in now.items)
     return replace(content, stable=StableItems(items, added=now.added))
@@ -135,8 +136,8 @@ def _as_now(item: Item, now: Item | None) -> Item:
 
 
 def _first(content: BlockContent, *, facts: int) -> BlockContent:
-    """The stable items of a block within their limits: facts leave room for what a question
-    needs.
+    """The stable items of a block within their limits. Facts leave room for the part that a
+    question needs.
     """
     items, most, max_items = content.stable.items, content.max_tokens, content.max_items
     if content.block == "extractive":
@@ -154,8 +155,8 @@ def _needed_part(
     is_held: Callable[[Item], bool],
     tags: Tags,
 ) -> MemoryPrompt:
-    """What has changed since the stable part was frozen, then what the question needs of the
-    rest.
+    """The part before the question: first the changes since the stable part was frozen, then the
+    other items that the question needs.
     """
     count = material.count
     changes = list(_changes(contents, stable))
@@ -193,8 +194,8 @@ def _needed_part(
 def _changes(
     contents: Sequence[BlockContent], stable: MemoryPrompt
 ) -> Iterator[tuple[tuple[BlockType, Item], str]]:
-    """What holds now in place of items of the stable part, with its block and its line: the older
-    value comes first.
+    """The items that replace items of the stable part now, each with its block and its line. The
+    item with the older value comes first.
     """
     for content in contents:
         for item in stable.of(content.block):
@@ -207,14 +208,14 @@ def _changes(
 
 
 def _needed(update: str, recalled: str) -> str:
-    """The text before the newest user message; "" if there is nothing to say."""
+    """The text before the newest user message; "" if it would be empty."""
     if not update and not recalled:
         return ""
     return within_tag(OUTER_TAG, f"\n{LABEL}\n{update}{recalled}")
 
 
 def _update_of(contents: Sequence[BlockContent], stable: MemoryPrompt) -> str:
-    """The text that says what has changed; "" if nothing has."""
+    """The text that says what has changed; "" if nothing has changed."""
     lines = [text for _, text in _changes(contents, stable)]
     if not lines:
         return ""
@@ -227,9 +228,9 @@ def _rest(
     changes: Sequence[tuple[tuple[BlockType, Item], str]],
     budget: int,
 ) -> BlockContent:
-    """The items of a block that neither the stable part nor the update has: what was stated since
-    the stable part was frozen, then what the question speaks of. If a model chose the facts, all of
-    them.
+    """The items of a block that neither the stable part nor the update has: items that were stated
+    since the stable part was frozen, then items that the question is about. If a model chose the
+    facts, all items.
     """
     there = {item.id for item in stable.of(content.block)}
     there |= {item.id for (_, item), _ in changes}
@@ -296,7 +297,7 @@ def _placed(
 
 
 def _spoken(fitted: Fitted, material: Material) -> int:
-    """How many of the messages come after system message and summary."""
+    """How many messages come after the system message and the summary."""
     shown = [place is not None for place in fitted.places]
     made = shown.index(True) if any(shown) else len(shown) - (material.given is not None)
     return len(fitted.messages) - made
@@ -318,7 +319,7 @@ def _before_the_question(messages: Sequence[Chat], *, first: int) -> int:
 def _together(
     contents: Sequence[BlockContent], stable: MemoryPrompt, recalled: MemoryPrompt, *, tags: Tags
 ) -> MemoryPrompt:
-    """Both parts as one memory: its items are those that hold now, the best first."""
+    """Both parts as one memory, with the items that are true now, best first."""
     shown: dict[BlockType, tuple[Item, ...]] = {}
     written: dict[BlockType, tuple[Item, ...]] = {}
     for content in contents:

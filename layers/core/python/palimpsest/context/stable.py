@@ -2,8 +2,8 @@
 serve it: what was known at a moment, in an order that no question changes. It begins with the
 user's profile.
 
-A record that was deleted is never in it. A value that was superseded after the moment stays, and
-the context says below the window what replaces it.
+A deleted record is never in it. A value that was superseded after the moment stays, and the context
+names its replacement below the window.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from palimpsest.profile.profile import MOST_SHOWN, is_cut, selected
 from palimpsest.text.folding import normalized
 
 STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", "task")
-"""The types of records in it, in their order."""
+"""The types of records in the stable part, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _is_stable(record: Record, now: int) -> bool:
 
 
 def _by_topic(records: Iterable[Record]) -> dict[str, Record]:
-    """The newest of the records of each topic."""
+    """The newest record of each topic."""
     topics: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         if record.topic_key is not None:
@@ -88,7 +88,7 @@ def _by_topic(records: Iterable[Record]) -> dict[str, Record]:
 
 
 def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
-    """By type, then the most important first, then the oldest."""
+    """The records sorted by type, then by importance, then by age (oldest first)."""
     return tuple(
         sorted(
             records,

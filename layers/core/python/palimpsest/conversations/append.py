@@ -35,6 +35,7 @@ from palimpsest.conversations.off_record import (
     off_record,
 )
 from palimpsest.conversations.overflow.eviction import Armed, OverflowResult, decide
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
@@ -42,7 +43,6 @@ from palimpsest.conversations.spoken import may_be_old
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.message import Large, Message, named_only
+from palimpsest.conversations.payloads import UploadPayload
 from palimpsest.conversations.ports import Blobs
 from palimpsest.conversations.shortened import left, too_large
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.payloads import UploadPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, SessionScope
 

@@ -12,10 +12,10 @@ from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.lifecycle import emptied, job_on, touched, withdrawn
 from palimpsest.conversations.message import Message
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import CommitLost, Conflict, FieldError, NotFound
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 

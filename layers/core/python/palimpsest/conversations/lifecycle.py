@@ -14,11 +14,11 @@ from palimpsest.conversations.configuration import Strategy, stored
 from palimpsest.conversations.drafts import open_calls_through
 from palimpsest.conversations.kept import days_of
 from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message, size_of
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Conflict
 from palimpsest.jobs.job import Job, armed
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.scope import SessionScope
 
 DAY = 24 * 3600

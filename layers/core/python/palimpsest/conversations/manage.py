@@ -32,6 +32,7 @@ from palimpsest.conversations.lifecycle import (
 )
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.message import Chat
+from palimpsest.conversations.payloads import RetainPayload
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, LiveSession, Settings
@@ -39,7 +40,6 @@ from palimpsest.conversations.weight import weigh
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.payloads import RetainPayload
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope

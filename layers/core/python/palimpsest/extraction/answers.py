@@ -1,4 +1,4 @@
-"""Reads the findings in a model's answer, as far as its JSON can be read."""
+"""Reads the findings in a model's answer. If the JSON is damaged, it reads what it can."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ class ExtractionAnswer:
 
 
 def read_answer(text: str) -> ExtractionAnswer:
-    """Read the findings in a model's answer, whatever text stands around them; of an answer cut off
-    the complete ones.
-
-    Raises `ModelOutputInvalid` if there is no list of memories, or nothing in it can be read.
+    """Read the findings in a model's answer. Text around them is ignored. If the answer was cut
+    off, only complete findings are read. Raises `ModelOutputInvalid` if there is no list of
+    memories, or nothing in it can be read.
     """
     opening = _LIST.search(text) or _BARE_LIST.match(text)
     if opening is None:
@@ -51,11 +50,9 @@ def read_answer(text: str) -> ExtractionAnswer:
 
 def _complete_values(text: str, place: int) -> tuple[list[Any], bool]:
     """The values of the list that begins at `place`, at most `MOST_OBJECTS`, and whether the list
-    ends behind them.
-
-    They are read one by one, so that those before a cut or a fault are complete: a parser that
-    completes a cut text (pydantic-core's) would hand out half a value, or nothing for a fault in
-    the middle.
+    ends after them. They are read one by one, so that values before a cut or a fault are complete.
+    A parser that completes a cut text (pydantic-core's) would return half a value, or nothing at
+    all for a fault in the middle.
     """
     values: list[Any] = []
     while len(values) < MOST_OBJECTS:
@@ -99,7 +96,7 @@ def _finding(value: Any) -> Finding | None:
 
 
 def _relations(value: Any) -> Iterator[Relation]:
-    """The relations in a finding that have every field."""
+    """The relations of a finding that have all fields."""
     for each in value[:MOST_RELATIONS] if isinstance(value, list) else ():
         if not isinstance(each, dict):
             continue
@@ -118,7 +115,7 @@ def _claims(value: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str | None:
-    """A text without halves of a surrogate pair, which no database can store; None for what is no
+    """A text without unpaired surrogates, which no database can store; None if the value is not a
     text.
     """
     if not isinstance(value, str) or not value.strip():
@@ -132,7 +129,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
-    """The sequence numbers; none at all if one of the values is something else."""
+    """The sequence numbers; none if one of the values is not a number."""
     values: Sequence[Any] = value if isinstance(value, list) else [value]
     numbers = [int(each) for each in values if _is_number(each)]
     return tuple(numbers) if len(numbers) == len(values) else ()

@@ -1,7 +1,5 @@
-"""Checks findings against the messages that an extractor read, and makes statements of those that
-pass.
-
-What the messages do not say is not remembered.
+"""Checks findings against the messages that an extractor read, and makes statements of the findings
+that pass. A finding that the messages do not support is dropped.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from palimpsest.text.folding import normalized
 LEAST_IMPORTANCE = 0.5
 MOST_PLACES = 1_000
 FEWEST_BLANKS = 2  # of a sentence
-LEAST_QUOTE = 2  # letters or digits; a whole message may be shorter
+LEAST_QUOTE = 2  # letters or digits; a quote of a whole message may be shorter
 MOST_KEYWORDS, MOST_QUERIES = 12, 5
 LONGEST_TERM, LONGEST_QUERY, LONGEST_NAME = 64, 200, 80
 MOST_NOTES, LONGEST_NOTE = 16, 256  # of the messages' metadata
@@ -44,7 +42,7 @@ _ALIKE = str.maketrans(
     '\'\'\'"""""-----',
 )
 _EDGES = " \t\n.\u2026\"'"
-# A user named by an id, which is nobody's name: "user_id: bob", "user #42", "user=bob".
+# A user who is named by an id instead of a name: "user_id: bob", "user #42", "user=bob".
 _NAMED_USER = re.compile(
     r"\buser(?:[_ -]?id\b[ \"'`]*[:=#]?|[ ]*[:=#])[ \"'`]*([A-Za-z0-9._:@+|=-]+)", re.IGNORECASE
 )
@@ -52,8 +50,8 @@ _NAMED_USER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ConversationOwner:
-    """The tenant, user and session that a conversation belongs to, as the job names them, never a
-    finding. `names` are the names of the user that are known.
+    """The tenant, user and session that a conversation belongs to. They come from the job, never
+    from a finding. `names` are the known names of the user.
     """
 
     tenant: str
@@ -62,7 +60,7 @@ class ConversationOwner:
     names: tuple[str, ...] = ()
 
     def is_meant(self, finding: Finding) -> bool:
-        """Whether nothing in the finding names another tenant, user or session."""
+        """Whether the finding names no other tenant, user or session."""
         own = {"user": self.user, "tenant": self.tenant, "session": self.session}
         claimed = all(
             value == own[name.removesuffix("_id")] for name, value in finding.claims.items()
@@ -82,8 +80,8 @@ class Checked:
 
 
 def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwner) -> Checked:
-    """The findings that the chunk's messages support: each once, limited in size, citing the
-    chunk's messages only.
+    """The findings that the chunk's messages support. Each is returned once, limited in size, and
+    cites only messages of the chunk.
     """
     given = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
     context = {message.seq for message in chunk.before}
@@ -114,7 +112,7 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
 
 
 def _needs_its_conversation(finding: Finding) -> bool:
-    """Whether the finding is a sentence without a topic that means nothing by itself."""
+    """Whether the finding has no topic and means nothing without its conversation."""
     is_bare = finding.type == "fact" and finding.topic is None and not finding.depends
     return is_bare and finding.content.count(" ") >= FEWEST_BLANKS and leans(finding.content)
 
@@ -126,7 +124,7 @@ def _objection(
     context: set[int],
     owner: ConversationOwner,
 ) -> str | None:
-    """Why a finding is dropped, or None."""
+    """The reason to drop a finding, or None."""
     if tidy.type not in TYPES or not any(letter.isalnum() for letter in tidy.content):
         return "malformed"
     if len(tidy.content) > MAX_CONTENT:
@@ -141,7 +139,7 @@ def _objection(
 
 
 def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relation, ...]:
-    """The relations between two different people or things whose names stand in the messages that
+    """The relations between two different people or things whose names occur in the messages that
     were read.
     """
 
@@ -157,8 +155,8 @@ def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relatio
 
 
 def _is_quoted(quote: str, text: str) -> bool:
-    """Whether the quote stands in the message, apart from case, spaces, kinds of quotation marks
-    and markup escapes.
+    """Whether the message contains the quote. Case, spaces, kinds of quotation marks and markup
+    escapes may differ.
     """
     return any(_holds(_plain(said).strip(_EDGES), text) for said in {quote, unescape(quote)})
 
@@ -173,9 +171,9 @@ def _holds(quote: str, text: str) -> bool:
 
 
 def _stands_in(quote: str, text: str) -> bool:
-    """Whether the text holds the quote, neither end of it inside a word. Scripts without spaces may
-    be cut anywhere.
-    Looks at the first `MOST_PLACES` places only, so that its time stays linear in any text.
+    """Whether the text contains the quote, with both of its ends at word boundaries. Scripts
+    without spaces may be cut anywhere. Only the first `MOST_PLACES` places are tried, so that the
+    time is linear for any text.
     """
     place = -1
     for _ in range(MOST_PLACES):
@@ -190,8 +188,8 @@ def _stands_in(quote: str, text: str) -> bool:
 
 
 def _is_one_word(edge: str) -> bool:
-    """Whether two neighbouring characters belong to one word; scripts from U+0E00 on mostly use no
-    spaces.
+    """Whether two neighbouring characters belong to one word. Scripts from U+0E00 on mostly use no
+    spaces, so theirs do not.
     """
     return all(letter.isalnum() and letter < "\u0e00" for letter in edge)
 
@@ -216,7 +214,7 @@ def _tidy(finding: Finding) -> Finding:
 
 
 def _terms(terms: Sequence[str], *, most: int, longest: int) -> Iterator[str]:
-    """Each term once, whatever its case, without those that are too long."""
+    """Each term once, whatever its case, without terms that are too long."""
     seen = {term.strip().casefold(): term.strip() for term in reversed(terms)}
     found = [term for term in reversed(seen.values()) if term and len(term) <= longest]
     yield from found[:most]
@@ -232,8 +230,8 @@ def statement_of(
     prompt_hash: str | None,
     retention: int | None = None,
 ) -> Statement:
-    """The statement of a finding, dated by the last message that it cites. `messages` are given by
-    sequence number.
+    """The statement of a finding, dated by the last message that it cites. `messages` has the
+    messages by sequence number.
     """
     cited = [messages[seq] for seq in finding.seqs]
     spoken_at = max(map(said_at, cited))
@@ -273,8 +271,8 @@ def statement_of(
 
 
 def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
-    """The metadata of the cited messages, as far as the values are short and simple; a later
-    message wins.
+    """The metadata of the cited messages, without long or nested values. If two messages have the
+    same key, the later one wins.
     """
     given = {name: value for message in cited for name, value in message.metadata.items()}
     simple = {

@@ -13,22 +13,21 @@ CONTEXT_MESSAGES = 2
 """How many messages before a chunk are read to understand it."""
 
 MOST_MESSAGES = 40
-"""The most messages of one chunk: more of them would give more findings than one transaction
+"""The most messages of one chunk. More messages would give more findings than one transaction
 holds.
 """
 
 MOST_READ = 400
 
-MARKUP_TOKENS = 30  # around a message in a prompt
+MARKUP_TOKENS = 30  # tokens of the markup around a message in a prompt
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The messages `first` through `last` of a session, from which one step extracts.
-
-    `messages` are those to be read, without recalled memories (`as_said`); `skipped` gives the
-    reason for each other one by its sequence number. The messages `before` the chunk are read only
-    to understand it. Of users' messages only their own words are read; `withheld` has the others.
+    """The messages `first` through `last` of a session, from which one step extracts. `messages`
+    has the messages to read, without recalled memories (`as_said`). `skipped` has the reason for
+    each other message, by sequence number. The messages `before` the chunk are read only to
+    understand it. Of users' messages only their own words are read; `withheld` has the other words.
     """
 
     first: int
@@ -69,11 +68,10 @@ def chunk_of(
     before: Sequence[Message] = (),
     reader: Reader | None = None,
 ) -> Chunk:
-    """The first messages of a range that a step can read within `room` tokens (None: all); at least
-    one to be read.
-
-    It reaches through `last` if no more messages come: the rest of the range is empty. `reader`
-    tells testimony from material, and knows what was said before the range.
+    """The first messages of a range that a step can read within `room` tokens (None: all of them),
+    and at least one message. If the rest of the range has nothing to read, the chunk reaches
+    through `last`. `reader` separates testimony from material, and has read the messages before the
+    range.
     """
     reader = reader or Reader()
     read: list[Message] = []
@@ -102,7 +100,9 @@ def chunk_of(
 
 
 def _without_taken_back(chunk: Chunk, reader: Reader) -> Chunk:
-    """The chunk without the messages that a later message took back, and with what was withheld."""
+    """The chunk without the messages that a later message took back, and with the withheld
+    words.
+    """
     taken = {m.seq: reader.taken_back[m.seq] for m in chunk.messages if m.seq in reader.taken_back}
     return replace(
         chunk,

@@ -1,5 +1,5 @@
-"""The work of every extraction step: find out whether it is the step's turn, and write a chunk and
-the next step at once.
+"""The work of every extraction step: decide whether it is the step's turn, and write a chunk and
+the next step in one transaction.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from palimpsest.extraction.jobs import (
     next_start,
     parked_within,
     turn_of,
+    user_of,
 )
 from palimpsest.extraction.testimony.reading import Reader, reader_after
 from palimpsest.jobs.attempts import next_step
@@ -32,11 +33,11 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.names import signing
 from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
 from palimpsest.memory.user_names import names_of
-from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.scope import Scope, SessionScope
 
 LOOK_BACK = (
     10 * CONTEXT_MESSAGES
-)  # sequence numbers: what stands between is tools' and the system's
+)  # sequence numbers, because messages of tools and the system may be in between
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Steps:
         opened = self.sessions.open(session_of(job), settings=True)
         if (
             opened.head is not None
-        ):  # nobody extracts messages from before the session was deleted and begun again
+        ):  # messages from before the session was deleted and begun again are not extracted
             progress = replace(progress, through=max(progress.through, opened.head.base))
         turn = turn_of(
             job,
@@ -101,8 +102,8 @@ class Steps:
     def _reader(
         self, scope: SessionScope, job: Job, earlier: Sequence[Message], *, least: int, base: int
     ) -> Reader:
-        """A reader that knows whether the session plays a game of roles: by its first messages and
-        by those right before the step.
+        """A reader that has read the session's first messages and the messages right before the
+        step, so that it knows whether a role-play continues.
         """
         last = min(least - 1, base + LOOK_BACK)
         begun = self.sessions.messages(scope, first=base + 1, last=last) if last > base else ()
@@ -111,7 +112,9 @@ class Steps:
         return reader_after([*begun, *reversed(earlier)], user=user)
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
-        """The messages; where a caller keeps the history, as the caller handed them over."""
+        """The messages. If the caller keeps the history, these are the messages that the caller
+        handed over.
+        """
         for message in messages:
             yield self.contents.passed(message) if message.is_outside and self.contents else message
 
@@ -132,7 +135,9 @@ class Steps:
             first = last + 1
 
     def skip_job(self, job: Job, at: Looked) -> None:
-        """Cancel a job whose turn it is not, let it wait, or end it. Raises `CommitLost`."""
+        """Handle a job whose turn it is not: cancel it, let it wait, or end it. Raises
+        `CommitLost`.
+        """
         standing = at.turn.standing
         if standing in ("erased", "gone"):
             self.cancel(job, ERASED if standing == "erased" else GONE)
@@ -252,12 +257,8 @@ def extraction_prompt(settings: Settings | None) -> str | None:
 
 
 def extraction_seconds(settings: Settings | None) -> float | None:
-    """How long the model may take for one step; None if the session does not say so."""
+    """How many seconds the model may take for one step; None if the session sets no limit."""
     return settings.memory.get("extraction_seconds") if settings else None
-
-
-def user_of(job: Job) -> UserScope:
-    return Scope(job.tenant).user(job.user or "")
 
 
 def session_of(job: Job) -> SessionScope:

@@ -10,8 +10,8 @@ from functools import partial
 
 from palimpsest.clock import seconds
 from palimpsest.conversations.schedule import OUTAGES
-from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_of
-from palimpsest.extraction.jobs import MOST_LOST, ended, next_start, parked_within
+from palimpsest.extraction.commit import Looked, Steps, extraction_prompt
+from palimpsest.extraction.jobs import MOST_LOST, ended, next_start, parked_within, user_of
 from palimpsest.extraction.ports import Extractor
 from palimpsest.jobs.attempts import another_attempt, next_step
 from palimpsest.jobs.events import JobNotice

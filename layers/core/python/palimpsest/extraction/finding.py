@@ -10,14 +10,13 @@ from palimpsest.graph.things import Relation
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that messages say, as an extractor wrote it; it has not been checked.
-
-    `quote` is the text that it rests on, `seqs` are the sequence numbers of the messages that it
-    cites. `claims` holds any `user_id`, `tenant` or `session` that the extractor named without
-    being asked. `relations` are what it says of people and things, for the graph. `speaker` is the
-    name of the one who says it; None: the user does. `occurs_at` and `due_at` are days as a model
-    gives them. `rests_on` are the topics of the facts that it rests on. One that
-    `depends` on other memories counts only for what it ends or corrects.
+    """A statement of messages, as an extractor wrote it, before any check. `quote` is the text that
+    supports it. `seqs` are the sequence numbers of the messages that it cites. `claims` holds any
+    `user_id`, `tenant` or `session` that the extractor named without being asked. `relations` are
+    its statements about people and things, for the graph. `speaker` is the name of its speaker
+    (None: the user). `occurs_at` and `due_at` are days as a model gives them. `rests_on` are the
+    topics of the facts that it rests on. A finding that `depends` on other memories is used only to
+    end or correct them.
     """
 
     type: str
@@ -40,8 +39,8 @@ class Finding:
 
 
 def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:
-    """The last message up to which there are at most `most` findings; at least the first message
-    that has any.
+    """The sequence number of the last message up to which there are at most `most` findings. It is
+    at least the first message that has a finding.
     """
     ends = sorted(max(finding.seqs) for finding in findings)
     if len(ends) <= most:

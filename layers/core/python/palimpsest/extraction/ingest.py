@@ -1,5 +1,5 @@
-"""Take in a whole transcript: append the messages that are not stored yet, and extract all that
-were not extracted.
+"""Ingest a whole transcript: append the messages that are not stored yet, and extract from all
+messages that were not extracted yet.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ DIVERGED = "transcript_diverged"
 @dataclass(frozen=True, slots=True)
 class Ingested:
     """The session that holds the transcript, how many messages this call appended, and the job that
-    extracts them (None: nothing was ever to be extracted). `last` is the sequence number of the
-    transcript's last message, None where the history is not stored.
+    extracts them (None: there never was anything to extract). `last` is the sequence number of the
+    transcript's last message; None if the history is not stored.
     """
 
     session: str
@@ -50,9 +50,9 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class _Transcript:
-    """A transcript and the session it belongs in; `ids` are the digests that its messages have
-    there. It follows the stored message number `after`, whose id is `before`; 0 and "": it begins
-    the session.
+    """A transcript and its session. `ids` are the digests that its messages have in that session.
+    It follows the stored message with the number `after` and the id `before`. If these are 0 and
+    "", it begins the session.
     """
 
     scope: SessionScope
@@ -70,8 +70,9 @@ class _Transcript:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """How many messages of the transcript are stored, and the session's newest sequence number
-    then. `last` is that of the transcript's last message, once it is stored.
+    """How many messages of the transcript are stored, and the session's newest sequence number at
+    that time. `last` is the sequence number of the transcript's last message, once that message is
+    stored.
     """
 
     messages: int
@@ -96,16 +97,14 @@ class Ingest:
         agent: str | None = None,
         after: int = 0,
     ) -> Ingested:
-        """Store 1 to 1000 messages as the session's history, once however often it is called, and
-        have them extracted.
-
-        If the stored history is a beginning of the transcript, the rest is appended; if the
-        transcript is a beginning of the history, nothing is. Without a `session_id` the
-        transcript's beginning decides: it continues the session that an earlier ingest made of the
-        same beginning. With `after`, the transcript follows the stored message of that number,
-        which no call may wait behind: so a longer one is sent in parts. Nothing is written unless
-        every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
-        `TooLarge`, `Unprocessable` and `Unavailable`.
+        """Store 1 to 1000 messages as the session's history, and extract from them. Repeated calls
+        store them once. If the stored history is a beginning of the transcript, the rest is
+        appended. If the transcript is a beginning of the history, nothing is appended. Without a
+        `session_id`, the transcript continues the session that an earlier ingest made of the same
+        beginning. With `after`, it follows the stored message with that number. So a longer
+        transcript can be sent in parts. Nothing is written unless every message is valid. Raises
+        `Conflict` (`transcript_diverged`, `owner_mismatch`), `TooLarge`, `Unprocessable` and
+        `Unavailable`.
         """
         drafts = self.append.admitted(scope.owner, with_joined_calls(drafts))
         check_length(drafts)
@@ -173,8 +172,8 @@ class Ingest:
         return _Stored(len(transcript.drafts), head.seq, last=last.seq)
 
     def _last(self, transcript: _Transcript, head: Head) -> Message | None:
-        """The message of the history at the place of the transcript's last message; None if the
-        history is shorter.
+        """The stored message at the place of the transcript's last message; None if the history is
+        shorter.
         """
         first, is_newest = max(head.base, transcript.after) + 1, head.last_id == transcript.ids[-1]
         found = self.sessions.messages(

@@ -1,8 +1,9 @@
-"""Extraction as jobs: which of a session's ranges is next, what follows a step, and how a job ends.
+"""Extraction as a chain of jobs: decides which range of a session is next, which step follows, and
+how a job ends.
 
-A session is extracted in order. A job covers a range; its own step takes the range's first chunk,
-and puts a job for what is left, whose parent is the first one. So every job names the message that
-its one step begins with.
+A session is extracted in order. A job covers a range of messages. Its step extracts the first chunk
+of the range, and stores a job for the rest, whose parent is the first job. So every job names the
+message that its one step begins with.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from typing import Literal
 from palimpsest.conversations.session import Head
 from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.job import Job
+from palimpsest.scope import Scope, UserScope
 
 Range = tuple[int, int]
 
 GONE, PARKED = "session_gone", "parked"
 MOST_ATTEMPTS = 290
-"""How often parked messages are tried again without being asked: for a day, as a model may be down
+"""How often the sweep tries parked messages again. That takes a day, because a model may be down
 for hours.
 """
 MOST_LOST = 7
-"""How often a job that nobody has done in time is begun again before its messages are parked."""
+"""How often a job that no worker finished in time is begun again before its messages are parked."""
 
 
 Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]
@@ -31,8 +33,8 @@ Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Whether it is a job's turn. If so (`now`), its step reads the messages `first` through
-    `last`; `is_parked` says that they were parked before, and must be extracted as one chunk again.
+    """Whether it is a job's turn (`now`). If so, its step reads the messages `first` through
+    `last`. `is_parked`: they were parked before, and must be extracted as one chunk again.
     """
 
     standing: Standing
@@ -44,8 +46,8 @@ class Turn:
 def turn_of(
     job: Job, *, head: Head | None, epoch: int, through: int, parked: Sequence[Range], now: int
 ) -> Turn:
-    """Whether it is the job's turn. `epoch` is the user's, `through` and `parked` are the session's
-    progress.
+    """Whether it is the job's turn. `epoch` is the user's epoch; `through` and `parked` are the
+    session's progress.
     """
     if epoch != job.epoch:
         return Turn("erased")
@@ -63,8 +65,8 @@ def turn_of(
 
 
 def next_start(job: Job, *, done: int, through: int, parked: Sequence[Range]) -> int | None:
-    """The message that the step after this one begins with, which went through `done`; None if the
-    range is covered.
+    """The first message of the next step, after a step that went through message `done`; None if
+    the range is covered.
     """
     if job.attempt:
         waiting = [first for first, last in parked if first > done and last <= job.last]
@@ -78,8 +80,8 @@ def parked_within(parked: Sequence[Range], first: int, last: int) -> tuple[Range
 
 
 def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) -> Job:
-    """The first job of a chain whose range is covered: failed if a part is parked, which is tried
-    again later.
+    """The first job of a chain, after its range is covered. It has failed if a part is parked,
+    which is tried again later.
     """
     if not parked_within(parked, root.first, root.last):
         return replace(root, state="done", due_at=None, error=None)
@@ -88,5 +90,10 @@ def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) ->
 
 
 def cancelled(job: Job, why: str) -> Job:
-    """The job, ended without having done its work; `why` stands in its error."""
+    """The job, ended before its work was done. `why` is its error code."""
     return replace(job, state="done", due_at=None, error=why)
+
+
+def user_of(job: Job) -> UserScope:
+    """The user whose messages the job extracts."""
+    return Scope(job.tenant).user(job.user or "")

@@ -1,5 +1,5 @@
-"""Extraction by a model: one call and at most one repair. Of an answer that was cut off, the
-complete part is used.
+"""Extracts by a model, with one call and at most one repair. If an answer was cut off, its complete
+part is used.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from palimpsest.text.cutting import Count
 
 METHOD: Method = "model"
 MOST_OUTPUT = 4_000  # tokens
-MOST_ROOM = 8_000  # tokens of messages in one step: of more a model overlooks too much
+MOST_ROOM = 8_000  # tokens of messages in one step. In more text a model overlooks too much.
 LEAST_ROOM = 256
-READ_SHARE = 0.8  # of the room: escapes and the messages before the chunk need the rest
+READ_SHARE = 0.8  # of the room. Escapes and the messages before the chunk need the rest.
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 
 
-# The form of an answer. Answers are read with more patience (extraction/answers.py).
+# The form of an answer. Answers with faults are read too (extraction/answers.py).
 class _Relationship(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -114,8 +114,8 @@ class ModelExtractor:
         )
 
     def _answered(self, instructions: str, text: str) -> tuple[ExtractionAnswer, Completion, Usage]:
-        """The answer as read, the call that gave it, and the usage of all calls. An unusable one is
-        asked for again.
+        """The answer as read, the call that returned it, and the usage of all calls. After an
+        unusable answer, the model is asked once more.
         """
         used = Usage()
         for asked in (instructions, f"{instructions}\n\n{prompts.load('extraction_repair')}"):
@@ -133,7 +133,7 @@ class ModelExtractor:
         raise AssertionError  # the second call returns or raises
 
     def _sent(self, failure: ModelFailed, asked: str, text: str) -> Usage:
-        """What a failed call used: the tokens that were sent. What it would have answered is not
+        """The usage of a failed call: the tokens that were sent. The tokens of its answer are not
         known.
         """
         return Usage(1, self._count(asked) + self._count(text)) if failure.was_called else Usage()
@@ -170,10 +170,9 @@ class ModelExtractor:
 
 
 def _covered(answer: ExtractionAnswer, chunk: Chunk) -> tuple[int, Sequence[Finding]]:
-    """The last message that an answer that was cut off covers, and the findings up to that message.
-
-    A model goes through the messages in order. So of the last message that it cites some findings
-    may be missing, and of those after it all. Raises `ModelOutputInvalid` if it cites none.
+    """The last message that a cut-off answer covers, and the findings up to that message. A model
+    reads the messages in order, so some findings of the last cited message, and all findings of
+    later messages, may be missing. Raises `ModelOutputInvalid` if the answer cites no message.
     """
     given = {message.seq for message in chunk.messages}
     ends = sorted({max(finding.seqs) for finding in answer.findings} & given)
@@ -192,7 +191,9 @@ def _instructions(prompt: str | None) -> str:
 
 
 def _data(before: Sequence[Message], messages: Sequence[Message]) -> str:
-    """The messages as data for a prompt: no text in them can close their element."""
+    """The messages as data for a prompt, escaped so that no text in them can close their
+    element.
+    """
     context = f"<context>\n{_elements(before)}\n</context>\n" if before else ""
     return f"{context}<conversation>\n{_elements(messages)}\n</conversation>"
 
@@ -211,8 +212,8 @@ def _element(message: Message) -> str:
 
 
 class Extractors:
-    """Implements `Extractor` by a model if there is a key, else without one. If the model fails, so
-    does the extraction.
+    """Implements `Extractor` by a model if its key is stored, else by rules. If the model fails,
+    the extraction fails.
     """
 
     def __init__(self, *, key: Secret, model: Extractor, offline: Extractor) -> None:

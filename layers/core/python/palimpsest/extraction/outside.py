@@ -1,5 +1,5 @@
-"""Take in messages of a history that its owner keeps: extract from the new ones, and store digests
-in their place.
+"""Ingest messages of a history that the caller keeps: extract from new messages, and store digests
+instead of them.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
 
 MOST_KNOWN = 5_000
-"""How many messages of a session are remembered by their digests, the newest: an older one counts
-as new again.
+"""Of how many of a session's newest messages digests are kept. An older message counts as new
+again.
 """
 FIRST_PAGE = 50
 SaidOutside = str | Mapping[str, Any]
-"""A chat message as `openai` has it, with an `id` if it has one, or the user's text."""
+"""A chat message in OpenAI's form, with or without an `id`, or the user's text."""
 
 
 Load = Callable[[str], Sequence[SaidOutside]]
-"""A history as a function: every message of a session, oldest first; none for an unknown
-session.
+"""A history as a function that returns every message of a session, oldest first; none for an
+unknown session.
 """
 
 
 @runtime_checkable
 class ChatHistoryProvider(Protocol):
-    """A history that its owner keeps, by session. `RecentHistory` and `CountedHistory` save
-    reading.
+    """A history that the caller keeps, by session. `RecentHistory` and `CountedHistory` are read in
+    part, which is faster.
     """
 
     def load(self, session_id: str) -> Sequence[SaidOutside]:
@@ -51,7 +51,9 @@ class ChatHistoryProvider(Protocol):
 @runtime_checkable
 class RecentHistory(ChatHistoryProvider, Protocol):
     def load_recent(self, session_id: str, limit: int) -> Sequence[SaidOutside]:
-        """The newest `limit` messages, oldest of them first; fewer only if there are no more."""
+        """The newest `limit` messages, in the order in which they were said; fewer only if the
+        session has fewer.
+        """
 
 
 @runtime_checkable
@@ -63,8 +65,8 @@ class CountedHistory(ChatHistoryProvider, Protocol):
 
 
 def outside_id(draft: Draft | Message, *, session: str) -> str:
-    """The id of a message whose history is its caller's: a digest of the caller's id for it and of
-    its content.
+    """The id of a message whose history the caller keeps: a digest of the caller's id and of the
+    content.
     """
     return digest(draft.chat, session=session, before=f"outside {draft.client_id or ''}")
 
@@ -82,7 +84,7 @@ class _Taken:
 
 @dataclass(frozen=True, slots=True)
 class IngestOutside:
-    """Its `append` knows how sessions begin, and where contents go."""
+    """Ingests messages that the caller keeps. `append` begins sessions and stores contents."""
 
     append: Append
     contents: Contents
@@ -96,10 +98,9 @@ class IngestOutside:
         session_id: str,
         agent: str | None = None,
     ) -> Ingested:
-        """Have memories extracted from those of 1 to 1000 messages that the session has not met, in
-        their order; each has an id of the caller's. A message that came before is recognised by a
-        digest of its id and content. The text of a message waits for its extraction outside the
-        tables, and is removed after it.
+        """Extract memories from 1 to 1000 messages in order. Each has an id of the caller's.
+        Messages that the session has met are left out; a digest of id and content recognizes them.
+        The text of a message waits outside the tables, and is removed after its extraction.
 
         Nothing is written unless every message is valid. Raises `Conflict` (`owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
@@ -124,7 +125,7 @@ class IngestOutside:
     def unmet(
         self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str
     ) -> Sequence[Draft]:
-        """Those of the messages that the session has not met. Raises `Unavailable`."""
+        """The messages that the session has not met yet. Raises `Unavailable`."""
         session = scope.owner.session(session_id)
         opened = self.append.sessions.open(session, user=scope.user)
         head = opened.head
@@ -211,7 +212,7 @@ def _check_ids(drafts: Sequence[Draft]) -> None:
     missing = [number for number, draft in enumerate(drafts) if draft.client_id is None]
     if missing:
         error = FieldError(f"messages.{missing[0]}.id", "is missing")
-        raise Unprocessable("Messages that are not stored need ids of yours.", errors=(error,))
+        raise Unprocessable("Messages that are not stored must have an id.", errors=(error,))
 
 
 def newest(
@@ -221,7 +222,7 @@ def newest(
     has_met: Callable[[Mapping[str, Any]], bool],
 ) -> Sequence[Mapping[str, Any]]:
     """The messages of the session, oldest first, each with an id: its own, or else its place,
-    counted from 1. Of a `RecentHistory` only those from one on that `has_met` knows.
+    counted from 1. A `RecentHistory` is read back only to a message that `has_met` knows.
     """
     limit = FIRST_PAGE
     while isinstance(history, RecentHistory):
@@ -244,7 +245,7 @@ def _has_id(message: SaidOutside) -> bool:
 
 
 def _identified(messages: Sequence[SaidOutside], *, before: int) -> list[Mapping[str, Any]]:
-    """The messages with ids; `before` is how many stand before them."""
+    """The messages with ids. `before` is the number of messages before them."""
     whole = [
         {"role": "user", "content": said} if isinstance(said, str) else said for said in messages
     ]

@@ -14,12 +14,10 @@ from palimpsest.models.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The findings of an extractor in a chunk's messages up to message `through`; later ones have
-    not been extracted.
-
-    `skipped` gives the reason for each message in which it found nothing to remember, by sequence
-    number, where it can say so; `dropped` counts, by reason, the findings in an answer that could
-    not be read. `prompt_hash` names the prompt.
+    """The findings of an extractor in a chunk's messages up to message `through`. Later messages
+    have not been extracted. `skipped` has the reason for each message without a finding, by
+    sequence number, if the extractor gives one. `dropped` counts findings of an answer that could
+    not be read, by reason. `prompt_hash` names the prompt.
     """
 
     findings: tuple[Finding, ...]
@@ -34,14 +32,13 @@ class Extraction:
 
 class Extractor(Protocol):
     def capacity(self, *, prompt: str | None) -> int:
-        """How many tokens of messages one step can read."""
+        """How many tokens of messages one step can read, with this addition to the prompt."""
 
     def extract(self, chunk: Chunk, *, prompt: str | None, whole: bool = False) -> Extraction:
-        """Find what the chunk's messages say, without checking it; the messages before it only help
-        to understand.
-
-        It reads at least the first message; with `whole` all of them, even if findings are lost. A
-        message too large for the step is cut in the middle. `prompt` adds to the task and changes
-        no rule. It makes one call, and one more to repair an answer. It raises the errors of
-        `ChatModel`; an answer of no use is a `ModelOutputInvalid`, never an empty extraction.
+        """Find statements in the chunk's messages, without checking them. The messages before the
+        chunk only help to understand it. At least the first message is read; with `whole` all
+        messages are read, even if findings are lost. A message that is too large for the step is
+        cut in the middle. `prompt` adds to the task and changes no rule. It makes one call of the
+        model, and one more to repair an answer. It raises the errors of `ChatModel`. An unusable
+        answer raises `ModelOutputInvalid`; it is never an empty extraction.
         """

@@ -1,5 +1,5 @@
-"""Decides what statements of ends and corrections do to what is known, before they are stored. The
-findings of a model and those without one go through the same decisions.
+"""Decides which known records statements end or correct, before the statements are stored. Findings
+of a model and of rules go through the same decisions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
 from palimpsest.text.sentences import is_question
 
-MOST_ENDED = 4  # records by one statement
+MOST_ENDED = 4  # most records that one statement ends
 MOST_ENDS = 12  # of one step
 Known = Callable[[], Sequence[Record]]
 """Reads the current records, newest first."""
@@ -38,7 +38,9 @@ class Reconciled:
 
 @dataclass
 class _Known:
-    """What is known before the step, read at the first need, and what the step itself states."""
+    """The known records before the step, which are read at first need, and the statements of the
+    step itself.
+    """
 
     read: Known
     statements: list[tuple[Finding, Statement, int]] = field(default_factory=list)
@@ -52,7 +54,7 @@ class _Known:
 def reconciled(
     findings: Sequence[Finding], statements: Sequence[Statement], chunk: Chunk, *, known: Known
 ) -> Reconciled:
-    """What remains to be stored of the statements, and what they end."""
+    """The statements that are stored, and the topics that they end."""
     state, put_right = _Known(known), set[tuple[tuple[int, ...], str]]()
     for rank, (finding, given) in enumerate(zip(findings, statements, strict=True)):
         statement = _in_its_topic(given)
@@ -77,7 +79,7 @@ def reconciled(
 
 def _in_its_topic(statement: Statement) -> Statement:
     """The statement with the topic that its meaning gives it, if a model found it. A statement of
-    an end is no value of a topic.
+    an end gets no topic, because it is not a value.
     """
     if statement.type != "fact" or statement.method != "model":
         return statement
@@ -88,7 +90,9 @@ def _in_its_topic(statement: Statement) -> Statement:
 
 
 def _in_known_words(statement: Statement, state: _Known) -> Statement:
-    """The statement in the words of a memory that says the same, which then has one more source."""
+    """The statement in the words of a memory that says the same. That memory then gets one more
+    source.
+    """
     if statement.type != "fact" or statement.topic is not None:
         return statement
     if not 0 < len(naming(statement.content)) <= MOST_NAMED:
@@ -115,7 +119,7 @@ def _order(statement: Statement, rank: int) -> Order:
 
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
-    """Whether the statement is one of an end, and something known ends by it."""
+    """Whether the statement says that something ended, and a known record ends by it."""
     found = ends_of(finding.content) if statement.type in ("fact", "event") else ()
     if not found:
         return False
@@ -134,7 +138,7 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
 
 
 def _ended_here(found: Sequence[End], statement: Statement, state: _Known) -> tuple[list[int], int]:
-    """The places of the step's statements that end, and their number."""
+    """The places of the step's own statements that end, and their number."""
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
@@ -149,7 +153,7 @@ def _is_ended(record: Record, found: Sequence[End], statement: Statement, order:
 
 
 def _draft(statement: Statement) -> Record:
-    """A record of the statement, to be compared with others."""
+    """The statement as a record, for comparison with others."""
     key = statement.topic_key
     return Record(
         id=record_id(tenant="", user="", kind=statement.type, content=statement.content, topic=key),
@@ -166,7 +170,7 @@ def _draft(statement: Statement) -> Record:
 def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
-    """Whether the statement corrects another one, which then says it rightly."""
+    """Whether the statement corrects another one. If so, the other one is corrected."""
     found = correction_of(finding.content)
     seq = max(finding.seqs)
     if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
@@ -200,8 +204,8 @@ def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> 
 def _likely_records(
     found: Correction, finding: Finding, chunk: Chunk, state: _Known
 ) -> Sequence[Record]:
-    """The stored records that a correction may mean: any with the old value; else those of the
-    message that was said last.
+    """The stored records that a correction may mean: all with the old value, or else the records of
+    the last message.
     """
     in_order = sorted(state.records, key=lambda record: record.order, reverse=True)
     if found.old is not None:
@@ -227,7 +231,7 @@ def _before(seq: int, chunk: Chunk) -> Message | None:
 
 
 def _asked(seq: int, chunk: Chunk) -> bool:
-    """Whether the message right before is a question of the assistant."""
+    """Whether the message right before is a question by the assistant."""
     heard = _heard(chunk)
     earlier = [one for one in sorted(heard) if one < seq]
     if not earlier or heard[earlier[-1]].role == "user":
@@ -236,7 +240,7 @@ def _asked(seq: int, chunk: Chunk) -> bool:
 
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:
-    """The statement as the next version of the record, with its content put right."""
+    """The statement as the next version of the record, with the corrected content."""
     return replace(
         statement,
         type=record.type,

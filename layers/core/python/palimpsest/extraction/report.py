@@ -1,6 +1,4 @@
-"""Reports an extraction: what became of its messages, which memories they gave, and what it cost,
-as of any job.
-"""
+"""Reports an extraction: the result for its messages, their memories, and the cost."""
 
 from __future__ import annotations
 
@@ -8,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.extraction.commit import user_of
-from palimpsest.extraction.jobs import parked_within
+from palimpsest.extraction.jobs import parked_within, user_of
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.memory.ports import ChunkLine, Memories, Progress
 from palimpsest.models.catalogue import NANO_USD
@@ -18,8 +15,7 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class ExtractionLedger:
-    """How many messages were processed, and what became of them: received = extracted + skipped +
-    parked.
+    """How many messages were processed, by result: received = extracted + skipped + parked.
 
     `reasons` counts the skipped messages by reason, `dropped` the findings that failed their check,
     by reason.
@@ -35,8 +31,8 @@ class ExtractionLedger:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens and cost of model calls, in US dollars at the prices of the day. The cost is None if a
-    model's price isn't known.
+    """Tokens and cost of model calls. The cost is in US dollars, at the prices of the day; None if
+    a model's price isn't known.
     """
 
     model_calls: int
@@ -62,7 +58,7 @@ class ReportExtraction:
     memories: Memories
 
     def __call__(self, job: Job) -> ExtractionReport:
-        """The report of an extract job, summed up from the lines of its range. Raises
+        """The report of an extract job: the sum of the ledger's lines in its range. Raises
         `Unavailable`.
         """
         scope = user_of(job)
@@ -89,7 +85,9 @@ class ReportExtraction:
 
 
 def _state(job: Job, progress: Progress) -> JobState:
-    """The state to show: a failed job is done once another job has extracted what it had parked."""
+    """The state to show. A failed job is done once another job has extracted the messages that it
+    had parked.
+    """
     is_covered = progress.through >= job.last and not parked_within(
         progress.parked, job.first, job.last
     )

@@ -1,4 +1,4 @@
-"""Give a session's messages to the job that extracts them: when a caller asks, or after the job
+"""Starts the job that extracts a session's messages, when a caller asks for it or after the job
 before has ended.
 """
 
@@ -20,8 +20,8 @@ MAX_BUFFER_TURNS = 5
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """The job that extracts the newest messages (None: there never were any to extract); `armed`:
-    this call made it.
+    """The job that extracts the newest messages (None: there never were any to extract). `armed`:
+    this call created it.
     """
 
     job_id: str | None
@@ -37,10 +37,9 @@ class RequestExtraction:
     def __call__(
         self, scope: SessionScope, *, if_needed: bool = False, max_buffer_turns: int | None = None
     ) -> Requested:
-        """Arm a job over the messages after the last armed one, if there are any. With `if_needed`
-        only if at least `max_buffer_turns` whole turns wait (default: the session's own number).
-
-        Raises `NotFound`, `Unavailable`.
+        """Create a job for the messages that no job has, if there are any. With `if_needed`, only
+        if at least `max_buffer_turns` whole turns wait (default: the session's own number). Raises
+        `NotFound`, `Unavailable`.
         """
 
         def attempt() -> Requested:
@@ -51,7 +50,7 @@ class RequestExtraction:
         return until_committed(attempt, clock=self.clock)
 
     def arm_next(self, scope: SessionScope) -> None:
-        """After a job's end: arm the next one if the session's rule asks for it."""
+        """After a job has ended, create the next one if the session's configuration asks for it."""
 
         def attempt() -> None:
             head = self.sessions.open(scope).head

@@ -22,11 +22,10 @@ from palimpsest.extraction.commit import (
     extraction_prompt,
     extraction_seconds,
     session_of,
-    user_of,
 )
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.finding import Finding, fitting
-from palimpsest.extraction.jobs import Turn
+from palimpsest.extraction.jobs import Turn, user_of
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.reconcile import reconciled
 from palimpsest.extraction.resting import dependent_of
@@ -52,21 +51,21 @@ from palimpsest.models.catalogue import priced
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope, paid_by
 
-MOST_RELATIONS = 5  # of one chunk
+MOST_RELATIONS = 5  # of one chunk's findings
 MOST_FINDINGS = 25
 """The most findings of one chunk. If they are still too many for the transaction, the chunk ends
 earlier.
 """
-MOST_KNOWN = 500  # records among which an end or a correction looks for what it means
-ITEMS_EACH = 4  # at most: record, place in its topic, pointer, and the record that it displaces
+MOST_KNOWN = 500  # newest records that an end or a correction may refer to
+ITEMS_EACH = 4  # most items: record, place in its topic, pointer, and the record that it displaces
 ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 
 
 @dataclass(frozen=True, slots=True)
 class _StepFindings:
     """The result of a step: its messages, its extraction, the checked findings, and counts of the
-    dropped ones. `redactions` counts those of the session when the messages were read. `names` are
-    the names of the user that were known then.
+    dropped ones. `redactions` is the session's number of redactions when the messages were read,
+    and `names` are the names of the user that were known then.
     """
 
     turn: Turn
@@ -93,8 +92,8 @@ class ExtractChunk:
         """Do the step of the job that the notice names. It is safe to repeat: a job that has ended,
         whose step is done, or whose turn has not come costs no model call.
 
-        Raises `ModelFailed` and `LimitReached`, before anything is asked (to be tried again later),
-        and `Unavailable`.
+        Raises `ModelFailed` (to be tried again later), `LimitReached` before a model is called, and
+        `Unavailable`.
         """
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None:
@@ -163,9 +162,8 @@ class ExtractChunk:
     def _prepared(
         self, job: Job, at: Looked, findings: _StepFindings, *, relations: int = MOST_RELATIONS
     ) -> tuple[Prepared, _StepFindings]:
-        """The changes that remember the findings, and these findings: fewer if all are too many for
-        one transaction.
-        Before that, it does without some relations.
+        """The changes that store the findings, and these findings. If they are too many for one
+        transaction, relations are left out first, then findings.
         """
         findings = self._without_buried(job, findings)
         told = _statements(job, at, findings)
@@ -178,7 +176,8 @@ class ExtractChunk:
         )
         try:
             prepared = replace(prepared, commit=self.limit.guarded(user_of(job), prepared.commit))
-        except Conflict:  # of a full graph: the memories are stored without what has no room there
+        # the graph is full, so memories are stored without relations that have no room there
+        except Conflict:
             return self._prepared(job, at, findings, relations=relations // 2)
         excess = ITEMS_OF_STEP - self.remember.memories.room(prepared.commit)
         if excess > 0 and of_graph:
@@ -201,7 +200,9 @@ class ExtractChunk:
         return list(islice(manage.every(user_of(job), MemoryFilter()), MOST_KNOWN))
 
     def _without_buried(self, job: Job, findings: _StepFindings) -> _StepFindings:
-        """The findings without what a memory said that the user deleted later than it was said."""
+        """The findings without statements of memories that the user deleted after they were
+        said.
+        """
         if not findings.findings:
             return findings
         scope = user_of(job)
@@ -244,8 +245,8 @@ class ExtractChunk:
     def _with_graph(
         self, job: Job, findings: _StepFindings, statements: Sequence[Statement], *, most: int
     ) -> tuple[Sequence[Statement], Sequence[Statement]]:
-        """The statements, each with the relationships that are drawn from it; and what the findings
-        say of people and things, with the sources of their statements.
+        """The statements, each with the relationships that are drawn from it, and the findings'
+        statements about people and things, with the same sources.
         """
         numbered = enumerate(findings.findings)
         said = [
@@ -261,8 +262,8 @@ class ExtractChunk:
     def _prepared_without_removed(
         self, scope: UserScope, statements: Sequence[Statement], *, ends: Sequence[EndOfTopic] = ()
     ) -> tuple[Prepared, int]:
-        """The changes that remember the statements except those that the user removed, and how many
-        were removed.
+        """The changes that store the statements, except statements that the user removed, and how
+        many were removed.
         """
         if not statements and not ends:
             return Prepared((), MemoryCommit(epoch=0)), 0
@@ -292,9 +293,8 @@ def _owner(job: Job) -> ConversationOwner:
 def _checked_findings(
     turn: Turn, chunk: Chunk, extraction: Extraction, *, owner: ConversationOwner, most: int
 ) -> _StepFindings:
-    """The checked findings of an extraction, at most `most`: the chunk ends before there are more.
-
-    A parked chunk is never divided: of too many findings the most important ones stay.
+    """The checked findings of an extraction, at most `most`. If there are more, the chunk ends
+    earlier. A parked chunk is never divided, so only its most important findings are kept.
     """
     reach = chunk.until(min(chunk.last, max(chunk.messages[0].seq, extraction.through)))
     kept = checked(extraction.findings, reach, owner=owner)
@@ -329,8 +329,8 @@ def _statements(job: Job, at: Looked, findings: _StepFindings) -> list[Statement
 def _drawing(
     statements: Sequence[Statement], drawn: Drawn, numbers: Sequence[int]
 ) -> Sequence[Statement]:
-    """The statements, each with the entities and relations drawn from it. `numbers` says from
-    which, for each of the topics.
+    """The statements, each with the topics of entities and relations that were drawn from it.
+    `numbers` has the number of the statement for each topic.
     """
     topics: dict[int, list[str]] = defaultdict(list)
     for number, topic in zip(numbers, drawn.topics, strict=True):

@@ -1,4 +1,4 @@
-"""When what a finding says happens, or is due; and what is only planned moves no topic yet."""
+"""Gives findings the time at which they happen or are due. A plan does not change its topic yet."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ OF_LIFE: Final = frozenset(
         *("relationship_status", "marital_status"),
     }
 )
-"""Topics whose value changes on the day of a plan, and not before. A topic may have more words."""
+"""Topics whose value changes on the planned day, not before. A topic may have more words than
+these.
+"""
 NO_EVENTS: Final = frozenset({"birthday", "age", "name", "preferred_name", "time"})
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """A finding, and when what it says happens (`occurs_at`) or is due (`due_at`): the first day of
-    the time that it names in the one case, the last in the other.
+    """A finding with the time when it happens (`occurs_at`, the first day of the named time) or is
+    due (`due_at`, the last day of it).
     """
 
     finding: Finding
@@ -37,8 +39,8 @@ class Timing:
 
 
 def timed(finding: Finding, *, at: date) -> Timing:
-    """The finding with its time, seen from the day on which it was said. What is planned for a
-    later day is an event: its topic moves once it is said to be so.
+    """The finding with its time, counted from the day on which it was said. A plan for a later day
+    is stored as an event. Its topic changes when somebody says that it has happened.
     """
     if finding.type == "instruction":
         return Timing(finding)
@@ -55,7 +57,7 @@ def timed(finding: Finding, *, at: date) -> Timing:
 
 
 def _given(finding: Finding) -> Moment | None:
-    """The day that a model gives."""
+    """The time that a model gives."""
     for text, is_limit in ((finding.due_at, True), (finding.occurs_at, False)):
         found = _DAY.match(text or "")
         try:

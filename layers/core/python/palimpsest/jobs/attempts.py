@@ -30,8 +30,8 @@ def next_step(
 def another_attempt(
     job: Job, *, parent: str | None = None, first: int | None = None, now: int
 ) -> Job:
-    """The same work as a new job, from message `first` on: the job failed, or its queue message was
-    lost. It is a job of its own, or a step of the job `parent`.
+    """The same work as a new job, from message `first` on, because the job failed or its queue
+    message was lost. It is a job of its own, or a step of the job `parent`.
     """
     attempt = job.attempt + 1
     again = (
@@ -58,8 +58,8 @@ def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
 
 
 def retry_delay(attempts: int) -> int:
-    """Seconds until what failed is begun again: min(5 min, 1 min x 2^attempts). So all is done
-    within ten minutes after a model or a store works again, however long it did not.
+    """Seconds until what failed is begun again: min(5 min, 1 min x 2^attempts). So all work is done
+    within ten minutes after a model or a store works again, however long it was down.
     """
     return int(min(LONGEST_DELAY, 60 * 2 ** min(attempts, 10)))
 

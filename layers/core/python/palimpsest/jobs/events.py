@@ -1,5 +1,5 @@
-"""Contents of queues and streams: notices of jobs, changes of a table, and events. It is ids and
-places, never a text.
+"""The contents of queues and streams: notices of jobs, changes of a table, and events. They hold
+ids and places, never a text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class JobNotice:
 
 @dataclass(frozen=True, slots=True)
 class RecordChanged:
-    """A record was written, changed or removed: its search document may be out of date."""
+    """A record was written, changed or removed, so its search document may be out of date."""
 
     tenant: str
     user: str
@@ -43,8 +43,8 @@ class MessageChanged:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The tables no longer hold anything that a redaction or an erasure removes. Once the index
-    holds nothing of it either, the job has ended.
+    """A redaction or an erasure has removed everything from the tables. The job ends once the index
+    holds nothing of it either.
     """
 
     tenant: str
@@ -70,7 +70,7 @@ EventName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Something that others may want to know: its tenant and ids, never text."""
+    """An event for subscribers outside the service: its tenant and ids, never text."""
 
     name: EventName
     tenant: str
@@ -79,8 +79,8 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
-    """One record of a table's stream, decoded: what is to be sent (None: nothing), what a session
-    has taken in, and what has happened.
+    """One decoded record of a table's stream. `asks` is the message to send (None: nothing),
+    `tally` the messages that a session received, and `happened` the event to publish.
     """
 
     asks: JobNotice | Changed | Unreadable | None = None

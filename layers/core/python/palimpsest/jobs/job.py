@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from palimpsest.errors import DamagedJob
-from palimpsest.jobs.kinds import JobKind, encoded
-from palimpsest.jobs.payloads import NOTHING, Payload
+from palimpsest.jobs.kinds import JobKind
+from palimpsest.jobs.payloads import NOTHING, Payload, as_stored
 from palimpsest.scope import Scope, UserScope
 
 P = TypeVar("P", bound=Payload)
@@ -19,44 +19,47 @@ JobState = Literal["pending", "running", "done", "failed"]
 RETENTION_SECONDS = 30 * 24 * 3600
 
 OVERDUE_SECONDS = 4 * 540 + 120
-"""A job that has not ended after this long is stuck: its queue message is received up to four times
+"""A job that has not ended after this long is stuck. Its queue message is received up to four times
 and hidden for 540 s each time, and two minutes are added for delays.
 """
 
 UNHEARD_SECONDS = 60
-"""A job that is still pending after this long may have lost its stream record or queue message: its
-message is sent again, and again each time that the job's age has doubled, as it may also wait in a
-long queue.
+"""A job that is still pending after this long may have lost its stream record or queue message, so
+the message is sent again. It may also wait in a long queue, so the next messages are sent each time
+that the job's age has doubled.
 """
 
 LEASE_SECONDS = 100
-"""A worker that has begun a job and has not ended it after this long is gone: its function may run
-for 90 s. The sweep, which comes once a minute, then sends the job's message again.
+"""A worker that has not ended its job after this long is gone, because its function may run for 90
+s. The sweep, which runs once a minute, then sends the job's message again.
 """
 
 MOST_LOST = 3
-"""So often the sweep sends the message of a job again because its worker is gone. A job that ends
-every worker waits until it is overdue.
+"""How often the sweep sends a job's message again because its worker is gone. A job that kills
+every worker then waits until it is overdue.
 """
 
 ERASED, STUCK = "erased", "stuck"
-"""Error codes of jobs: the user was erased meanwhile; no worker has done the job for too long."""
+"""Error codes of jobs. ERASED: the user was erased meanwhile. STUCK: no worker did the job for too
+long.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work on messages `first` through `last` of a session (sequence numbers), or on all of a
-    user's memory: then `session` is "" and both are 0. Times are epoch seconds.
+    """Work on the messages `first` through `last` of a session (sequence numbers), or on all of a
+    user's memory. In the second case `session` is "" and both numbers are 0. Times are epoch
+    seconds.
 
-    `payload` holds what its kind needs besides. `user` is the user whose data it works on; work on
-    a user's memory also carries the epoch that it was begun in. `due_at` is when the sweep looks at
-    the job; None once nothing is left to do. `error` is a code, never a text.
+    `payload` holds the other data of its kind. `user` is the user whose data it works on. Work on a
+    user's memory also carries the epoch in which it began. `due_at` is when the sweep looks at the
+    job; None once nothing is left to do. `error` is a code, never a text.
 
-    Work that is too long for one step is a chain of jobs: the first one was asked for, each later
-    one has it as its `parent` and does one step. `step` counts the steps of walks through lists. A
-    job with `parts` can only be done once all of them are in `stored`; that of a redaction names
-    the memories that it removed. `usage` is what the model calls of its work used, `spent` what
-    those used that gave nothing (`models.catalogue.priced`). `lost` counts the workers that had
+    Work that is too long for one step is a chain of jobs. The first one was requested. Each later
+    one does one step and has the first as its `parent`. `step` counts the steps of walks through
+    lists. A job with `parts` can only be done once all parts are in `stored`. A redaction's job
+    names there the memories that it removed. `usage` is the usage of its model calls, `spent` the
+    usage of calls without a result (`models.catalogue.priced`). `lost` counts the workers that had
     begun the job and were gone when the sweep looked.
     """
 
@@ -89,7 +92,7 @@ class Job:
 
     @property
     def overdue_at(self) -> int:
-        """From when on the job is stuck, unless it has ended."""
+        """When the job becomes stuck, unless it has ended (epoch seconds)."""
         return self.created_at + OVERDUE_SECONDS
 
     def begun(self, *, now: int) -> Job:
@@ -98,8 +101,8 @@ class Job:
 
     @property
     def is_unheard(self) -> bool:
-        """Whether its message is sent again once it is due: no worker has begun the job, its worker
-        is gone, or parts that it waits for may be stored meanwhile.
+        """Whether its message is sent again once it is due, because no worker has begun the job,
+        its worker is gone, or parts that it waits for may be stored by now.
         """
         return self.state == "pending" or self.lost < MOST_LOST or bool(self.lacking)
 
@@ -119,20 +122,18 @@ class Job:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Parts that must be stored before the job may become what this one says: all, if it has
-        done its work.
+        """Parts that must be stored before this state of the job may be written: all parts if it is
+        done.
         """
         return self.parts if self.state == "done" and self.error is None else ()
 
     @property
     def root(self) -> str:
-        """The id of the job that was asked for: of this one, unless it is a step."""
+        """The id of the job that was requested. That is this job, unless it is a step."""
         return self.parent or self.id
 
     def payload_as(self, expected: type[P]) -> P:
-        """The payload, which is of this type. Raises `DamagedJob` if the stored one could not be
-        read.
-        """
+        """The payload as this type. Raises `DamagedJob` if the stored payload could not be read."""
         if not isinstance(self.payload, expected):
             raise DamagedJob(f"The payload of a job of kind {self.kind} can't be read.")
         return self.payload
@@ -153,11 +154,11 @@ def armed(
     payload: Payload = NOTHING,
     now: int,
 ) -> Job:
-    """A new job on a session of the user's. Its id follows from kind, range, attempt and version:
-    to arm the same work twice makes one job.
+    """A new job on a session of the user. Its id follows from kind, range, attempt and version, so
+    arming the same work twice makes one job.
 
-    `version` is the head's where a range may come back: a withdrawal opens what was folded, and it
-    is folded again; an import brings a session back with its sequence numbers.
+    `version` is the head's version if a range may come back. A withdrawal opens a folded range,
+    which is folded again later, and an import restores a session with its sequence numbers.
     """
     return Job(
         id=job_id(tenant, kind, session, first, last, attempt, version),
@@ -200,10 +201,10 @@ def on_tenant(
     payload: Payload,
     now: int,
 ) -> Job:
-    """A new job on what the payload names, of one user or (`user` is None) of everybody. Its id
-    follows from `key`, or else from the payload.
+    """A new job on data that the payload names, of one user or (`user` is None) of the whole
+    tenant. Its id follows from `key`, or else from the payload.
     """
-    new_id = job_id(scope.tenant, kind, user or "", key or sorted(encoded(kind, payload).items()))
+    new_id = job_id(scope.tenant, kind, user or "", key or sorted(as_stored(payload).items()))
     return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)
 
 

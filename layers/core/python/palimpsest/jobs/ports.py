@@ -37,7 +37,7 @@ class Queues(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A job that waits for a place in its queue, `since` its creation (epoch seconds)."""
+    """A job that waits for a place in its queue. `since` is its creation (epoch seconds)."""
 
     job_id: str
     since: int
@@ -50,22 +50,24 @@ class Shares(Protocol):
     """
 
     def enter(self, scope: Scope, queue: Queue, job_id: str, *, most: int) -> bool:
-        """Have the job be under way. False if `most` others are; True also if it was already."""
+        """Count the job as under way, and return True, also if it was under way already. Return
+        False if `most` others are under way.
+        """
 
     def leave(self, scope: Scope, queue: Queue, job_id: str) -> None:
-        """The job is not under way any more."""
+        """Count the job as not under way any more."""
 
     def under_way(self, scope: Scope, queue: Queue) -> frozenset[str]:
         """The ids of the jobs that are under way."""
 
     def wait(self, scope: Scope, queue: Queue, job_id: str, *, since: int) -> None:
-        """Put the job among the waiting ones. It stays until it is called, also if it enters."""
+        """Add the job to the waiting jobs. It stays there until `call`, even if it enters."""
 
     def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
-        """Those that wait, oldest first, read page by page as they are asked for."""
+        """The waiting jobs, oldest first. They are read page by page while the caller iterates."""
 
     def call(self, scope: Scope, queue: Queue, waiting: Waiting) -> None:
-        """The job does not wait any more."""
+        """Remove the job from the waiting jobs."""
 
 
 class EventBus(Protocol):
@@ -105,7 +107,9 @@ class Jobs(Protocol):
     def failed(
         self, scope: Scope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
-        """The tenant's jobs that have failed, steps included, as `listed`."""
+        """The tenant's jobs that have failed, steps included. Order, pages and errors are as for
+        `listed`.
+        """
 
     def start(self, job: Job) -> None:
         """Mark the job as running, to be looked at when this one is due. Does nothing if the stored

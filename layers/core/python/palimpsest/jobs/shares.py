@@ -1,5 +1,5 @@
-"""Each tenant's share of a queue: a few of its jobs are in the queue at a time, the others wait in
-the table.
+"""Keeps each tenant to its share of a queue: a few of its jobs are in the queue at a time, and the
+others wait in the table.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class FairQueues:
         self.queues.park(record)
 
     def free_place(self, notice: JobNotice) -> None:
-        """Free the job's place, and send the oldest waiting jobs for which there is room. Call this
-        once the job's message need not be delivered again. Safe to repeat. Raises `Unavailable`.
+        """Free the job's place, and send the oldest waiting jobs that there is room for. Call this
+        when the job's message need not be delivered again. Safe to repeat. Raises `Unavailable`.
         """
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
         if queue == OPERATORS:

@@ -1,5 +1,5 @@
-"""The steps of jobs: by a handler for each kind, page by page through a list, waited for, given up,
-and begun again.
+"""Runs the steps of jobs: routes each to its handler, walks through lists page by page, waits,
+gives up and restarts.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class Handling:
 
 class Hide(Protocol):
     def __call__(self, receipt_handle: str, *, seconds: int) -> None:
-        """Make the queue deliver the message again after that many seconds."""
+        """Make the queue deliver the message again after `seconds`."""
 
 
 class Waits(Protocol):
     def __call__(self, notice: JobNotice, *, seconds: int) -> None:
         """Keep the sweep from sending the job's message again, because the queue delivers it again
-        after that many seconds.
+        after `seconds`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Has the sweep look at the job only after the time at which its message is delivered again."""
+    """Delays the sweep's next look at the job until the queue has delivered its message again."""
 
     jobs: Jobs
     clock: Clock
@@ -68,8 +68,8 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A queue function's handling of a message: the step, the reaction to its failure, and the work
-    after the message.
+    """How a queue function handles a message: it does the `step`, reacts to its failure (`give_up`,
+    `hide`, `wait`), and at last frees the job's place.
     """
 
     step: Step
@@ -81,8 +81,8 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """Both calls raise `KeyError` for a kind without a handler; its message then reaches the
-    dead-letter queue.
+    """Routes notices to the handler of their kind. Both methods raise `KeyError` for a kind without
+    a handler, so its message reaches the dead-letter queue.
     """
 
     handlings: Mapping[JobKind, Handling]
@@ -95,7 +95,7 @@ class Router:
 
 
 STEP = timedelta(seconds=50)
-"""After this long a step starts the next one; the function may run for 90 s."""
+"""After this time a step starts the next one, because the function may run for 90 s."""
 WAIT, LOOKS = (
     1,
     3,
@@ -121,8 +121,8 @@ Counted = Callable[[Job], Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class UserSteps:
-    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`. `queues` None:
-    there is no index, or it is brought up to date without queues.
+    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`. `queues` is None
+    if there is no index, or if it is updated without queues.
     """
 
     jobs: Jobs
@@ -162,8 +162,8 @@ class UserSteps:
         """Do one step: forget page after page until the deadline. The job's result counts the
         entries as `forgotten`, and the messages of which words were hidden as `hidden_messages`.
 
-        After the last page the job ends if `is_over` says so; else the next step begins with the
-        first page again. If anything was forgotten, `at_end` adds to the result. Raises
+        After the last page the job ends if `is_over` returns True. Otherwise the next step begins
+        with the first page again. If anything was forgotten, `at_end` adds to the result. Raises
         `Unavailable` after `MOST_STEPS` steps.
         """
         job = self.take_up(notice)
@@ -203,8 +203,8 @@ class UserSteps:
         )
 
     def go_on(self, job: Job, place: Payload, *, result: Mapping[str, int] | None = None) -> None:
-        """Start the next step, which continues at `place`. `result` is what the first job of the
-        chain shows so far.
+        """Start the next step, which continues at `place`. `result` is the result so far, which the
+        first job of the chain shows.
         """
         with suppress(CommitLost):  # the other delivery of the same message was faster
             self.jobs.put(next_step(job, payload=place, now=seconds(self.clock.now())))
@@ -228,8 +228,9 @@ class UserSteps:
             )
 
     def end_with_index(self, job: Job, result: Mapping[str, int]) -> None:
-        """Have the indexer end the job, once the index too holds nothing that the job removed from
-        the tables. Until then the job runs; if the message is lost, the sweep begins it again.
+        """Let the indexer end the job, once it has removed from the index everything that the job
+        removed from the tables. Until then the job is running. If the message is lost, the sweep
+        starts the job again.
         """
         if self.queues is None:
             self.end(job, result)
@@ -249,8 +250,8 @@ class UserSteps:
         state: JobState = "done",
     ) -> None:
         """End the first job of the chain, then this step. If the function fails in between, the
-        step is delivered again and ends itself. A job that ends `failed` so waits until somebody
-        begins it again.
+        step is delivered again and ends itself. With the state `failed`, the job waits until
+        somebody starts it again.
         """
         root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         for one in (root, job):
@@ -266,7 +267,7 @@ LONGEST_LOOK = 1.0
 
 @contextmanager
 def counting(jobs: Jobs, job: Job) -> Iterator[None]:
-    """Add what model calls used that fail here to the job that was asked for."""
+    """If a model call fails in this block, add its usage to the requested job (`job.root`)."""
     try:
         yield
     except ModelFailed as failure:
@@ -299,8 +300,8 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class RestartSteps:
-    """Starts a step of the family `steps` again. The new job is a step of the same chain; but if
-    the chain's first job has failed itself, the new job begins a chain of its own.
+    """Starts a step of the family `steps` again. The new job is a step of the same chain. If the
+    chain's first job itself has failed, the new job begins a new chain.
     """
 
     jobs: Jobs
@@ -319,8 +320,8 @@ class RestartSteps:
         return new.id
 
     def _end(self, job: Job) -> None:
-        """Mark a stuck step as failed. The first job of a chain stays running, as the new job does
-        its work.
+        """Mark a stuck step as failed. The first job of a chain stays running, because the new job
+        does its work.
         """
         ended = replace(job, due_at=None, state="running")
         if job.parent is not None:
@@ -346,8 +347,8 @@ class GiveUpStep:
 
 
 Restart = Callable[[Job], str | None]
-"""Starts a failed or stuck job again and returns the new job's id; None, `NotFound` or `DamagedJob`
-if nothing is left to do.
+"""Starts a failed or stuck job again and returns the new job's id. If nothing is left to do, it
+returns None or raises `NotFound` or `DamagedJob`.
 """
 
 

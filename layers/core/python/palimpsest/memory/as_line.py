@@ -1,4 +1,4 @@
-"""How a memory is written as a line: whose words it has, and when it happens or was due."""
+"""Writes a memory as a line, with its speaker and with the time at which it happens or was due."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from palimpsest.memory.record import Record, is_quoted
 
 
 def quoted_in(record: Record, *, user: str) -> str | None:
-    """The name of the one in whose words the record is; None if it speaks of the user."""
+    """The name of the person whose words the record quotes; None if the record is about the
+    user.
+    """
     if record.speaker is None:
         return name_of("user", user=user) if is_quoted(record) else None
     is_named = record.speaker.casefold() in record.content.casefold()
@@ -25,7 +27,7 @@ def unlabelled(content: str, speaker: str | None) -> str:
 
 
 NO_LONGER_SURE = "may no longer be so: what it rests on has changed"
-"""The note at a memory that rests on another one that has changed."""
+"""The note after a memory that rests on another memory that has changed."""
 LONG_PAST = 7
 """Days after which a task that was due counts as over."""
 _BRACKETS = re.compile(r" \((?:week of )?\d{4}(?:-\d\d){0,2}\)")
@@ -54,13 +56,13 @@ def when(record: Record, *, now: datetime, ended_at: int | None = None) -> str |
 
 
 def is_long_past(record: Record, *, now: datetime) -> bool:
-    """Whether it had to be done by a day that is more than a week ago."""
+    """Whether it was due more than a week ago."""
     least = (now.date() - timedelta(days=LONG_PAST)).isoformat()
     return record.due_at is not None and record.due_at[:10] < least
 
 
 def with_one_date(content: str, *, when: str | None) -> str:
-    """The content without the dates in brackets that `when` says."""
+    """The content without the dates in brackets that `when` repeats."""
     if when is None:
         return content
     return _BRACKETS.sub(lambda found: "" if _days(found[0]) in when else found[0], content)

@@ -1,4 +1,4 @@
-"""What stays known of a deleted memory so that old words do not bring it back: digests, no text."""
+"""Keeps digests of deleted memories, so that old words do not bring one back. It keeps no text."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from palimpsest.text.analyser import content_terms, topic_key
 from palimpsest.text.folding import normalized
 
 MOST_SAID = 40
-"""Texts of one memory whose digests are kept."""
+"""Of how many texts of one memory digests are kept."""
 
 ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
-"""The share of common words from which two statements say the same."""
+"""Two statements say the same if at least this share of their words is common."""
 
 BEGINNING = 4
-"""Letters by which words are compared: "allergic" and "allergy" begin alike."""
+"""How many first letters of words are compared: "allergic" and "allergy" begin alike."""
 
 WHOLE = 10**9
-"""An end behind every text."""
+"""An end after the end of every text."""
 
 Ranges = tuple[tuple[int, int], ...]
 _WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
@@ -31,7 +31,7 @@ _EDGES = "\"'“”„«»‘’`*-–—•> \t"  # noqa: RUF001
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a sentence states: of whom, about which topic, in which words."""
+    """A statement of a sentence: its subject, topic and words."""
 
     content: str
     topic: str | None = None
@@ -39,7 +39,7 @@ class Stated:
 
 
 States = Callable[[str], Sequence[Stated]]
-"""What a sentence states, as an extractor without a model reads it."""
+"""Reads the statements of a sentence, as an extractor without a model does."""
 
 
 def states_nothing(_: str) -> Sequence[Stated]:
@@ -48,9 +48,9 @@ def states_nothing(_: str) -> Sequence[Stated]:
 
 @dataclass(frozen=True, slots=True)
 class Burial:
-    """The trace of a memory that was deleted `at` a time (epoch milliseconds). All else are
-    digests: of its texts and quotes (`said`), of its words, and of those that are names or numbers
-    (`values`).
+    """The trace of a memory that was deleted at the time `at` (epoch milliseconds). All other
+    fields are digests: `said` of its texts and quotes, `words` of its words, `values` of its names
+    and numbers.
     """
 
     id: str
@@ -75,7 +75,9 @@ class Buried:
 
     @property
     def words_alone(self) -> Buried:
-        """The same, but only the deleted words themselves count: their wording has no say."""
+        """The same burials, but only equal words count. Statements in other words with the same
+        meaning are not held.
+        """
         said = [Burial(burial.id, burial.at, said=burial.said) for burial in self.burials]
         return Buried(self.scope, said)
 
@@ -88,8 +90,8 @@ class Buried:
         quote: str | None = None,
         at: int | None = None,
     ) -> bool:
-        """Whether a statement says what a deleted memory said. It was made `at` a time, None:
-        before every deletion. A statement that was made after a deletion is a new one.
+        """Whether a statement says what a deleted memory said. `at` is when it was made (None:
+        before every deletion). A statement from after the deletion is new, and is not held.
         """
         later = [burial for burial in self.burials if at is None or at < burial.at]
         if not later:
@@ -109,7 +111,7 @@ class Buried:
         return any(each.subject == mine and _is_same(each, topics, said_now) for each in later)
 
     def _topics(self, content: str, topic: str | None, about: str) -> set[str]:
-        """The topics that a statement has, or that its words have."""
+        """The topics of a statement: the given one, and topics that its words name."""
         stated = (
             state for state in self.states(content) if _subject(state.subject, self.scope) == about
         )
@@ -130,8 +132,8 @@ class Buried:
         return tuple((start, end) for start, end, sentence in located(text) if is_of_it(sentence))
 
     def echoes(self, text: str) -> Ranges:
-        """The sentences of an answer that repeat names or numbers of deleted memories; of one
-        without any, other words of it.
+        """The sentences of an answer that repeat names or numbers of deleted memories. If a memory
+        has none, its other words count.
         """
         said = {word for burial in self.burials for word in burial.values or burial.words}
         return tuple(
@@ -161,7 +163,7 @@ class Buried:
 def burial_of(
     scope: UserScope, records: Sequence[Record], *, at: int, states: States = states_nothing
 ) -> Burial:
-    """The burial of one record, with all places where it was said."""
+    """The burial of one record. `records` has it once for each place where it was said."""
     record, mine = records[0], Buried(scope, (), states)
     texts = [record.content, *(each.source.quote or "" for each in records)]
     about = _subject(record.subject, scope)
@@ -180,8 +182,8 @@ def burial_of(
 def burials_of(
     scope: UserScope, removed: Iterable[Record], *, at: int, states: States = states_nothing
 ) -> tuple[Burial, ...]:
-    """The burials of removed records, each listed once for every time that it was said. What has an
-    exact key, such as a preference, was no statement.
+    """The burials of removed records, which are listed once for every time that they were said. A
+    record with an exact key, such as a preference, was not a statement and gets none.
     """
     by_id: dict[str, list[Record]] = {}
     for record in removed:
@@ -192,7 +194,8 @@ def burials_of(
 
 def located(text: str) -> Iterator[tuple[int, int, str]]:
     """The sentences of a text, each with its place."""
-    from palimpsest.text.sentences import sentences  # not at import: no plain turn needs it
+    # not at import, because a plain turn does not need it
+    from palimpsest.text.sentences import sentences
 
     place = 0
     for sentence in sentences(text):
@@ -205,8 +208,8 @@ def located(text: str) -> Iterator[tuple[int, int, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The digests of a statement's words by their beginnings, of the whole words, and of its names
-    and numbers by their beginnings.
+    """Digests of a statement: of the beginnings of its words, of whole words, and of the beginnings
+    of its names and numbers.
     """
 
     begun: set[str]
@@ -225,12 +228,14 @@ def _is_same(burial: Burial, topics: set[str], said: _Words) -> bool:
 
 
 def _overlap(quote: str, sentence: str) -> bool:
-    """Whether a quote stands in a sentence, or the sentence in the quote."""
+    """Whether a sentence contains a quote, or the quote the sentence."""
     return quote in sentence or (len(sentence) > len(quote) // 8 and sentence in quote)
 
 
 def _named(text: str) -> Sequence[str]:
-    """The terms of a text that are names or numbers; the first word of a sentence is neither."""
+    """The terms of a text that are names or numbers. The first word of a sentence counts as
+    neither.
+    """
     from palimpsest.text.sentences import sentences
 
     found: list[str] = []
@@ -243,7 +248,7 @@ def _named(text: str) -> Sequence[str]:
 
 
 def _subject(subject: str | None, scope: UserScope) -> str:
-    """The subject as it is compared: the user has many names."""
+    """The subject in the form that is compared, because the user has many names."""
     folded = normalized(subject or "")
     return "" if folded in ("", "user", "the user", normalized(scope.user)) else folded
 
@@ -254,7 +259,7 @@ def _digest(scope: UserScope, text: str) -> str:
 
 
 def merged(*ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """All ranges in their order, those that touch as one."""
+    """All ranges in order. Ranges that touch are joined."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(each for part in ranges for each in part):
         if joined and start <= joined[-1][1]:

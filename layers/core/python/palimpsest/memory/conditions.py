@@ -1,5 +1,5 @@
-"""Conditions on metadata, turned into tests of terms, so that the tables and every search engine
-decide them alike.
+"""Turns conditions on metadata into tests of terms, so that the tables and every search engine give
+the same result.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _OTHER, _NUMBER, _TIME = "\x01", "\x01n", "\x01t"
 
 @dataclass(frozen=True, slots=True)
 class TermTest:
-    """Passes if one of the terms is in `any_of` or in one of the `ranges`. A range begins with its
-    first text and ends before its second, in the order of code points. With `negated`, it passes if
-    no term is.
+    """A test that passes if one of the terms is in `any_of` or in one of the `ranges`. With
+    `negated`, it passes if no term is. A range begins with its first text and ends before its
+    second, in the order of code points.
     """
 
     any_of: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ class Condition:
 
     @property
     def range(self) -> tuple[str, str]:
-        """The terms of a range: from the first up to before the second."""
+        """The terms of a range: from the first, up to but without the second."""
         comparable = place(self.value)
         if comparable is None:
             raise ValueError("a range takes a number or a time")
@@ -99,14 +99,14 @@ def conditions(metadata: Mapping[str, Any]) -> Iterator[Condition]:
 def metadata_terms(
     metadata: Mapping[str, Any], *, most: int | None = 2 * MAX_METADATA_TERMS
 ) -> tuple[str, ...]:
-    """The terms by which metadata is found: `path=value` for each value, and its place among
+    """The terms that filters find metadata by: `path=value` for each value, and its place among
     numbers or times.
     """
     return tuple(islice(_terms(metadata), most))
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each single value with its path; an empty object or list counts as one."""
+    """Each single value with its path. An empty object or list counts as a value."""
     if isinstance(value, Mapping) and (value or not path):
         for name, inner in value.items():
             yield from leaves(inner, f"{path}.{name}" if path else name)

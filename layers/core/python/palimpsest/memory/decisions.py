@@ -1,5 +1,5 @@
-"""Decide whether each statement is new, known already (perhaps in other words), or supersedes its
-topic's record.
+"""Decide for each statement whether it is new, is known already (perhaps in other words), or
+supersedes its topic's record.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Lifetime = Callable[[str], int | None]
 ever.
 """
 
-LEAST_STEM = 3  # letters that two forms of a word share
+LEAST_STEM = 3  # how many letters two forms of a word must share
 _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5", "A-" is not "A"
 
 
@@ -61,8 +61,8 @@ class KnownTopic:
         return order < self.order if self.current else order[:3] <= self.order[:3]
 
     def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
-        """The statements of the same message, the one just before and the one just after; none from
-        before a deletion.
+        """The statements just before and just after this order. Statements from before a deletion
+        do not count.
         """
         if self.current is None and not self.is_behind(order):
             return []
@@ -72,7 +72,7 @@ class KnownTopic:
         return [*same, *before[-1:], *after[:1]]
 
     def having(self, order: Order, record: Record) -> KnownTopic:
-        """The topic with this record added at this place."""
+        """The topic with this record added at the place of its order."""
         said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
             return replace(self, said=said, ended=self.ended and said[-1][1].id)
@@ -82,9 +82,8 @@ class KnownTopic:
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """The outcome of one statement: the record that now holds it, and the record that it displaced.
-
-    `created` means a new record, or a new version of its topic. `updated` means that the record was
-    stored already and fields of it changed.
+    `created`: the record, or a version of its topic, is new. `updated`: the record was stored
+    already, and some fields changed.
     """
 
     record: Record
@@ -95,10 +94,8 @@ class Remembered:
 @dataclass(slots=True)
 class MemoryState:
     """The part of a user's memory that statements concern: records by id, topics by key. Each
-    decision adds to it.
-
-    `new` are the records to create. `said` are the known records that were said again, with the new
-    time and source.
+    decision adds to it. `new` has the records to create, `said` the known records that were said
+    again, with the new time and source.
     """
 
     records: dict[str, Record]
@@ -273,23 +270,23 @@ def says_the_same(one: str, other: str) -> bool:
 
 @cache
 def _empty_words() -> frozenset[str]:
-    """Words that may come or go without a change of meaning. Negations, past forms, directions and
-    quantities are not among them.
+    """Words that change no meaning if they are added or left out. Negations, past forms, directions
+    and quantities are not among them.
     """
     return frozenset(entries("palimpsest.text", "empty_words"))
 
 
 @cache
 def _inflections() -> frozenset[frozenset[str]]:
-    """Endings of two forms of a word that mean the same: "lives, living", "city, cities". Past
-    forms are not among them.
+    """Pairs of word endings with the same meaning: "lives, living", "city, cities". Past forms are
+    not among them.
     """
     return frozenset(map(frozenset, entries("palimpsest.text", "inflections")))
 
 
 def _signs(text: str) -> list[str]:
-    """The characters with a meaning that are in no word: symbols such as "+" or "€", and hyphens at
-    one end of a word.
+    """The characters with a meaning outside words: symbols such as "+" or "€", and hyphens at one
+    end of a word.
     """
     plain = unicodedata.normalize("NFKC", text)
     return _SIGNS.findall(plain) + [each for each in plain if unicodedata.category(each)[0] == "S"]

@@ -1,4 +1,6 @@
-"""The records that statements would become, before it is decided which of them are stored."""
+"""Makes the records that statements would become, before `decisions` decides which of them are
+stored.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from palimpsest.scope import UserScope
 
 
 def joining(scope: UserScope, statement: Statement, draft: Record, pointer: Pointer) -> Record:
-    """The draft as a version of a topic that its record has joined since: after all that the topic
-    holds.
+    """The draft as the newest version of a topic, because its stored record has joined that topic
+    since.
     """
     arrival = max(draft.valid_from, pointer.order[0] + 1)
     valid_from = arrival if statement.valid_from is None else draft.valid_from
@@ -30,11 +32,9 @@ def drafts_of(
     now: int,
     lifetime: Lifetime,
 ) -> list[Record]:
-    """The records that the statements would become.
-
-    A statement without a time holds from its arrival. That counts as later than everything in its
-    topic, even if the newest version arrived in the same millisecond, or at a server whose clock is
-    a little ahead.
+    """The records that the statements would become. A statement without a time holds from its
+    arrival, and comes after everything in its topic. That is so even if the newest version arrived
+    in the same millisecond, or at a server whose clock is ahead.
     """
     latest = {key: pointer.order[0] for key, pointer in pointers.items()}
     drafts = []

@@ -1,5 +1,5 @@
-"""Ends topics by a statement without a value: the record stays in the topic's history, and nothing
-is current.
+"""Ends topics by statements without a new value. The record stays in the topic's history, and the
+topic has no current record.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from palimpsest.memory.record import Order, Record
 
 @dataclass(frozen=True, slots=True)
 class EndOfTopic:
-    """The end of a topic's current record, said at the place that `order` gives. `record` is the id
-    of a stored record that ends; None: the topic's record is one of the same commit.
+    """The end of a topic's current record, said at the place `order`. `record` is the id of the
+    stored record that ends; None if the record belongs to the same commit.
     """
 
     topic_key: str
@@ -24,7 +24,9 @@ class EndOfTopic:
 
 
 def join_topics(keys: Sequence[tuple[Record, str]], known: MemoryState) -> list[Record]:
-    """Give each record without a topic its key, where the topic is new, and add it to `known`."""
+    """Give each record without a topic its key if that topic is new, and add the topic to
+    `known`.
+    """
     joined = []
     for without, key in keys:
         topic = known.topics.get(key, KnownTopic())
@@ -56,7 +58,7 @@ def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]
 
 
 def ended_records(ended: Sequence[Superseded], there: Mapping[str, Record]) -> list[Record]:
-    """The stored records among those that ended, to be indexed again."""
+    """The ended records that are stored already, to be indexed again."""
     return [
         replace(there[each.record.id], index_state="pending")
         for each in ended

@@ -25,13 +25,13 @@ _DENIED = re.compile(
     r"|nunca|ya|antes|fue|era|ne|plus|pas|jamais|ancien\w*|était)\b",
     re.IGNORECASE,
 )
-"""Words with which a text can name somebody and say that something is no longer true."""
+"""Words by which a text that names somebody says that something is not true any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """A record that stopped being current at `moment` (epoch milliseconds). `by` is the content in
-    its place; an empty text: the record was removed.
+    """A record that stopped being current at `moment` (epoch milliseconds). `by` is the content
+    that replaced it; it is empty if the record was removed.
     """
 
     record: Record
@@ -42,8 +42,8 @@ class Superseded:
 def superseded_by(
     made: Sequence[Remembered], topics: Mapping[str, KnownTopic]
 ) -> Iterator[Superseded]:
-    """The records that statements displaced, and new records that a later statement of their topic
-    had displaced already.
+    """The records that statements displaced, and new records that came after a later statement of
+    their topic and so were never current.
     """
     for decision in made:
         if decision.displaced is not None:
@@ -56,7 +56,7 @@ def superseded_by(
 
 
 def _later(record: Record, topics: Mapping[str, KnownTopic]) -> Record | None:
-    """The statement that follows this one in its topic, where another record is current."""
+    """The statement that follows this one in its topic, if another record is current."""
     topic = topics.get(record.topic_key or "", KnownTopic())
     if topic.current is None or topic.current.id == record.id:
         return None
@@ -68,8 +68,8 @@ def _later(record: Record, topics: Mapping[str, KnownTopic]) -> Record | None:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """A relationship as it is stored, or as statements of the same commit store it. `said_at` is
-    when it was last said.
+    """A relationship that is stored, or that the same commit stores. `said_at` is when it was last
+    said (epoch milliseconds).
     """
 
     statement: Statement
@@ -89,7 +89,9 @@ class _Edge:
         return isinstance(end, int) and end <= moment
 
     def ended(self, moment: int) -> Statement:
-        """The statement that the relationship ended at this moment, with its beginning."""
+        """The statement that the relationship ended at this moment. It repeats when the
+        relationship began.
+        """
         end = max(moment, self.begun)
         return replace(
             self.statement,
@@ -164,7 +166,7 @@ class Endings:
     def _names(
         self, scope: UserScope, edges: Sequence[_Edge], beside: Sequence[Statement]
     ) -> dict[str, str]:
-        """The names of the ends, by topic."""
+        """The names of the entities at both ends, by topic."""
         topics = sorted(
             {ENTITY + str(edge.data.get(end)) for edge in edges for end in ("start", "end")}
         )
@@ -224,7 +226,7 @@ def _ends(edge: _Edge, gone: Superseded, again: Statement | None) -> bool:
 
 
 def _still_says(content: str, edge: _Edge, names: Mapping[str, str], *, user: str) -> bool:
-    """Whether the content names both ends, the user apart, and denies nothing."""
+    """Whether the content names both ends and denies nothing. The user need not be named."""
     ends = [str(edge.data.get(end)) for end in ("start", "end") if edge.data.get(end) != user]
     if not content or not ends or _DENIED.search(content):
         return False
@@ -237,7 +239,7 @@ def _spoken(text: str) -> str:
 
 
 def joined(commit: MemoryCommit, more: MemoryCommit) -> MemoryCommit:
-    """One commit that does the work of both."""
+    """One commit with the contents of both."""
     return replace(
         commit,
         new=(*commit.new, *more.new),
@@ -250,8 +252,8 @@ def joined(commit: MemoryCommit, more: MemoryCommit) -> MemoryCommit:
 def together(
     commits: Iterator[MemoryCommit], endings: MemoryCommit, room: Room
 ) -> Iterator[MemoryCommit]:
-    """The commits of a removal; the first includes the endings. If both are too large for one
-    commit, the endings come first, so that an interrupted removal can be repeated.
+    """The commits of a removal. The first one includes the endings. If they do not fit into it, the
+    endings are a commit of their own before it, so that an interrupted removal can be repeated.
     """
     if not endings.pointers:
         yield from commits

@@ -10,11 +10,10 @@ from palimpsest.memory.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The place that the sweep has reached among a user's records. Times are epoch seconds.
-
-    No record expires before `due_at`; from then on each round visits some of the records, in the
-    order of their ids. `noted` is the earliest expiry among the records written since the walk
-    began: the sweep may have passed them.
+    """The sweep's progress through a user's records. Times are epoch seconds. No record expires
+    before `due_at`. From then on each round visits some of the records, in the order of their ids.
+    `noted` is the earliest expiry among the records that were written since the walk began, because
+    the sweep may have passed them.
     """
 
     epoch: int
@@ -25,7 +24,7 @@ class Walk:
     earliest: int | None = None  # of the visited records that stay
 
     def begun(self) -> Walk:
-        """Return a new walk from the first record on: it visits every record that was written
+        """Return a new walk from the first record on. It visits every record that was written
         before it.
         """
         return replace(self, noted=None, number=self.number + 1, after=None, earliest=None)

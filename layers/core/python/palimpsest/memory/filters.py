@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast, get_args, overload
 
-from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.memory.conditions import (
     RANGES,
     Condition,
@@ -19,6 +18,7 @@ from palimpsest.memory.conditions import (
     place,
 )
 from palimpsest.memory.record import ListedType, Record, RecordType
+from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.scope import UserScope
 
 MemoryType = Literal[RecordType, "message"]
@@ -52,14 +52,14 @@ class MemoryFilter:
 
     @property
     def record_types(self) -> frozenset[RecordType]:
-        """The types of records that can match: every type but those of the graph if the filter
-        names none.
+        """The types of records that can match. If the filter names no types, all types match except
+        the graph's.
         """
         return frozenset(kind for kind in get_args(RecordType) if kind in (self.types or LISTED))
 
     def with_graph(self) -> MemoryFilter:
-        """The filter by which memories are forgotten: if it names no types, entities and
-        relationships match too.
+        """The same filter for forgetting: if it names no types, entities and relationships match
+        too.
         """
         return (
             self if self.types else replace(self, types=frozenset[MemoryType](get_args(RecordType)))
@@ -149,7 +149,7 @@ def folded(subject: str) -> str: ...
 @overload
 def folded(subject: None) -> None: ...
 def folded(subject: str | None) -> str | None:
-    """A subject as filters compare it: without the difference of upper and lower case."""
+    """A subject in the form that filters compare, in which upper and lower case are the same."""
     return None if subject is None else subject.casefold()
 
 
@@ -171,12 +171,9 @@ def _within(value: float, least: float | None, most: float | None) -> bool:
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
     """A filter for records of one user in the form that a job stores: ids, numbers and digests,
-    never text.
-
-    `plain` has the conditions on numbers, times and ids. The others are stored as digests, which
-    are compared with digests of the record's values: `subject`, `topic`, the entries that
-    `metadata` must have, and in `conditions` the conditions with another operator, as
-    `operator:digests`.
+    never text. `plain` has the conditions on numbers, times and ids. All other conditions are
+    digests, which are compared with digests of the record's values: `subject`, `topic`, the entries
+    that `metadata` must have, and `conditions` with other operators, as `operator:digests`.
     """
 
     owner: UserScope
@@ -239,7 +236,9 @@ class StoredFilter:
         )
 
     def _matches_subject(self, subject: str | None) -> bool:
-        """Jobs of an earlier release hold the digest of a subject as it was asked for."""
+        """Whether the subject matches. Jobs of an earlier release hold the digest of a subject in
+        its original case.
+        """
         return self._is(self.subject, "subject", folded(subject)) or self._is(
             self.subject, "subject", subject
         )
@@ -256,8 +255,8 @@ class StoredFilter:
 
 @dataclass(frozen=True, slots=True)
 class _Digests:
-    """Digests of a record's metadata: of its entries and of its paths. `places` has the digest of a
-    path with the place of its value.
+    """Digests of a record's metadata: of its entries and of its paths. `places` has each path's
+    digest with the place of its value.
     """
 
     entries: frozenset[str]
@@ -290,7 +289,7 @@ class _Digests:
 
 
 def _paths_to(path: str) -> Iterator[str]:
-    """The path and all paths above it: `a`, `a.b` and `a.b.c` of `a.b.c`."""
+    """The path and all paths above it: for `a.b.c` these are `a`, `a.b` and `a.b.c`."""
     names = path.split(".")
     for end in range(1, len(names) + 1):
         yield ".".join(names[:end])

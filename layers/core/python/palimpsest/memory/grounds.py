@@ -1,4 +1,4 @@
-"""What a fact rests on: another fact that it names as its ground, as a commute names the home."""
+"""Finds the facts that another fact rests on, as a commute rests on the home."""
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
 from __future__ import annotations
@@ -23,8 +23,8 @@ def topics_of_grounds() -> tuple[str, ...]:
 
 
 def may_rest_on(content: str) -> tuple[str, ...]:
-    """The topics on whose value a fact of the user depends by its kind: a rent on the residence.
-    None of what has happened, or is somebody else's.
+    """The topics whose value a fact of the user depends on by its kind, as a rent depends on the
+    residence. Past events and facts of other people depend on none.
     """
     if tense_of(content) == "past" or _somebody_elses().search(content):
         return ()
@@ -32,7 +32,9 @@ def may_rest_on(content: str) -> tuple[str, ...]:
 
 
 def is_the_users(subject: str | None, content: str) -> bool:
-    """Whether a fact is about the user, or about somebody whom it calls the user's: "my boss"."""
+    """Whether a fact is about the user, or about somebody that it calls the user's own: "my
+    boss".
+    """
     if subject in (None, "user"):
         return True
     owned = (
@@ -42,14 +44,16 @@ def is_the_users(subject: str | None, content: str) -> bool:
 
 
 def names_value_of(content: str, ground: str) -> bool:
-    """Whether a content names the value of its ground: "Hamburg" of "I live in Hamburg"."""
+    """Whether a content names the value of its ground, such as "Hamburg" if the ground is "I live
+    in Hamburg".
+    """
     words = {word.casefold() for word in re.findall(r"[\w'&-]+", content)}
     words |= {word.removesuffix(end) for word in words for end in ("'s", "’s", "s")}
     return any(value in words for value in values_in(ground))
 
 
 def values_in(ground: str) -> frozenset[str]:
-    """The names in a fact, and what follows a word such as "in" or "at"."""
+    """The names in a fact, and the words after a preposition such as "in" or "at"."""
     capitals = {found[0] for found in _CAPITAL.finditer(ground)}
     values = {found["value"] for found in _after_preposition().finditer(ground)} | capitals
     return frozenset(

@@ -33,7 +33,7 @@ class ShowMemories:
         superseded: bool = False,
     ) -> tuple[tuple[Version, ...], str | None]:
         """Return a page of current memories, or of superseded ones, and the cursor of the next page
-        (None: this is the last one). It reads at most 5 pages of the store, so a page may be short
+        (None on the last page). It reads at most 5 pages of the store, so a page may be short
         although more follow.
         """
         page = partial(
@@ -49,8 +49,8 @@ class ShowMemories:
         return self.with_uses(scope, self._versions(scope, records))
 
     def with_uses(self, scope: UserScope, found: Sequence[Version]) -> tuple[Version, ...]:
-        """The versions (at most 100) with how often, and when last, recall returned them, and
-        whether what they rest on has changed.
+        """The versions (at most 100) with their uses by recall (how often, and when last), and
+        whether a memory that they rest on has changed.
         """
         uses = self.memories.uses(scope, [version.record.id for version in found])
         changed = changed_grounds(self.memories, scope, [version.record for version in found])

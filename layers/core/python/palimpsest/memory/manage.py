@@ -40,7 +40,7 @@ KEPT: Any = object()
 
 
 CLEARED = ("data", "occurs_at", "due_at")
-"""Fields that None takes away."""
+"""Fields that None removes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,8 @@ class ManageMemories:
         superseded: bool = False,
     ) -> tuple[tuple[Record, ...], str | None]:
         """At most `limit` current records by creation, or superseded ones, and the cursor of the
-        next page (None: this is the last one).
-
-        A page may be short, or empty, although more follow: the filter is applied after reading.
+        next page (None on the last page). A page may be short or empty although more follow,
+        because the filter is applied after reading.
         """
         if where.topic is not None and not superseded:
             return self._current_of(scope, where.topic, where), None
@@ -184,7 +183,7 @@ class ManageMemories:
         return {kind: every[kind] for kind in get_args(ListedType)}
 
     def every(self, scope: UserScope, where: MemoryFilter) -> Iterator[Record]:
-        """All current records that the filter takes, newest first."""
+        """All current records that match the filter, newest first."""
         after = None
         while True:
             page, after = self.listed(scope, where=where, limit=PAGE, after=after)
@@ -354,8 +353,8 @@ class ManageMemories:
         return hidden
 
     def _places(self, scope: UserScope, topic: _InTopic, *, whole: bool) -> list[Record]:
-        """What a deletion of the record removes: with a current record, the earlier versions that
-        say the same in other words.
+        """The records that a deletion removes: the record and, if it is current, earlier versions
+        that say the same in other words.
         """
         record = topic.record
         mine = [said for said in topic.said if whole or said.id == record.id] or [record]

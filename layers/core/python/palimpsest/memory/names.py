@@ -1,4 +1,4 @@
-"""Names in texts: how speakers introduce themselves, and whether a name is the user's."""
+"""Reads names in texts: how speakers introduce themselves, and whether a name is the user's."""
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
 from __future__ import annotations
@@ -28,10 +28,9 @@ INTRODUCED = ("name", "preferred_name")
 def is_own_name(
     name: str, *, user: str, names: Iterable[str] = (), others: Iterable[str] = ()
 ) -> bool:
-    """Whether a name is the user's: it is one of `names`, or a part of one, or of the user's id.
-
-    If no name of the user is known, and the id is no name, a name is the user's if nobody of the
-    `others` in the conversation has another one.
+    """Whether a name is the user's: one of `names`, or a part of one of them or of the user's id.
+    If the user has no known name and the id isn't a name, it is the user's if no other name occurs
+    in the conversation (`others`).
     """
     known = [*names]
     words = _words(name)
@@ -43,7 +42,7 @@ def is_own_name(
 
 
 def signing(user: str, names: Sequence[str]) -> str:
-    """The name with which the user signs: the id if that is a name, else the first known one."""
+    """The name that the user signs with: the id if that is a name, else the first known name."""
     return user if _ID_IS_A_NAME.fullmatch(user) or not names else names[0]
 
 
@@ -56,8 +55,8 @@ def _letters(name: str) -> set[str]:
 
 
 def about(name: str, content: str) -> str:
-    """The content of somebody else's statement with their name: in place of "the user" at its
-    beginning, or else as the label of their words.
+    """The content of somebody else's statement with their name. The name replaces "the user" at its
+    beginning, or else labels the words ("Bob: …").
     """
     if name.casefold() in content.casefold():
         return content
@@ -71,12 +70,12 @@ def _the_user() -> re.Pattern[str]:
 
 
 def introduced_in(text: str) -> tuple[str, ...]:
-    """The names by which a text's speaker introduces themselves: "I'm Sarah", "me llamo Ana"."""
+    """The names that a text's speaker introduces themselves with: "I'm Sarah", "me llamo Ana"."""
     return tuple(dict.fromkeys(_introductions(text))) if _CAPITAL.search(text) else ()
 
 
 def is_introduction(text: str) -> bool:
-    """Whether a text says a name and nothing else: "I'm Sarah."."""
+    """Whether a text only says the speaker's name: "I'm Sarah."."""
     found = _alone().fullmatch(text.strip())
     return found is not None and not _no_name().fullmatch(found["name"].split()[0])
 

@@ -1,4 +1,4 @@
-"""Marks what old messages say of memories that their user has deleted since."""
+"""Marks the words of old messages that repeat memories which their user has deleted since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class HideOldWords:
-    """Of messages that come in again: in another session, or with an import."""
+    """Hides deleted words in messages that arrive again, in another session or by an import."""
 
     memories: Memories
     clock: Clock
@@ -45,7 +45,7 @@ class HideOldWords:
         return _marked(drafts, times, hidden, buried)
 
     def restored(self, scope: UserScope, messages: Sequence[Message]) -> Sequence[Message]:
-        """The messages of an import, with marks on what was deleted after they were said."""
+        """The messages of an import, with marks on words that were deleted after they were said."""
         buried = self._buried(scope)
         if not buried:
             return messages
@@ -70,7 +70,9 @@ def _marked(
     hidden: Callable[[str, int | None], Ranges],
     buried: Buried,
 ) -> list[Said]:
-    """The messages with marks on what is hidden of them, and on what answers repeat of that."""
+    """The messages with marks on their hidden words, and on the words with which answers repeat
+    them.
+    """
     done: list[Said] = []
     repeats = False
     for each, at in zip(said, times, strict=True):

@@ -74,10 +74,8 @@ class ChunkLine:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a session has been extracted: through which message, and which ranges were parked on
-    the way.
-
-    `waiting` names jobs that arrived before their turn; the job that extracts the messages before
+    """The progress of a session's extraction: the last extracted message, and the ranges that were
+    parked. `waiting` names jobs that arrived too early. The job that extracts the messages before
     theirs starts them.
     """
 
@@ -85,7 +83,7 @@ class Progress:
     through: int = 0
     parked: tuple[tuple[int, int], ...] = ()
     waiting: tuple[str, ...] = ()
-    version: int = 0  # as read; 0 = there is none yet
+    version: int = 0  # as read; 0 if nothing is stored yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +101,10 @@ class MemoryCommit:
     """One transaction on a user's memory, no larger than `Memories.room` allows. It raises the
     user's version by one.
 
-    It is lost if the user's epoch is not `epoch`; if a new record's id exists; if a changed or
-    removed record, a pointer or the progress was written since it was read; if `job` exists; or if
-    `finished` has ended. Changed records, pointers and progress hold their new values and the
-    version at which they were read; the store raises that version by one.
+    The transaction is lost in five cases: the user's epoch is not `epoch`; a new record's id
+    exists; a changed or removed record, a pointer or the progress was written since it was read;
+    `job` exists; `finished` has ended. Changed records, pointers and progress hold their new values
+    and the version at which they were read; the store raises that version by one.
 
     `said` holds records that were said again, with the new time and source (`records.said_again`),
     and records that join a topic now. `removed` holds records as read; a record with a topic is
@@ -135,7 +133,7 @@ class MemoryCommit:
 
     @property
     def gained(self) -> int:
-        """How many current memories the user gains by it. A topic has one current memory,
+        """How many current memories the user gains by the commit. A topic has one current memory,
         or none.
         """
         new = sum(record.topic_key is None for record in self.new)
@@ -155,7 +153,7 @@ class MemoryCommit:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """Records of a list, and the cursor of the next page (None: this is the last one)."""
+    """A page of records, and the cursor of the next page; None on the last page."""
 
     records: tuple[Record, ...]
     after: str | None
@@ -218,14 +216,14 @@ class Memories(Protocol):
     def topics_after(
         self, scope: UserScope, after: str, *, limit: int
     ) -> tuple[tuple[Pointer, ...], str | None]:
-        """The pointers that name a current record, among the first `limit` topics whose keys are
-        above `after`, by key; and the key of the last topic that was looked at (None: there are no
+        """The pointers that name a current record, among the first `limit` topics whose keys come
+        after `after`, by key. Also the key of the last topic that was read (None: there are no
         more).
         """
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
-        """The statements of a topic, oldest first: each record once for every time it was said,
-        with that time and source.
+        """The statements of a topic, oldest first. Each record is listed once for every time it was
+        said, with that time and source.
         """
 
     def listed(
@@ -237,12 +235,11 @@ class Memories(Protocol):
         after: str | None = None,
         newest_first: bool = True,
     ) -> RecordPage:
-        """Records by creation; `types` empty = all but entities and relationships, which have a
-        list of their own: `types` names types of one of the two lists. Eventually consistent.
-
-        A page may be short, or empty, although there are more: a call looks at a thousand records
-        at most. Raises `BadRequest` (`invalid_cursor`) for an `after` that was not handed out for
-        this user.
+        """Records by creation. If `types` is empty, all are listed except entities and
+        relationships, which have a list of their own. `types` may only name types of one of the two
+        lists. Eventually consistent. A page may be short or empty although there are more, because
+        a call reads at most a thousand records. Raises `BadRequest` (`invalid_cursor`) for an
+        `after` that was not handed out for this user.
         """
 
     def progress(self, scope: UserScope, session: str) -> Progress:
@@ -267,24 +264,22 @@ class Memories(Protocol):
     def users(
         self, tenant: str, *, limit: int, after: str | None = None
     ) -> tuple[tuple[str, ...], str | None]:
-        """The users of a tenant with any commit, or a session that began, since they were last
-        erased, by id, and the cursor of the next page. Eventually consistent. Raises `BadRequest`
+        """The tenant's users by id, and the cursor of the next page. A user is listed after a first
+        commit or session, until an erasure. Eventually consistent. Raises `BadRequest`
         (`invalid_cursor`).
         """
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
         """Delete all data of epochs below `below_epoch`, page by page; return how many items were
-        deleted. The user's epoch itself stays.
-
-        With a `limit`, it stops soon after that many items. Once it returns 0, all older data is
-        deleted.
+        deleted. The user's epoch itself stays. With a `limit`, the call stops soon after that many
+        items. When it returns 0, all older data is deleted.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """When the sweep next visits a record that the index has not confirmed, and when it first did
-    (epoch seconds; None: it has not yet).
+    """When the sweep next visits a record that the index has not confirmed, and when it first
+    visited it (None: not yet). Both are epoch seconds.
     """
 
     due_at: int = 0
@@ -292,10 +287,10 @@ class Reminder:
 
 
 class Expiries(Protocol):
-    """Beside `Memories`, over the same store: a commit of records that expire also updates the
-    user's walk, in the same transaction, and gives each record whose index state is pending a new
-    `Reminder`, which goes when `mark_indexed` is called. Reads are strongly consistent, except
-    `due`. Every call raises `Unavailable` if the store can't answer.
+    """Expiries in the same store as `Memories`. A commit of records that expire also updates the
+    user's walk, in the same transaction. It also gives each record whose index state is pending a
+    new `Reminder`, which `mark_indexed` removes. Reads are strongly consistent, except `due`. Every
+    call raises `Unavailable` if the store can't answer.
     """
 
     def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
@@ -304,7 +299,9 @@ class Expiries(Protocol):
         """
 
     def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
-        """The record's; None if its index state is done, or the record is gone."""
+        """The record's reminder; None if the index has confirmed the record, or the record is
+        gone.
+        """
 
     def remind(
         self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None

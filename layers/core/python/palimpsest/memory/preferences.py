@@ -29,7 +29,7 @@ NEVER_SAID = (0, "", 0, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """A user has at most `most` topics whose keys begin with `prefix`; `what` names them in the
+    """The limit of `most` topics per user whose keys begin with `prefix`. `what` names them in the
     error.
     """
 
@@ -39,8 +39,8 @@ class AtMost:
     what: str
 
     def new(self, scope: UserScope, topics: Sequence[str]) -> frozenset[str]:
-        """The topics (of up to 100) that are of this kind and do not exist yet. Raises `Conflict`
-        (`too_many_` and what) if there would be too many with them, and `Unavailable`.
+        """Those of up to 100 topics that are of this kind and do not exist yet. Raises `Conflict`
+        (`too_many_` and `what`) if the user would have too many with them, and `Unavailable`.
         """
         mine = sorted({topic for topic in topics if topic.startswith(self.prefix)})
         there = self.memories.pointers(scope, mine) if mine else {}
@@ -55,7 +55,8 @@ class AtMost:
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
         """The commit with one more pointer, which belongs to no topic. Every writer of a new topic
-        moves it, so two writers can't both count before they write. Raises as `new`.
+        changes it, so if two writers count at the same time, one of them loses its commit. Raises
+        as `new` does.
         """
         topics = [pointer.topic_key for pointer in commit.pointers if pointer.record is not None]
         if not any(topic.startswith(self.prefix) for topic in topics):
@@ -106,7 +107,7 @@ class ManagePreferences:
         self, scope: UserScope, *, limit: int = PAGE, after: str | None = None
     ) -> tuple[tuple[Record, ...], str | None]:
         """At most `limit` (up to 100) preferences by key, and the key after which the next page
-        begins (None: this is the last one).
+        begins (None on the last page).
         """
         pointers = self.memories.topics(scope, prefix=TOPICS)
         rest = [

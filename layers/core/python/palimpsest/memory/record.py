@@ -23,7 +23,7 @@ RecordType = Literal[ListedType, GraphType]
 GRAPH: frozenset[RecordType] = frozenset(get_args(GraphType))
 
 KEYED: frozenset[RecordType] = GRAPH | {"preference"}
-"""Types whose topic is an exact key, and whose value is their `data`."""
+"""Types of records whose topic is an exact key and whose value is their `data`."""
 
 IndexState = Literal["pending", "done"]
 
@@ -43,7 +43,7 @@ MAX_METADATA_TERMS = 64
 
 MAX_ALSO = 8
 
-MOST_DRAWN = 16  # relationships that a record remembers as drawn from it
+MOST_DRAWN = 16  # most relationships that a record lists as drawn from it
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 
@@ -97,7 +97,7 @@ class Record:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     data: Any = None  # JSON of the caller; of a preference, entity or relationship its value
     embedding: str | None = (
-        None  # the caller's own vector (`models.packed`), in place of the model's
+        None  # the caller's own vector (`models.packed`), in place of the embedding model's
     )
     method: Method = "given"
     prompt_hash: str | None = None
@@ -108,12 +108,12 @@ class Record:
     draws: tuple[
         str, ...
     ] = ()  # topics of relationships that were drawn from it, or from its topic before
-    # ISO 8601: when it happens, the first day of its unit; by when it must be done, the last day
+    # ISO 8601: the first day of the time when it happens; the last day of the time when it is due
     occurs_at: str | None = None
     due_at: str | None = None
-    time_unit: str = "day"  # or week, month, year: how exact that is
-    rests_on: tuple[str, ...] = ()  # ids of the records without which it may not be so
-    speaker: str | None = None  # who says it; None: the user does, or the caller who stored it
+    time_unit: str = "day"  # "day", "week", "month" or "year": how exact that time is
+    rests_on: tuple[str, ...] = ()  # ids of the records that it rests on
+    speaker: str | None = None  # the speaker; None: the user, or the caller who stored it
     index_state: IndexState = "pending"
     version: int = (
         1  # of the stored item and its search document: starts at the time, grows with every change

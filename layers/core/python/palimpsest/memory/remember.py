@@ -52,7 +52,7 @@ class Room:
         return cls(0 if most is None else memories.current(scope), most)
 
     def check(self, more: int) -> None:
-        """Raise `LimitReached` (`memory_limit`) unless so many more may be stored."""
+        """Raise `LimitReached` (`memory_limit`) unless `more` further memories may be stored."""
         if self.most is not None and more > 0 and self.taken + more > self.most:
             detail = f"A user of the tenant may have {self.most} memories: forget some."
             raise LimitReached(detail, code="memory_limit", limit="memories", most=self.most)
@@ -64,8 +64,8 @@ class Prepared:
     them.
 
     Each statement adds at most four items to the commit: its record, its place in the topic, the
-    topic's pointer, and the record that it displaces; and four more for each relationship that ends
-    with that record.
+    topic's pointer, and the record that it displaces. Each relationship that ends with that record
+    adds four more.
     """
 
     made: tuple[Remembered, ...]
@@ -86,8 +86,8 @@ class _Decided:
 
 
 Guard = Callable[[MemoryCommit], MemoryCommit]
-"""Changes a commit so that it is lost if a limit would be exceeded. Raises `Conflict` if the limit
-is exceeded already.
+"""Changes a commit so that it is lost if it would exceed a limit. Raises `Conflict` if the limit is
+already exceeded.
 """
 
 
@@ -108,7 +108,7 @@ class Remember:
     ) -> tuple[Remembered, ...]:
         """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`,
         `LimitReached` (`memory_limit`), and `Unprocessable` for an expiry that has passed, and for
-        `rests_on` that names no memory of the user.
+        `rests_on` with an id that is not a memory of the user.
 
         Statements that do not fit one transaction are stored in several, one after the other. If
         the same call is repeated (`once`), it continues where the first call stopped, and returns
@@ -143,7 +143,7 @@ class Remember:
         self, scope: UserScope, statements: Sequence[Statement], once: Once, guard: Guard | None
     ) -> tuple[Remembered, ...]:
         def attempt() -> list[tuple[str, Outcome]]:
-            """The ids and outcomes of the statements that are remembered by now."""
+            """The ids and outcomes of the statements that are remembered so far."""
             call = once.stored()
             made = [*(call.made or ())]
             if len(made) < len(statements):
@@ -192,7 +192,7 @@ class Remember:
         self, scope: UserScope, statements: Sequence[Statement], *, ends: Sequence[EndOfTopic] = ()
     ) -> Prepared:
         """Read the records that the statements concern and decide; nothing is written. Raises
-        `Unavailable`. `ends` say which topics have no value any more.
+        `Unavailable`. `ends` names the topics that have no value from now on.
 
         If the statements displace a record, the relationships that were drawn from it end. The
         returned commit is lost if any of these records changes in between.

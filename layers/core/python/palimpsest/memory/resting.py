@@ -1,4 +1,4 @@
-"""Links facts to those that they rest on, and tells which of these have changed since."""
+"""Links facts to the facts that they rest on, and finds facts whose ground has changed since."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ AT_ONCE = 100
 def changed_grounds(
     memories: Memories, scope: UserScope, records: Sequence[Record]
 ) -> frozenset[str]:
-    """The ids of those of the records that rest on a record that was superseded, has ended, or was
-    deleted. A topic that is back at the same value has not changed. Reads nothing if no record
+    """The ids of the given records that rest on a record that was superseded, has ended, or was
+    deleted. A topic that returned to the same value has not changed. Nothing is read if no record
     rests on another. Raises `Unavailable`.
     """
     resting = [record for record in records if record.rests_on]
@@ -43,7 +43,7 @@ def _holds(ground: Record, holding: Mapping[str, Record]) -> bool:
 
 
 def _holding(memories: Memories, scope: UserScope, topics: Sequence[str]) -> dict[str, Record]:
-    """The current records of the topics, by topic."""
+    """The current record of each topic, by the topic's key."""
     pointers: dict[str, Pointer] = {}
     for start in range(0, len(topics), AT_ONCE):
         pointers |= memories.pointers(scope, topics[start : start + AT_ONCE])
@@ -61,8 +61,8 @@ def _read(memories: Memories, scope: UserScope, ids: Sequence[str]) -> list[Reco
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """The topics on which a statement may rest. `sure` are those that a model named; on the
-    `likely` ones it rests only if it names their value.
+    """The topics that a statement may rest on. A model named the `sure` ones. It rests on a
+    `likely` topic only if it names that topic's value.
     """
 
     sure: tuple[str, ...] = ()
@@ -76,8 +76,9 @@ class Dependent:
 def grounds_of(
     memories: Memories, scope: UserScope, dependents: Sequence[Dependent], made: Sequence[Record]
 ) -> list[tuple[str, ...]]:
-    """The ids of the records on which each of the records `made` rests: of the topics of its
-    dependent, a record of `made` that has its value, or else the current one. Raises `Unavailable`.
+    """For each record of `made`, the ids of the records that it rests on. For each topic of its
+    dependent that is a record of `made` with the named value, or else the topic's current record.
+    Raises `Unavailable`.
     """
     topics = sorted({topic for each in dependents for topic in each.topics})
     if not topics:
@@ -114,8 +115,8 @@ def _ground(
 def check_grounds(
     memories: Memories, scope: UserScope, given: Sequence[Sequence[str]], *, field: str
 ) -> None:
-    """Raise `Unprocessable` if one of the ids is that of no memory of the user; `field` names it,
-    with `{}` in the place of the number. Raises `Unavailable`.
+    """Raise `Unprocessable` if one of the ids is not an id of the user's memories. `field` names it
+    in the error, with `{}` in place of its number. Raises `Unavailable`.
     """
     ids = sorted({ground for grounds in given for ground in grounds})
     if not ids:
@@ -123,5 +124,7 @@ def check_grounds(
     there = {record.id for record in _read(memories, scope, ids)}
     for number, grounds in enumerate(given):
         if not there.issuperset(grounds):
-            error = FieldError(field.format(number), "names no memory of the user")
-            raise Unprocessable("A memory rests on memories of its user.", errors=(error,))
+            error = FieldError(field.format(number), "is not the id of a memory of the user")
+            raise Unprocessable(
+                "A memory can only rest on memories of its own user.", errors=(error,)
+            )

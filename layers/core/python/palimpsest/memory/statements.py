@@ -1,6 +1,4 @@
-"""A statement to remember, the record that it becomes, and what an edit or a repetition changes in
-a record.
-"""
+"""Makes records of statements, and changes a record after an edit or a repetition."""
 
 from __future__ import annotations
 
@@ -23,13 +21,13 @@ from palimpsest.text.folding import normalized
 
 DAY = 24 * 3600
 AT_ONCE = 60_000
-"""Milliseconds. If an event without its own time comes again within a minute, it is the same event,
+"""Milliseconds. An event without its own time that comes again within this time is the same event,
 sent twice.
 """
 
 TOPICAL = frozenset({"fact", "instruction"})
-"""The types that can have a topic and be superseded. Events and tasks can't: an event has happened,
-and a task is done or not.
+"""The types that can have a topic and be superseded. Events and tasks can't, because an event has
+happened, and a task is done or not.
 """
 
 
@@ -141,7 +139,7 @@ def drafted(
 
 
 def lasting(retention: int | None, lifetime: int | None) -> int | None:
-    """How many seconds something is kept (None: for ever): the days of its session, or else the
+    """How many seconds a record is kept (None: for ever): the days of its session, or else the
     tenant's lifetime.
     """
     if retention is None:
@@ -150,7 +148,7 @@ def lasting(retention: int | None, lifetime: int | None) -> int | None:
 
 
 def kept_longer(record: Record, by: Record, *, lifetime: int | None) -> Record:
-    """The record with the retention of another statement that says the same, if that keeps it
+    """The record with the retention of another statement that says the same, if that retention is
     longer.
     """
     ours, theirs = lasting(record.retention, lifetime), lasting(by.retention, lifetime)
@@ -186,7 +184,7 @@ def placed(record: Record, *, tenant: str, user: str, topic: str, valid_from: in
 
 
 def topic_of_edits(record: Record) -> str:
-    """The topic whose version an edit of the record makes."""
+    """The topic that an edit of the record adds a version to."""
     return record.topic_key or f"edited_{record.id}"
 
 

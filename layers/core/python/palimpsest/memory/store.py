@@ -1,5 +1,5 @@
-"""A store of memories alone, which a caller implements: seven methods over a database of texts and
-vectors.
+"""The port of a store of memories that a caller implements: seven methods over a database of texts
+and vectors.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from palimpsest.models.ports import Vector
 
 @dataclass(frozen=True, slots=True)
 class StoredMemory:
-    """One memory. `said_at` is in epoch milliseconds, `embedding` None where there is no embedding
-    model. A store keeps `fields`, which is JSON, as it is, and need not read it.
+    """One memory. `said_at` is in epoch milliseconds. `embedding` is None without an embedding
+    model. `fields` is JSON, which a store keeps unchanged and need not read.
     """
 
     id: str
@@ -25,20 +25,21 @@ class StoredMemory:
 
 
 class MemoryStore(Protocol):
-    """The memories of all users, each user's apart: no call returns or changes those of another
-    one.
-
-    The next call sees everything that a call has saved or deleted, also after a restart. Every call
-    raises `Unavailable` if the store can't answer: an error is never an empty answer.
+    """The memories of all users. A call for one user never returns or changes another user's
+    memories. The next call sees everything that a call has saved or deleted, even after a restart.
+    Every call raises `Unavailable` if the store can't answer. It does not return an empty result
+    instead.
     """
 
     def save(self, user: str, memory: StoredMemory) -> None:
-        """Store the memory, or replace the one under its id; if that was said later, it stays. Safe
-        to repeat.
+        """Store the memory, or replace the stored memory with its id. A stored memory that was said
+        later stays. Safe to repeat.
         """
 
     def save_all(self, user: str, memories: Sequence[StoredMemory]) -> None:
-        """As `save`, for several memories with different ids: all of them or none."""
+        """Save several memories with different ids, as `save` does. Either all are stored, or
+        none.
+        """
 
     def search_by_vector(
         self, user: str, vector: Vector, *, k: int
@@ -49,9 +50,9 @@ class MemoryStore(Protocol):
         """
 
     def search_by_keyword(self, user: str, text: str, *, k: int) -> Sequence[StoredMemory]:
-        """The k memories whose content has most of the text's words, in upper or lower case, the
-        best first; none that has no word of it. The text is data, never a query language. For an
-        empty text: the k that were said last.
+        """The k memories whose content has the most words of the text, best first. Upper and lower
+        case are the same. A memory without any of the words is left out. The text is data, never a
+        query language. For an empty text, return the k memories that were said last.
         """
 
     def delete(self, user: str, memory_id: str) -> bool:

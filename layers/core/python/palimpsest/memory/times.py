@@ -1,4 +1,4 @@
-"""When something happens or is due, as a text says it, seen from the day on which it was said."""
+"""Reads from a text when something happens or is due, counted from the day on which it was said."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PACKAGE: Final = "palimpsest.memory"
 Tense = Literal["past", "planned", "none"]
 MOST_READ = 2_000  # characters
-BEFORE = 24  # characters before a date that say how it is meant
+BEFORE = 24  # characters before a date that may say how it is meant
 _A_DATE = re.compile(r",? (?:den |le |the )?(?:\d{1,2}\b|[^\W\d_]{3,9} \d{1,2}\b)")
 _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<month>\d\d))?(?:-(?P<day>\d\d))?")
 _NUMERIC = re.compile(
@@ -26,7 +26,7 @@ _NUMERIC = re.compile(
 
 
 def _date_words() -> DateWords:
-    from palimpsest.text.date_words import date_words  # not at import: no turn needs them
+    from palimpsest.text.date_words import date_words  # late, as no turn needs them
 
     return date_words()
 
@@ -46,8 +46,8 @@ class Moment:
 
 
 def moment_of(text: str, *, at: date) -> Moment | None:
-    """The time that a text of the day `at` is about: the first that it names, apart from days since
-    which something holds and days that come again every week. None if it names none.
+    """The first time that a text names, counted from the day `at` on which it was said; None if it
+    names none. Times since which something holds, and days that repeat every week, do not count.
     """
     begins = text[:MOST_READ]
     tense = tense_of(begins)
@@ -55,7 +55,7 @@ def moment_of(text: str, *, at: date) -> Moment | None:
 
 
 def tense_of(text: str) -> Tense:
-    """Whether a text is about what is to come, about what has happened, or says neither."""
+    """Whether a text is about the future, about the past, or says neither."""
     if _words("planned").search(text):
         return "planned"
     return "past" if _words("past").search(text) else "none"
@@ -106,7 +106,7 @@ def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
 
 
 def _relative(text: str, at: date) -> Iterator[Moment]:
-    from palimpsest.text.dates import relative_dates  # not at import: no turn needs them
+    from palimpsest.text.dates import relative_dates  # late, as no turn needs them
 
     for found in relative_dates(text, at=at):
         label = _LABEL.fullmatch(found.label)
@@ -161,8 +161,8 @@ def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
 
 
 def _nearest(month: int, day: int, at: date, tense: Tense) -> tuple[date, date, Unit]:
-    """The day or month of the year that is meant: the last one of what has happened, else the next
-    one. Raises `ValueError`.
+    """The date of a day or month without a year: the last one if the text is about the past, else
+    the next one. Raises `ValueError`.
     """
     first, last, unit = _spanned(at.year, month, day)
     if tense == "past" and first > at:
@@ -173,8 +173,8 @@ def _nearest(month: int, day: int, at: date, tense: Tense) -> tuple[date, date, 
 
 
 def _weekdays(text: str, at: date, tense: Tense) -> Iterator[Moment]:
-    """Days of the week: "on Friday", "by Friday", "vendredi"; not those that come again, and not
-    those that a date follows.
+    """Days of the week: "on Friday", "by Friday", "vendredi". Days that repeat every week, and days
+    with a date after them, are left out.
     """
     for match in _weekday().finditer(text):
         before = text[max(0, match.start() - BEFORE) : match.start()]
@@ -210,7 +210,7 @@ def _weekends(text: str, at: date) -> Iterator[Moment]:
 
 @cache
 def _by_key(field: str) -> dict[str, re.Pattern[str]]:
-    """The patterns of all languages in a field that has lists by key."""
+    """The patterns of all languages in a field that holds a list for each key."""
     lists: dict[str, list[str]] = {}
     for file in word_files(PACKAGE).values():
         for key, words in file.get(field, {}).items():

@@ -1,5 +1,5 @@
-"""The names of a user: those that are set, and those by which the user has introduced themselves.
-Under these a speaker is the user; everybody else is somebody else.
+"""The names of a user: names that a call has set, and names that the user introduced themselves
+with. A speaker with one of these names is the user.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from palimpsest.memory.statements import Statement
 from palimpsest.scope import UserScope
 
 KEY: Final = "user.names"
-"""The preference that holds the names that are set."""
+"""The preference that holds the names that a call has set."""
 MOST_ALIASES, LONGEST = 20, 80
 
 
 @dataclass(frozen=True, slots=True)
 class UserNames:
-    """`name` and `aliases` are set; `introduced` are the names that the user said."""
+    """The names of a user. A call has set `name` and `aliases`. The user said the names in
+    `introduced`.
+    """
 
     name: str | None = None
     aliases: tuple[str, ...] = ()
@@ -33,7 +35,7 @@ class UserNames:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every name once, the one to show first."""
+        """Every name once. The first one is the name to show."""
         named = (self.name, *self.introduced, *self.aliases)
         return tuple(dict.fromkeys(name for name in named if name))
 
@@ -42,7 +44,9 @@ NOBODY = UserNames()
 
 
 def names_of(memories: Memories, scope: UserScope) -> UserNames:
-    """The names of the user, as set and as introduced by now. Raises `Unavailable`."""
+    """The names that a call has set for the user, and names that the user introduced. Raises
+    `Unavailable`.
+    """
     pointers = memories.pointers(scope, [TOPICS + KEY, *INTRODUCED])
     current = [pointer.record for pointer in pointers.values() if pointer.record is not None]
     if not current:
@@ -89,11 +93,11 @@ class ManageNames:
     preferences: ManagePreferences
 
     def of(self, scope: UserScope) -> UserNames:
-        """Raises `Unavailable`."""
+        """The names of the user. Raises `Unavailable`."""
         return names_of(self.memories, scope)
 
     def set(self, scope: UserScope, *, name: str | None, aliases: Sequence[str]) -> UserNames:
-        """Replace the names that were set; without a name and an alias, remove them. Raises
+        """Replace the names that were set. Without a name and an alias, remove them. Raises
         `Unavailable`.
         """
         if name is None and not aliases:

@@ -1,4 +1,4 @@
-"""The versions of a topic, derived from its statements in the order of their times."""
+"""Derives the versions of a topic from its statements, in the order of their times."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def versions(
     retracted: int | None = None,
     ended: str | None = None,
 ) -> tuple[Version, ...]:
-    """Return the versions of one topic, oldest first. The times of the statements decide their
-    numbers and validity, not the order in which the statements arrived.
+    """Return the versions of one topic, oldest first. Their numbers and validity follow from the
+    times of the statements, not from the order of arrival.
 
     `records` holds a record once for each statement of it; statements of the same record in a row
     are one version. `current` is the id of the record that the topic's pointer names. If the

@@ -1,1 +1,3 @@
-"""What may be known: secrets, and words that their speaker wants nobody to remember."""
+"""Decides which words may be remembered: no secrets, and no words that their speaker put off the
+record.
+"""

@@ -1,4 +1,6 @@
-"""The phrases by which people name secrets and keep words off the record, in all languages."""
+"""The phrases that people use to name secrets and to keep words off the record, in all
+languages.
+"""
 
 from __future__ import annotations
 

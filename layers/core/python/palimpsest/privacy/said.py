@@ -1,4 +1,6 @@
-"""Passwords, keys and codes that are said as such, and assignments of them in texts of machines."""
+"""Finds passwords, keys and codes that a sentence names as such ("my PIN is 1234"), or that a
+configuration assigns.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,10 @@ from palimpsest.text.analyser import function_words
 Said = tuple[int, int, str]
 """Beginning and end of the secret itself, and the reason."""
 
-MOST_WORDS = 24  # of a passphrase
-PASSPHRASE = 4  # words, which are a passphrase whatever the first one is
-MOST_BETWEEN, MOST_LINKS = 200, 6  # characters and words that join a name with its secret
+MOST_WORDS = 24  # most words of a passphrase
+PASSPHRASE = 4  # this many words are a passphrase, whatever the first word is
+# most characters and words between the name of a secret and the secret
+MOST_BETWEEN, MOST_LINKS = 200, 6
 LEAST_CODE, LEAST_KEY, LEAST_PASSWORD = 3, 8, 4
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "‘": "’", "'": "'", "`": "`", "”": "”"}
 _OPENING = re.compile(r"[\"“„«‘'`”]|\*\*|__(?=\w)")
@@ -80,7 +83,7 @@ _PLACEHOLDER = re.compile(
 
 
 def said_secrets(text: str) -> Iterator[Said]:
-    """The secrets in a text that its own words call secrets."""
+    """The secrets in a text that the text itself names as secrets."""
     if not _STEM.search(text):
         return
     yield from _assigned(text)
@@ -123,7 +126,7 @@ def _noun(name: str, no: str) -> re.Pattern[str]:
 
 @cache
 def _link() -> re.Pattern[str]:
-    """What joins the name of a secret with the secret."""
+    """A pattern for the words between the name of a secret and the secret: "is", ":", "="."""
     been = r"(?:['’]s(?=[ \t]+been\b))?"
     between = been + _BETWEEN.format(breaks=phrases("breaks"))
     still = rf"(?:[ \t]+(?:{phrases('still')})(?!\w))*"
@@ -150,7 +153,7 @@ def _reversed() -> re.Pattern[str]:
 
 
 def _after_noun(text: str, noun: re.Match[str], kind: Class) -> tuple[int, int] | None:
-    """Where the secret stands that follows the words for it; None if none follows."""
+    """Beginning and end of the secret that follows its name; None if none follows."""
     if text[noun.end() : noun.end() + 1] in (" ", "\t"):
         found = _value(text, noun.end() + 1, kind, strict=True)
         if found is not None:
@@ -224,7 +227,7 @@ def _code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
 
 
 def _pair(text: str, start: int) -> tuple[int, int] | None:
-    """The second of a name and a password: "admin / S3cret"."""
+    """The password in a pair of name and password: "admin / S3cret"."""
     pair = _SLASH.match(text, start)
     if pair is None:
         return None
@@ -262,7 +265,9 @@ def _is_counted(text: str, token: re.Match[str]) -> bool:
 
 
 def _plain(text: str, start: int) -> tuple[int, int] | None:
-    """A password of plain words, up to the end of the clause or the first word of grammar."""
+    """A password of plain words. It ends with its clause, or before the first function word ("and",
+    "is").
+    """
     end, words = start, list[str]()
     while len(words) < MOST_WORDS and (token := _TOKEN.match(text, end + bool(words))) is not None:
         word = token[0].rstrip(_AROUND + "!?…")
@@ -289,7 +294,9 @@ def _may_be_password(word: str) -> bool:
 
 
 def _looks(value: str, *, least: int, strict: bool) -> bool:
-    """Whether a word is no word of a language: letters and digits, marks inside, mixed case."""
+    """Whether a token looks like a secret, not like a word: it mixes letters with digits, has marks
+    inside, or mixes upper and lower case.
+    """
     if len(value) < least or _NOT_SAID.search(value):
         return False
     has_digit = any(letter.isdigit() for letter in value)
@@ -302,7 +309,9 @@ def _looks(value: str, *, least: int, strict: bool) -> bool:
 
 
 def _is_number(value: str) -> bool:
-    """Whether it is a number with a unit or an ordinal, a year, a version: no password."""
+    """Whether it is a number with a unit, an ordinal, a year or a version, and so not a
+    password.
+    """
     return (
         re.fullmatch(
             r"v?\d+(?:[.,:]\d+)*(?:st|nd|rd|th|s|x|k|am|pm|h|fa|d|er|e|ª|º)?|\d+[A-Za-z]",
@@ -329,7 +338,9 @@ def _assigned(text: str) -> Iterator[Said]:
 
 
 def _is_assigned(text: str, match: re.Match[str], value: str) -> bool:
-    """Whether what is assigned is a secret itself, and no name of one, no call and no example."""
+    """Whether the assigned value is a secret itself. A variable's name, a function call or an
+    example isn't.
+    """
     if _PLACEHOLDER.match(value) or _NOT_SAID.search(value):
         return False
     is_equal = "=" in text[match.end("name") : match.start("value")]

@@ -1,5 +1,5 @@
-"""Secrets in a text: keys and tokens by their shapes, private keys, passwords and codes that are
-said as such, numbers of cards and accounts by their check digits.
+"""Finds secrets in a text: keys and tokens by their shapes, private keys, passwords and codes that
+the text names as such, card and account numbers by their check digits.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Mark = tuple[int, int, str]
 """Beginning, end and reason."""
 
 MASK = "[secret]"
-"""What stands in the place of a secret."""
+"""The text that replaces a secret."""
 
-LONGEST_SENTENCE = 1_000  # characters that are read for the ends of a sentence
+LONGEST_SENTENCE = 1_000  # most characters that are searched for the ends of a sentence
 _CARD = re.compile(
     r"(?<![\w+#-])(?<!\d[.,/])(?:"
     r"\d{13,19}|\d{4}([ .\u00a0-])\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?"
@@ -49,7 +49,7 @@ _JOINS = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’»)]*(?=\s|$)|\n")  # noqa: RUF001
 _TEN, _NINE, _MODULUS = 10, 9, 97
-_BEFORE = 40  # characters before a number that may say what it is
+_BEFORE = 40  # characters before a number that may name it
 
 
 @cache
@@ -61,14 +61,16 @@ def _data() -> Mapping[str, Any]:
 
 @cache
 def _shapes() -> tuple[tuple[tuple[str, ...], str], ...]:
-    """The patterns of keys and tokens, each with the words of which a match has one."""
+    """The patterns of keys and tokens. Every match of a pattern contains one of the words beside
+    it.
+    """
     shapes = (*_data()["copied"], *_data()["added"])
     return tuple((tuple(shape["needs"]), shape["pattern"]) for shape in shapes)
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Most patterns are never needed."""
+    """Compiled at first use, because most patterns are never needed."""
     return re.compile(pattern)
 
 
@@ -125,7 +127,9 @@ def _keys(text: str) -> Iterator[Mark]:
 
 
 def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
-    """The matches of a pattern, each as far as its token goes; of some only the value is secret."""
+    """The matches of a pattern, each extended to the end of its token. Of an assignment only the
+    value is a secret.
+    """
     group = "value" if "value" in pattern.groupindex else 0
     place = 0
     while match := pattern.search(text, place):
@@ -148,7 +152,7 @@ def _private_keys(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
 
 
 def is_card(number: str) -> bool:
-    """Whether the digits are those of a brand of cards and pass Luhn's check."""
+    """Whether the digits begin like a card brand's numbers and pass the Luhn check."""
     compact = "".join(digit for digit in number if digit.isdigit())
     if not _BRANDS.fullmatch(compact):
         return False
@@ -159,12 +163,14 @@ def is_card(number: str) -> bool:
 
 
 def is_iban(number: str) -> bool:
-    """Whether an IBAN of its country's length begins the text, by its check digits."""
+    """Whether the text begins with an IBAN: the right length for its country, and valid check
+    digits.
+    """
     return _iban_end(number, 0) is not None
 
 
 def _iban_end(text: str, start: int) -> int | None:
-    """Where the IBAN ends that begins at `start`; None if none begins there."""
+    """The end of the IBAN that begins at `start`; None if none begins there."""
     length = _data()["iban_lengths"].get(text[start : start + 2].upper())
     if length is None:
         return None
@@ -183,7 +189,7 @@ def _iban_end(text: str, start: int) -> int | None:
 
 
 def _clause(text: str, start: int, end: int) -> tuple[int, int]:
-    """The clause around a secret: other clauses of its sentence are told as before."""
+    """Beginning and end of the clause around a secret. Other clauses of the sentence are kept."""
     least = max(0, start - LONGEST_SENTENCE)
     ends = [text.rfind(mark, least, start) for mark in (". ", "! ", "? ", "\n")]
     first = max(*ends, least - 1) + 1

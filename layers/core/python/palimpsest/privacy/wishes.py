@@ -1,4 +1,4 @@
-"""What speakers want nobody to remember."""
+"""Reads the wishes of speakers to keep words off the record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from functools import lru_cache
 from palimpsest.privacy.phrases import anywhere
 
 MOST_READ = 2_000
-"""Characters at each end of a message that are read: a wish stands where the speaker speaks."""
+"""How many characters at each end of a message are read. People state a wish at the beginning or
+the end, not inside a pasted text.
+"""
 
 _QUOTED = re.compile(
     r"```.*?(?:```|\Z)|^[ \t]{0,3}>[^\n]*$|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]"
@@ -26,13 +28,16 @@ _STEM = re.compile(
     r"|souv|rappel|secret",
     re.IGNORECASE,
 )
-"""One of these is in every wish: most texts have none, and no more is read of them."""
+"""Every wish contains one of these stems. Most texts contain none, so nothing else is tried on
+them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`is_off_record`: nobody may remember the message. `takes_back`: nor what the speaker said
-    right before. `covers_next`: nor what the speaker says next.
+    """A wish to keep words off the record. `is_off_record`: the message must not be remembered.
+    `takes_back`: the speaker's message before it neither. `covers_next`: the speaker's next message
+    neither.
     """
 
     is_off_record: bool = False
@@ -45,7 +50,7 @@ NO_WISH = Wish()
 
 @lru_cache(maxsize=512)
 def wish_of(text: str) -> Wish:
-    """What the speaker of a text wants nobody to remember. Quoted words are nobody's wish."""
+    """The wish that a text states. Quoted words state no wish."""
     if not _STEM.search(text):
         return NO_WISH
     if len(text) > 2 * MOST_READ:

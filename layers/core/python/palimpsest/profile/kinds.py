@@ -29,8 +29,8 @@ ORDER: Mapping[str, int] = {kind: number for number, kind in enumerate(get_args(
 
 @dataclass(frozen=True, slots=True)
 class SectionRule:
-    """The title of a section, and how many lines it has at least (if it has as many) before any
-    section has more than that.
+    """The title of a section, and its share: the number of lines that it gives in each round
+    (`profile_of`).
     """
 
     title: str
@@ -77,8 +77,8 @@ def kind_of_topic(topic_key: str) -> tuple[SectionKind, int]:
 
 
 def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:
-    """The subjects that mean the user: `user`, the id, and each name and alias of the user, whole
-    or one word of it.
+    """The subjects that mean the user: `user`, the id, each name and alias of the user, and each
+    single word of these.
     """
     named = [name_of("user", user=user), *names]
     words = [word for name in named for word in name.split()]
@@ -86,8 +86,8 @@ def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:
 
 
 def names_in(records: Iterable[Record]) -> Iterator[str]:
-    """The names and aliases that are set for the user, and those that the user introduced, as far
-    as one of the records holds them.
+    """The names and aliases of the user that the records hold: set by a call, or introduced by the
+    user.
     """
     for record in records:
         if record.topic_key in INTRODUCED and record.subject in (None, "user"):

@@ -23,10 +23,10 @@ from palimpsest.profile.tasks import day_of, is_open
 from palimpsest.text.cutting import harmless
 
 MOST_TOKENS = 400
-MOST_CHARACTERS = 160  # of a statement; a longer one is cut at a word
+MOST_CHARACTERS = 160  # of a statement; a longer statement is cut after a word
 MOST_SHOWN, MOST_CONSIDERED = 60, 100
-"""The most lines of a profile, and how many are looked through for secrets, so that no more than
-these have to be left out before there are lines enough.
+"""The most lines of a profile, and how many records are searched for secrets to get that many
+lines.
 """
 HEAD = 'What is known of the user ("I" is the user, or the one named first):'
 NEVER = 2**62  # epoch milliseconds
@@ -40,8 +40,8 @@ Place = tuple[int | float | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """A statement, and the id of the memory that it is. `subject` is the person whom it is about;
-    None: the user. `due_at` is the end of a task's day, in epoch milliseconds.
+    """A statement, and the id of its memory. `subject` is the person that it is about; None: the
+    user. `due_at` is the end of a task's day, in epoch milliseconds.
     """
 
     memory_id: str
@@ -87,17 +87,15 @@ def profile_of(
     most: int = MOST_TOKENS,
     shows_ids: bool = True,
 ) -> Profile:
-    """The profile that the current records of a user make, at `now` (epoch milliseconds).
+    """The profile of a user at `now` (epoch milliseconds), made of the user's current records.
+    Order and repetition of the records make no difference. `names` are names of the user in
+    addition to the names in the records. A fact with any other subject is shown under `people`, one
+    line for each person. Left out are records that have expired, tasks whose day is over, texts
+    with a secret, and events. The caller leaves out records that are not current.
 
-    It depends on the set of records alone, not on their order or on how often one is given. `names`
-    are names of the user beside those that the records hold. A fact with any other subject is shown
-    under `people`, one line for each person. Left out are records that have expired, tasks whose
-    day is over, texts with a secret, and events. The caller leaves out records that are not
-    current.
-
-    Lines are taken in rounds. In each round every section gives as many lines as its share says, in
-    the order of the sections. From the first line that does not fit `most` tokens on, all others
-    are left out. So a new line displaces the last ones of this order, and the others stay.
+    Lines are taken in rounds. In each round every section gives as many lines as its share, in the
+    order of the sections. The first line that does not fit `most` tokens ends the profile. So a new
+    line displaces only the last lines of this order.
     """
     ranked = selected(records, user=user, now=now, names=names)
     fitting = _fitting(ranked, count=count, most=most, shows_ids=shows_ids)
@@ -142,9 +140,9 @@ def _holds(record: Record, kind: SectionKind, *, now: int) -> bool:
 
 
 def _place(record: Record, kind: SectionKind) -> Place:
-    """Known topics come in the order of their file, people by name, tasks by their day. Then the
-    most important comes first, topics before what has none; then a topic by its key, and what has
-    none by the time at which it was said.
+    """The sort key of a record. Known topics come in the order of their file, people by name, tasks
+    by day. Then the more important comes first, then records with a topic by its key, then records
+    without a topic by the time at which they were said.
     """
     topic = record.topic_key or ""
     said = (0, 0) if topic else (record.valid_from, record.rank)
@@ -155,7 +153,7 @@ def _place(record: Record, kind: SectionKind) -> Place:
 
 
 def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
-    """The records without any other than the first of each person."""
+    """The records with only the first one of each person."""
     in_order = sorted(placed, key=lambda each: (ORDER[each[0]], _place(each[1], each[0])))
     found: list[tuple[SectionKind, Record]] = []
     seen: set[str | None] = set()
@@ -170,7 +168,7 @@ def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[Se
 
 
 def _in_rounds(placed: Sequence[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
-    """The records in the order in which they are kept."""
+    """The records in the order of the rounds: if tokens are too few, the last ones are left out."""
     ranked = []
     for kind, records in groupby(placed, key=lambda each: each[0]):
         share = SECTIONS[kind].share
@@ -211,7 +209,7 @@ def _fitting(
 
 
 def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[ProfileSection, ...]:
-    """The lines by section. The order within a section is the order in which they are kept."""
+    """The lines by section, within a section in the order in which they were taken."""
     by_section = groupby(sorted(lines, key=lambda each: ORDER[each[0]]), key=lambda each: each[0])
     return tuple(_section(kind, group) for kind, group in by_section)
 
@@ -238,7 +236,9 @@ def _due(line: ProfileLine, task: Record) -> ProfileLine:
 
 
 def _said(record: Record) -> str:
-    """The statement, with its speaker if that is neither the user nor the one it is about."""
+    """The statement, with its speaker's name unless the speaker is the user or the person that it
+    is about.
+    """
     speaker = record.speaker
     said = unlabelled(record.content, speaker)
     if speaker is None or folded(speaker) == folded(record.subject):

@@ -1,6 +1,5 @@
-"""Reads the current records of a user that may be shown in a profile, and makes the profile.
-
-The reads are bounded, however much is known of the user (docs/adr/0083-a-profile-is-computed.md).
+"""Reads the current records of a user that a profile may show, and makes the profile. The number of
+reads is limited, however many memories the user has (docs/adr/0083-a-profile-is-computed.md).
 """
 
 from __future__ import annotations
@@ -25,13 +24,15 @@ from palimpsest.scope import UserScope
 
 AT_ONCE = 100  # records or pointers in one read
 MOST_TOPICS, TOPICS_AT_ONCE, MOST_READS = 1_000, 500, 8
-"""How many topics of a user are looked at, by key, how many of these with one read, and the most
-reads. Topics that say who a user is are found beyond these too.
+"""How many topics of a user are read, in the order of their keys, how many by one read, and the
+most reads. Topics that say who a user is are found even if their keys come later.
 """
-MOST_CURRENT = 200  # of these topics: records that are read
+MOST_CURRENT = 200  # how many records of these topics are read
 MOST_PREFERENCES = 100
 NEWEST, OLDEST = 300, 100
-"""How many facts, instructions and tasks are listed: the newest, and the very first ones."""
+"""How many facts, instructions and tasks are listed: so many of the newest and so many of the
+oldest.
+"""
 LISTED: frozenset[RecordType] = frozenset({"fact", "instruction", "task"})
 LAG = timedelta(seconds=2)  # of a list of records after a change
 MOST_CACHED = 5_000  # records in a process
@@ -39,8 +40,8 @@ MOST_CACHED = 5_000  # records in a process
 
 @dataclass(frozen=True, slots=True)
 class _ReadRecords:
-    """The records at a version of the user. `is_settled` is true if no list could lag any longer
-    when they were read.
+    """The records at a version of the user. `is_settled` is true if the lists had caught up with
+    the tables when they were read.
     """
 
     user: UserState
@@ -50,8 +51,8 @@ class _ReadRecords:
 
 
 class ReadProfile:
-    """Safe to use from many threads. Make one for all users: it caches the records of each, for as
-    long as nothing about the user changes.
+    """Reads profiles of all users, from any thread. It caches a user's records until something
+    about the user changes.
     """
 
     def __init__(self, memories: Memories, tokens: TokenCounter, clock: Clock) -> None:
@@ -64,8 +65,8 @@ class ReadProfile:
     def __call__(
         self, scope: UserScope, *, names: Iterable[str] = (), shows_ids: bool = True
     ) -> Profile:
-        """The profile of the user; empty for an unknown one. Costs one small read if nothing
-        changed. `names` and `shows_ids` as in `profile_of`. Raises `Unavailable`.
+        """The profile of the user; empty for an unknown user. If nothing changed, it takes one
+        small read. `names` and `shows_ids` are as in `profile_of`. Raises `Unavailable`.
         """
         encoding = self._tokens.encoding_for(None)
         return profile_of(
@@ -78,8 +79,8 @@ class ReadProfile:
         )
 
     def records(self, scope: UserScope) -> tuple[Record, ...]:
-        """The current records of the user from which a profile is made, in no order. They may have
-        expired. Raises `Unavailable`.
+        """The user's current records that a profile is made of, in no order. Some may have expired.
+        Raises `Unavailable`.
         """
         now, user = self._clock.now(), self._memories.user(scope)
         with self._lock:
@@ -112,8 +113,9 @@ class ReadProfile:
         return tuple(record for record in found.values() if record.type in LISTED | {"preference"})
 
     def _topics(self, scope: UserScope) -> tuple[dict[str, Pointer], bool]:
-        """The pointers of the first topics by key, by key, and whether these are all. If they are
-        not, those of the known topics are among them. Preferences and the graph are passed over.
+        """The pointers of the first topics in the order of their keys, and whether these are all
+        topics. If not, the pointers of all known topics are among them. Preferences and the graph
+        are left out.
         """
         found: dict[str, Pointer] = {}
         after = ""
@@ -129,7 +131,9 @@ class ReadProfile:
         return found | self._pointers(scope, known_topics()), False
 
     def _preferences(self, scope: UserScope) -> list[Pointer]:
-        """The first preferences by key, and the names that are set, whatever their key."""
+        """The first preferences in the order of their keys, and the preference that holds the
+        user's names.
+        """
         pointers = self._memories.topics(scope, prefix=PREFERENCES)
         names = [pointer for pointer in pointers if pointer.topic_key == NAMES]
         return [*pointers[:MOST_PREFERENCES], *names]
@@ -155,8 +159,8 @@ LAST = "\U0010ffff"  # above every other character
 
 
 def _keyed(topic_key: str) -> str | None:
-    """The prefix of the key, if it is an exact key, as preferences and the graph have it. No other
-    topic has a colon.
+    """The prefix of an exact key, as preferences and the graph have it. Other topics have no
+    colon.
     """
     prefix, colon, _ = topic_key.partition(":")
     return prefix + colon if prefix in KEYED and colon else None

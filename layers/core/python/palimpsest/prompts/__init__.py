@@ -1,1 +1,1 @@
-"""The prompts, one file each."""
+"""The prompts that models are given, one file each."""

@@ -1,4 +1,4 @@
-"""Loads the prompts and hashes them; the hash is stored with what a prompt made."""
+"""Loads the prompts and hashes them. Memories and summaries store the hash of their prompt."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def load(name: str) -> str:
 
 
 def with_own(task: str, own: str | None) -> str:
-    """The task, and within it what an application adds in its own words: these can't close their
-    element.
+    """The task with an application's own instructions in it. These are escaped, so that they can't
+    close their element.
     """
     return (
         task
@@ -26,7 +26,7 @@ def with_own(task: str, own: str | None) -> str:
 
 
 def hash_of(*texts: str) -> str:
-    """What names a prompt: the first twelve digits of its SHA-256; of several parts, joined by an
-    empty line.
+    """The name of a prompt: the first twelve hexadecimal digits of its SHA-256. Several parts are
+    joined by an empty line before.
     """
     return hashlib.sha256("\n\n".join(texts).encode()).hexdigest()[:12]

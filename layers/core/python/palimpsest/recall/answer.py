@@ -1,5 +1,5 @@
-"""Answer a question from memories alone: how a model is asked, and which of its answers are
-accepted.
+"""Answer a question from memories alone: ask a model, and accept only answers that cite
+memories.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class _GroundedAnswer(BaseModel):
 class Passage:
     """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` names the speaker if
     the memory is in the speaker's own words; it is None if the memory speaks of the user in the
-    third person. The text shows `similarity` unless it is
-    None. `when` says when it happens, happened or was due: a line shows it in place of the day on
-    which it was said, which it doesn't show beside a day of the content's own (`names_its_day`).
+    third person. The text shows `similarity` unless it is None. `when` says when it happens,
+    happened or was due, and a line shows it instead of the day on which it was said. That day isn't
+    shown either if the content names a day itself (`names_its_day`).
     """
 
     id: str
@@ -126,8 +126,8 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def quoted(passages: Sequence[Passage]) -> Grounded:
-    """Answer without a model: quote the best memories, each in a line, without the outdated
-    ones and without material, which nobody says of themselves.
+    """Answer without a model: quote the best memories, one in each line. Outdated memories, and
+    material that is not its speaker's testimony, are left out.
     """
     said = [passage for passage in passages if not passage.is_material]
     best = [passage for passage in said if not passage.is_outdated][:MAX_QUOTED]
@@ -136,8 +136,8 @@ def quoted(passages: Sequence[Passage]) -> Grounded:
 
 
 def user_memory(passages: Sequence[Passage]) -> str:
-    """Render the memories as plain text, each in one line. Line breaks and invisible characters are
-    removed, so no memory can pass for two.
+    """Render the memories as plain text, one in each line. Line breaks and invisible characters are
+    removed, so that no memory looks like two.
     """
     lines = [f"- {line_of_passage(passage)}{_similarity(passage)}" for passage in passages]
     return "\n".join((USER_MEMORY, *(lines or [f"- {NOTHING}"])))
@@ -243,9 +243,7 @@ class AnswerQuestion:
         )
 
     def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:
-        """The model's completion. None if its output is invalid; the second instructions may repair
-        that.
-        """
+        """The model's completion; None if its output is invalid, which a second call may repair."""
         try:
             return model.complete_json(
                 instructions=instructions,

@@ -25,8 +25,8 @@ ShownMemory = FoundMemory | Record | Mapping[str, Any]
 
 
 def passage_of(memory: ShownMemory, *, user: str, now: datetime | None = None) -> Passage:
-    """The memory as an answer quotes it, with the name of the speaker, and with its time as it is
-    seen from `now` (default: the present), or from the moment of the recall that found it.
+    """The memory as an answer quotes it, with the name of the speaker and its time. Times are
+    relative to `now` (default: the present), or to the moment of the recall that found it.
     """
     if isinstance(memory, Mapping):
         return _passage_of_row(memory, user=user)

@@ -54,8 +54,8 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class FindCandidates:
-    """Raises `Unavailable` if a table can't be read. If the index or the embedder fails, the other
-    retrievers search alone.
+    """Finds the candidates of a recall. Raises `Unavailable` if a table can't be read. If the index
+    or the embedder fails, the other retrievers search alone.
     """
 
     memories: Memories
@@ -67,7 +67,7 @@ class FindCandidates:
     def __call__(
         self, scope: UserScope, query: Query, request: RecallRequest, *, now: int
     ) -> Findings:
-        """`now` is in epoch milliseconds."""
+        """The candidates with their raw scores. `now` is in epoch milliseconds."""
         deadline = monotonic() + SEARCH_SECONDS
         wheres = list(filters(query, request))
         vector = parallel.begin(partial(self._embedded, scope, query), until=deadline)

@@ -84,7 +84,7 @@ class FoundMemory:
 
     @property
     def said_by(self) -> str:
-        """Whose words it is: `user`, `assistant`, `tool`, or the name of somebody else."""
+        """The speaker: `user`, `assistant`, `tool`, or the name of somebody else."""
         who = self.record.speaker if self.record else self.name or self.speaker
         return who or "user"
 

@@ -18,5 +18,7 @@ def freshness(
 
 
 def faded(age: int, *, half_life: float) -> float:
-    """The rest of 1 at this age: it halves with each half-life. Both are in milliseconds."""
+    """The share (0..1) that is left at this age, which halves with each half-life. Both are in
+    milliseconds.
+    """
     return float(0.5 ** (age / half_life))

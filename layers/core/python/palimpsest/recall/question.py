@@ -38,13 +38,15 @@ NOTHING, ONESELF = {True: "", False: ""}, {True: "my", False: "I"}
 
 @cache
 def _what_happened() -> frozenset[str]:
-    """A question that has these words and a time alone asks for what was then."""
+    """A pattern of words such as "what happened". A question with only these words and a time asks
+    for everything of that time.
+    """
     return frozenset(entries(WORDS, "what_happened"))
 
 
 @cache
 def _the_past() -> re.Pattern[str]:
-    """A question that this matches asks for earlier values too."""
+    """A pattern of questions that ask for earlier values too."""
     whole, joined = patterns_by_writing("the_past")
     return re.compile(rf"\b(?:{'|'.join(whole)})\b|{'|'.join(joined)}", re.IGNORECASE)
 
@@ -146,8 +148,8 @@ MOST_TOPICS = 6  # common ones
 
 @cache
 def _topics() -> Mapping[str, Sequence[str]]:
-    """By a folded word, the topics for which it is used, which nearly every user has. A word of a
-    script without blanks counts inside a run too.
+    """Common topics by the folded words that name them. In a script without blanks, a word also
+    counts inside a longer run.
     """
     topics: dict[str, list[str]] = {}
     for file in word_files(WORDS).values():
@@ -164,7 +166,7 @@ def _words_without_blanks() -> Sequence[str]:
 
 @cache
 def _spelling() -> Mapping[str, str]:
-    """By a word, how keys spell it."""
+    """The spelling in keys, by word."""
     return {
         key: value
         for file in word_files(WORDS).values()

@@ -1,5 +1,5 @@
-"""Read the found records and messages from their tables. Only those remain that hold now, or at the
-moment that the request names.
+"""Read the found records and messages from their tables, and keep only memories that are true now,
+or at the moment that the request names.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class RecallRun:
 
     @property
     def moment(self) -> int:
-        """The moment at which results must hold, in epoch milliseconds: `as_of`, else `known_at`,
-        else now.
+        """The moment at which results must be true, in epoch milliseconds: `as_of`, else
+        `known_at`, else now.
         """
         asked = (self.request.as_of, self.request.known_at)
         return next((moment for moment in asked if moment is not None), milliseconds(self.now))
@@ -66,8 +66,8 @@ class RecallRun:
 
 @dataclass(slots=True)
 class ReadResult:
-    """The memories that may be shown (`found`). For each other candidate, `dropped` has the reason
-    why it may not, by key.
+    """The memories that may be shown (`found`). `dropped` has the reason against each other
+    candidate, by key.
     """
 
     found: list[FoundMemory] = field(default_factory=list)
@@ -98,8 +98,8 @@ def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResu
 def _with_names(
     found: list[FoundMemory], memories: Memories, scope: UserScope
 ) -> list[FoundMemory]:
-    """The found ones; a message under a name of the user is the user's. Reads the user's names only
-    if a message has a name.
+    """The found messages. A message under a name of the user counts as the user's own. The user's
+    names are read only if a message has a name.
     """
     if not any(one.name for one in found):
         return found
@@ -206,7 +206,7 @@ class _RecordReader:
         ]
 
     def _ended_sessions(self, run: RecallRun, records: Iterable[Record]) -> frozenset[str]:
-        """The sessions of tasks that have ended or are gone."""
+        """The sessions of these tasks that have ended or were removed."""
         names = sorted(
             {r.source.session for r in records if r.type == "task" and r.source.session is not None}
         )

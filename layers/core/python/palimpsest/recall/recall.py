@@ -1,4 +1,4 @@
-"""Recall the memories of a user that answer a question: find candidates, read those that hold now,
+"""Recall the memories of a user that answer a question: find candidates, read the current ones,
 rank them, and keep the best.
 """
 
@@ -36,7 +36,7 @@ from palimpsest.search.ports import Vectors, Words
 # If a question asks only about certain days, a memory of these days gains this much: twice the
 # score of the nearest memory in words and meaning.
 DAYS = 2.0
-MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
+MIN_READ = 60  # candidates that are read from the tables, or twice k if that is more
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class RecallResult:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Without an `embedder`, there is no search by meaning, and `degraded` has `vector`. Without a
-    `model`, answers quote the memories. Without `weights`, the defaults apply, with the thresholds
-    of the embedder's model.
+    """Recalls memories. Without an `embedder`, there is no search by meaning, and `degraded` has
+    `vector`. Without a `model`, answers quote the memories. Without `weights`, the defaults apply,
+    with the thresholds of the embedder's model.
     """
 
     memories: Memories

@@ -1,5 +1,5 @@
-"""Refine the found memories: leave out those that say nothing new, mark earlier values, and put
-later statements above them.
+"""Refine the found memories: leave out repetitions, mark earlier values, and put later statements
+above them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from palimpsest.text.analyser import content_terms, term_set
 from palimpsest.text.folding import normalized
 from palimpsest.text.sentences import is_question
 
-COVERED = 0.5  # share of a message's text that a record must quote to replace it
+COVERED = 0.5  # the share of a message's text that a record must quote to replace it
 TOPICS_COMPARED = 8
-LOOKED_AT = 8  # only so many of the best are compared; a lower one replaces nothing
+LOOKED_AT = 8  # how many of the best are compared; a lower one replaces nothing
 # A later statement moves above an older one only if it has at least this part of the older score.
 LEAST, IN_ONE_TALK = 0.3, 0.5
-WORDS_ALIKE = 2  # Two statements are alike if they share so many words.
+WORDS_ALIKE = 2  # Two statements are alike if they share this many words.
 REPLACES = (
     # The older statement is marked as outdated if the later one has at least this part of its
     # score.
@@ -96,8 +96,8 @@ class Seen:
         return is_here and min(source.seqs) >= self.first
 
     def asks(self, text: str) -> bool:
-        """Whether a user's message with this text repeats one of the questions: it has the same
-        text, or it is a question with the same words.
+        """Whether a user's message with this text repeats one of the questions, by the same text or
+        as a question with the same words.
         """
         if any(normalized(text) == normalized(question) for question in self.questions):
             return True
@@ -191,8 +191,8 @@ def _quotes(source: Source, message: FoundMemory) -> bool:
 def _recited(
     message: FoundMemory, records: Mapping[str, frozenset[str]], *, asked: frozenset[str]
 ) -> list[str]:
-    """The keys of the records that an answer of the assistant recites, which has no word of its
-    own. `records` are the words of the records by key; `asked` are the words of the question.
+    """The keys of the records that an answer of the assistant only recites, without words of its
+    own. `records` has the words of the records by key; `asked` are the words of the question.
     """
     if message.speaker != "assistant":
         return []
@@ -310,7 +310,7 @@ def _speaks_of_change(memory: FoundMemory) -> bool:
 
 
 def _are_alike(later: FoundMemory, older: FoundMemory) -> bool:
-    """Whether they share words, or both name a number, a day or somebody."""
+    """Whether two statements share words, or both name a number, a day or a person."""
     if _words_alike(later, older) >= WORDS_ALIKE:
         return True
     return any(value.search(later.content) and value.search(older.content) for value in _VALUES)

@@ -1,5 +1,5 @@
-"""Let a model read the question with each of the first memories, within a time limit, and order the
-memories by its scores.
+"""Let a model score the question with each of the first memories, within a time limit, and order
+the memories by these scores.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from palimpsest.text.sentences import is_question, sentences
 if TYPE_CHECKING:
     from palimpsest.text.dates import Period
 
-FIRST = 21  # only so many of the best are read; a lower one rarely answers the question
+FIRST = 21  # how many of the best are read; a lower one rarely answers the question
 SECONDS = 0.4
 GRACE = 0.05  # extra seconds in which a reranker that stops in time returns its scores
-LONG = 200  # characters; of a longer text the best sentences are read
+LONG = 200  # characters. Of a longer text only the best sentences are read.
 BEST_SENTENCES = 2
-# So many of the best are placed by the reranker's scores alone; below them, its order counts as
+# This many of the best are placed by the reranker's scores alone. Below them, its order counts as
 # much as its scores.
 BY_SCORE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of a reranker. It was given `asked` memories; `scores` has the score of each
+    """The result of a reranker that was given `asked` memories. `scores` has the score of each
     memory that it read in time, by key.
     """
 

@@ -40,7 +40,7 @@ MESSAGES = MemoryFilter(types=frozenset({"message"}))
 
 @dataclass(frozen=True, slots=True)
 class SearchMemories:
-    """Without an `embedder`, only searches by words are possible."""
+    """Searches with one retriever. Without an `embedder`, only searches by words are possible."""
 
     memories: Memories
     sessions: Sessions
@@ -51,7 +51,7 @@ class SearchMemories:
 
     @property
     def thresholds(self) -> Thresholds:
-        """How near is near enough for the embedding model."""
+        """The thresholds of the embedding model."""
         return THRESHOLDS.get(self.embedder.space.model if self.embedder else "", OTHER)
 
     def __call__(
@@ -97,7 +97,7 @@ class SearchMemories:
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
 
     def vector_of(self, scope: UserScope, text: str) -> Vector:
-        """The vector with which the text is searched. Raises `Unavailable`, `Unprocessable`
+        """The vector to search the text with. Raises `Unavailable`, `Unprocessable`
         (`no_vectors`).
         """
         return self._vector(scope, analysed(text, user=scope.user, now=self.clock.now()))

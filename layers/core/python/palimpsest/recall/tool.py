@@ -38,7 +38,7 @@ Arguments = TypeVar("Arguments", bound=BaseModel)
 
 
 class SearchToolArguments(BaseModel):
-    """Arguments that are not named here, such as a user's id, are ignored."""
+    """The arguments of the search tool. Other arguments, such as a user's id, are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -169,7 +169,9 @@ def unusable(tool: MemoryTool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTools:
-    """Answers a model's calls. The user comes from the caller, never from the arguments."""
+    """Answers a model's calls of tools. The user comes from the caller, never from the
+    arguments.
+    """
 
     recall: Recall
     remember: Remember

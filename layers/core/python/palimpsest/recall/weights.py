@@ -19,9 +19,9 @@ class Weights:
 
     Some scores are multiplied: by `asking` for a message that only asks, by `empty` for a message
     that says nothing, by `over` for a task whose session has ended. A message with an earlier value
-    gets at most `outdated` times the score of the topic's current record, but only if that record
-    has at least `same_topic` of the message's score: otherwise the question is about something else
-    in the message.
+    gets at most `outdated` times the score of the topic's current record. That holds only if that
+    record has at least `same_topic` of the message's score. Otherwise the question is about
+    something else in the message.
 
     `near` holds the thresholds of the embedding model. A memory with all of the question's words
     passes them, and so does a memory of a topic that the question names.

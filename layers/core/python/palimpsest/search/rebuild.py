@@ -15,12 +15,12 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, NotFound, Unavailable
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.job import Job, on_user
-from palimpsest.jobs.payloads import ReindexPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import GiveUpStep, RestartSteps, UserSteps
 from palimpsest.memory.ports import Memories, Owners
 from palimpsest.scope import OPERATOR, Scope, SessionScope
 from palimpsest.search.embed import Embed
+from palimpsest.search.payloads import ReindexPayload
 from palimpsest.search.ports import SearchIndex
 
 PAGE = 50  # changes of one step

@@ -13,12 +13,12 @@ from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.payloads import ExportPayload
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
 from palimpsest.transfer.files import FILES, Notes, folder
 from palimpsest.transfer.lines import HEADER, Row, TransferKind, line
+from palimpsest.transfer.payloads import ExportPayload
 
 MOST_BYTES = 8_000_000  # of one file, without its last line
 MOST_RUNS = 3

@@ -14,9 +14,9 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.payloads import ExportPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, UserScope
+from palimpsest.transfer.payloads import ExportPayload
 
 LINK_SECONDS = 3_600
 FILES = "files"

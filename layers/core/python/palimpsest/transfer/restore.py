@@ -24,7 +24,6 @@ from palimpsest.errors import (
 )
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import ERASED, Job, on_tenant
-from palimpsest.jobs.payloads import ImportPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
@@ -37,6 +36,7 @@ from palimpsest.transfer.checks import rows
 from palimpsest.transfer.files import sent, uploaded, written
 from palimpsest.transfer.lines import Outcome, Row, TransferKind, by_beginning, units
 from palimpsest.transfer.masking import holds_a_secret
+from palimpsest.transfer.payloads import ImportPayload
 
 
 @dataclass(frozen=True, slots=True)

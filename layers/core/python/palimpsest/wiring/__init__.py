@@ -1,1 +1,1 @@
-"""The composition root: builds the use cases from settings."""
+"""The composition root: builds stores, models and workers from settings."""

@@ -1,4 +1,4 @@
-"""The work that a function does once, when it starts in Lambda. Handlers call it. To import this
+"""The work that a function does once, when it starts in Lambda. Handlers call it. Importing this
 module changes nothing.
 """
 
@@ -14,18 +14,16 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}.marshal")
-"""This Python's code by the SHA-256 of its text. Layers have it: infra/dataclass_code.py writes
-it.
+"""The compiled code of dataclasses for this Python, by the SHA-256 of its text.
+infra/dataclass_code.py writes the file into the layer.
 """
 
 
 def use_ready_code(file: Path = FILE) -> None:
-    """From now on `dataclass` takes the code of the texts that the file knows, and compiles others
-    as before. Without a file nothing changes. Else a new process would compile 250 texts: a quarter
-    of its CPU until the first answer.
-
-    It defines the name `exec` in the module `dataclasses`, which goes before the built-in function
-    there.
+    """Let `dataclass` take compiled code from the file. It compiles texts that the file does not
+    have, as before. Without a file nothing changes. Without it a new process compiles 250 texts,
+    which is a quarter of its CPU until the first answer. It defines the name `exec` in the module
+    `dataclasses`, where it hides the built-in function.
     """
     if not file.is_file():
         return
@@ -45,7 +43,8 @@ def begin() -> None:
     """Prepare this process to start fast. Call it before an import that declares dataclasses."""
     use_ready_code()
     if _runs_in_lambda():
-        gc.disable()  # until `warm` is done: what a function loads at its start is no garbage
+        # until `warm` is done, because nothing that a function loads at its start is garbage
+        gc.disable()
 
 
 def warm(build: Callable[[], object]) -> None:
@@ -54,7 +53,7 @@ def warm(build: Callable[[], object]) -> None:
     """
     if _runs_in_lambda():
         build()
-        gc.freeze()  # nor will it be later: no collection looks at it again
+        gc.freeze()  # it will not be garbage later either, so no collection looks at it again
         gc.enable()
 
 

@@ -1,13 +1,16 @@
-"""The service of the functions that answer the API, over deployed stores and models."""
+"""Builds the service over deployed stores and models, for the functions that answer the API."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from palimpsest import settings
+from palimpsest.service.parts import Models, Stores
+from palimpsest.service.service import Service
 from palimpsest.wiring.engines import (
     blob_store,
     fact_store,
+    graph_engine,
     has_key,
     keyed_calls,
     memory_store,
@@ -22,8 +25,6 @@ from palimpsest.wiring.engines import (
     usage_store,
     vector_store,
 )
-from palimpsest.wiring.parts import Models, Stores
-from palimpsest.wiring.service import Service
 
 OF_EVERY_TURN = ("append", "context", "history", "manage", "read_job")
 OF_MEMORIES = (
@@ -46,8 +47,8 @@ OF_MEMORIES = (
 
 @cache
 def sessions_service() -> Service:
-    """No model selects memories, because this function answers every turn. Another function makes
-    its vectors, if the settings name one.
+    """The service of the function `sessions`. No model selects memories, because this function
+    answers every turn. If the settings name a function that makes vectors, it asks that one.
     """
     environment = settings.SessionsSettings.read()
     function = environment.embed_function
@@ -75,7 +76,7 @@ def memories_service() -> Service:
 def _service(
     environment: settings.ServiceSettings, models: Models, built: tuple[str, ...]
 ) -> Service:
-    """The service, with the use cases `built` already."""
+    """The service. The use cases named in `built` are built at once."""
     service = Service(_stores(environment), models, token_counter(), system_clock())
     for name in built:
         getattr(service, name)
@@ -96,4 +97,5 @@ def _stores(environment: settings.ServiceSettings) -> Stores:
         facts=fact_store(environment.tenants_table),
         index=lambda: search_index(environment),
         vectors=lambda: vector_store(memories_table),
+        graphs=graph_engine,
     )

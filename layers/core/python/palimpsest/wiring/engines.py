@@ -158,7 +158,7 @@ def metered_model(environment: settings.PaidSettings) -> LanguageModel:
 
 
 def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
-    """The model over any adapters."""
+    """The model over any adapters. `meter` counts its calls, and tenants' settings limit them."""
     from palimpsest.models.masked import MaskedModel
     from palimpsest.models.metered import MeteredModel
 
@@ -199,7 +199,7 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
 @cache
 def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
-    """The built-in model that orders what was found; None where the functions carry no models."""
+    """The built-in model that reranks results; None if the functions ship without models."""
     if not embeds_here(environment):
         return None
     from palimpsest.models.builtin import BuiltinReranker

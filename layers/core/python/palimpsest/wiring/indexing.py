@@ -1,5 +1,5 @@
-"""Build the workers that keep the search index up to date: those of the functions `embed` and
-`reindex`.
+"""Build the workers of the functions `embed` and `reindex`, which keep the search index up to
+date.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def reindex_worker() -> Worker:
 
 
 def _nothing_waits(_: JobNotice) -> None:
-    """There is one rebuild at a time."""
+    """Do nothing, because only one rebuild runs at a time and none waits for a place."""
 
 
 @cache

@@ -18,7 +18,7 @@ from palimpsest.engines.places import job_partition
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.events import Changed
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.kinds import decoded, encoded
+from palimpsest.payloads import decoded, encoded
 from palimpsest.usage import Row, Tally
 
 T = TypeVar("T")

@@ -48,7 +48,7 @@ NEWEST, OLDEST = 400, 100
 the user is. Recall searches all records.
 """
 
-PREFERENCES = 100  # the newest, beside the other records
+PREFERENCES = 100  # the newest ones, in addition to the other records
 
 POINTERS = 100  # in one read
 
@@ -75,10 +75,9 @@ _NOTHING = "none"
 
 
 class ExtractiveMemory:
-    """Implements `MemoryBlock`. Make one for all sessions: it caches the records of each user.
-
-    `chat` selects the facts of a block that has a `retrieval_prompt`. `update` and `delete` are how
-    a conversation changes memories; without them it can't change any.
+    """Implements `MemoryBlock`. Make one for all sessions, because it caches the records of each
+    user. `chat` selects the facts of a block that has a `retrieval_prompt`. A conversation changes
+    memories by `update` and `delete`; without them it can't change any.
     """
 
     def __init__(
@@ -119,8 +118,8 @@ class ExtractiveMemory:
         asks: bool = False,
     ) -> BlockContent:
         """Return the facts for a message, the most relevant first. If `asks` is true, the model of
-        a block with a `retrieval_prompt` selects them; if it fails, they come in the order of their
-        rank, and `degraded` says so.
+        a block with a `retrieval_prompt` selects them. If the model fails, they are ordered by
+        rank, and `degraded` names the failure.
         """
         block = session.config.block(ExtractiveBlock) or DEFAULT
         now = milliseconds(self._clock.now())
@@ -159,8 +158,8 @@ class ExtractiveMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """The records at a version of the user. `is_settled` is true if no list could lag any longer
-    when they were read.
+    """The records at a version of the user. `is_settled` is true if the lists had caught up with
+    the tables when they were read.
     """
 
     user: UserState
@@ -183,7 +182,7 @@ class CurrentRecords:
         self._lock = threading.Lock()
 
     def of(self, scope: UserScope) -> RecordRanking:
-        """Return the user's current records; costs one small read if nothing changed. Raises
+        """Return the user's current records. If nothing changed, it takes one small read. Raises
         `Unavailable`.
         """
         now = self._clock.now()
@@ -231,14 +230,16 @@ class CurrentRecords:
 
 
 class ModelSelection:
-    """Lets a model select remembered facts. It only names their numbers, so it can add nothing."""
+    """Lets a model select remembered facts. The model only names their numbers, so it can't add
+    anything.
+    """
 
     def __init__(self, chat: ChatModel | None) -> None:
         self._chat = chat
 
     def __call__(self, items: Sequence[Item], message: str, *, prompt: str) -> tuple[Item, ...]:
-        """Return the items that the model names, in its order. Raises `ModelFailed`, also if there
-        is no model or it takes too long.
+        """Return the items that the model names, in its order. Raises `ModelFailed`, also without a
+        model or if it takes too long.
         """
         chat = self._chat
         if chat is None:

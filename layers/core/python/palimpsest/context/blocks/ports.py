@@ -47,8 +47,8 @@ class Item:
     section: SectionKind | None = None
 
     def is_from(self, source: Source) -> bool:
-        """Whether the item comes from messages of this source, all in one session, or from some of
-        them.
+        """Whether the item comes from some or all messages of this source, which are all in one
+        session.
         """
         return self.source.session == source.session and set(source.seqs).issuperset(
             self.source.seqs
@@ -65,9 +65,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class StableItems:
-    """The items of a block in an order that no question changes, as they were known when the
-    stable part of the session's contexts was frozen. `replaced` has, by the id of each item that
-    holds no longer, the item that holds now. `added` are items that came since.
+    """The items of a block in an order that no question changes, as known when the stable part of
+    the session's contexts was frozen. `replaced` has the item that is true now, by the id of each
+    item that is not true any more. `added` has items that came since.
     """
 
     items: tuple[Item, ...] = ()
@@ -78,8 +78,8 @@ class StableItems:
 @dataclass(frozen=True, slots=True)
 class BlockContent:
     """The items of a block, the best first. A context shows at most `max_items` of them, with
-    `max_tokens` tokens (None: as many as fit). `stable` are those that every context shows in the
-    same place. `degraded` names the parts that failed.
+    `max_tokens` tokens (None: as many as fit). `stable` are the items that every context shows in
+    the same place. `degraded` names the parts that failed.
     """
 
     block: BlockType
@@ -93,7 +93,7 @@ class BlockContent:
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A session as a block sees it: its user, its agent, and the configuration of its memory. The
-    stable part of its contexts is as it was known at `frozen_at` (epoch milliseconds; None: now).
+    stable part of its contexts shows what was known at `frozen_at` (epoch milliseconds; None: now).
     """
 
     scope: SessionScope

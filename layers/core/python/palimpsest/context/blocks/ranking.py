@@ -36,7 +36,7 @@ class RecordRanking:
 
     records: tuple[Record, ...]
     earlier: tuple[Record, ...] = ()
-    """Records that were superseded."""
+    """The records that were superseded."""
     changed: frozenset[str] = frozenset()
     ended: tuple[tuple[Record, int], ...] = ()
 
@@ -46,7 +46,7 @@ class RecordRanking:
 
     @cached_property
     def _having(self) -> dict[str, list[int]]:
-        """The records that have each word, by their places."""
+        """For each word, the places of the records that have it."""
         having: dict[str, list[int]] = defaultdict(list)
         for place, record in enumerate(self._every):
             for word in set(terms(f"{words_of(record)}\n{record.topic_key or ''}")):
@@ -108,7 +108,7 @@ class RecordRanking:
 
     def _shared(self, message: str | None) -> list[float]:
         """The share (0 to 1) of the message's words that each record has. A word weighs more if
-        fewer records have it. Words that no record has count nothing.
+        fewer records have it. Words that no record has do not count.
         """
         shared = [0.0] * len(self._every)
         asked = [

@@ -1,5 +1,5 @@
-"""Read all blocks of a session while its window is read. If a block fails, the context names it and
-does without it.
+"""Read all blocks of a session while its window is read. If a block fails, the context is made
+without it and names it.
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ class BlockReader:
 
 @dataclass(frozen=True, slots=True)
 class BlockReads:
-    """Blocks that are being read; `failures` holds, for each that failed, its error's code or
-    name.
-    """
+    """Blocks that are being read. `failures` has the error's code or name of each failed block."""
 
     blocks: BlockReader
     session: Conversation
@@ -84,7 +82,9 @@ class BlockReads:
     failures: dict[str, str] = field(default_factory=dict)
 
     def results(self, message: str | None) -> tuple[BlockContent, ...]:
-        """Return the content of each block; `message` is the user's newest one. Never raises."""
+        """Return the content of each block. `message` is the user's newest message. Never
+        raises.
+        """
         return tuple(self._result(block, task, message) for block, task in self.tasks.items())
 
     def _result(
@@ -113,12 +113,14 @@ class BlockReads:
 
 
 def stores(memories: Memories) -> Mapping[BlockType, Store]:
-    """For each block that stores messages before they leave a window, a test whether it has stored
-    those of a job's range.
+    """For each block that stores messages before they leave a window: a test whether it has stored
+    the messages of a job's range.
     """
 
     def extracted(job: Job) -> PartState:
-        """A range counts as failed as long as a part of it is parked."""
+        """Whether the job's range is extracted. It counts as failed as long as a part of it is
+        parked.
+        """
         progress = memories.progress(Scope(job.tenant).user(job.user or ""), job.session)
         if any(first <= job.last and last >= job.first for first, last in progress.parked):
             return "failed"
@@ -128,5 +130,7 @@ def stores(memories: Memories) -> Mapping[BlockType, Store]:
 
 
 def _in_the_table(_job: Job) -> PartState:
-    """Messages are stored when they are appended; their vectors follow through the stream."""
+    """True, because messages are stored when they are appended. Their vectors follow through the
+    stream.
+    """
     return "stored"

@@ -14,12 +14,12 @@ from palimpsest.tenants.ports import StaticFact, StaticFacts
 
 MOST_STATED = 2_000  # static facts in a process; a tenant has at most 200
 
-_Facts = tuple[int, tuple[StaticFact, ...]]  # with the version they are of
+_Facts = tuple[int, tuple[StaticFact, ...]]  # with the version of the facts
 
 
 class StaticMemory:
-    """Implements `MemoryBlock`. Facts that did not change cost one small read. Make one for all
-    sessions.
+    """Implements `MemoryBlock`. If the facts did not change, it takes one small read. Make one for
+    all sessions.
     """
 
     def __init__(self, facts: StaticFacts) -> None:
@@ -60,7 +60,7 @@ class StaticMemory:
 
 
 def _changed_at(fact: StaticFact) -> int:
-    """When the fact was stated as it is now, in epoch milliseconds."""
+    """When the fact got its present content, in epoch milliseconds."""
     return milliseconds(datetime.fromisoformat(fact.updated_at))
 
 

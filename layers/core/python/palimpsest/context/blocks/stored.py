@@ -22,7 +22,9 @@ Known = Callable[[UserScope, str], Sequence[Record]]
 
 
 class ExtractiveInStore(ExtractiveMemory):
-    """As `ExtractiveMemory`; `known` finds the memories. Preferences come from `memories`."""
+    """Implements `MemoryBlock` as `ExtractiveMemory` does. `known` finds the memories. Preferences
+    come from `memories`.
+    """
 
     def __init__(
         self, memories: Memories, clock: Clock, *, known: Known, chat: ChatModel | None = None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from palimpsest.recall.search import SearchMemories
 
 DEFAULT = VectorBlock(type="vector")
-SPARE = 20  # items beyond k, because those that the window still shows are not repeated
+SPARE = 20  # items beyond k, because items that the window still shows are left out
 RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
 
 

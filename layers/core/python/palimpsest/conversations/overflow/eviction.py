@@ -21,10 +21,11 @@ from palimpsest.conversations.configuration import (
 )
 from palimpsest.conversations.lifecycle import armed_extraction, evicted, job_on
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
+from palimpsest.conversations.payloads import FlushPayload
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.turns import groups, turns
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.payloads import NOTHING, FlushPayload, Payload
+from palimpsest.jobs.payloads import NOTHING, Payload
 from palimpsest.scope import SessionScope
 
 Turn = Sequence[Message]

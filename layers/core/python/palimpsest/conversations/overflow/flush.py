@@ -9,12 +9,12 @@ from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.lifecycle import evicted
 from palimpsest.conversations.overflow.arm import OverflowJobs
+from palimpsest.conversations.payloads import FlushPayload
 from palimpsest.conversations.ports import Sessions, Store
 from palimpsest.conversations.session import Commit, Compaction
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.payloads import FlushPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope

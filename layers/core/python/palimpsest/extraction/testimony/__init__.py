@@ -1,1 +1,3 @@
-"""Which words of a message say what is true of the speaker, and which are only material."""
+"""Decides which words of a message state something true of the speaker (testimony), and which are
+only material.
+"""

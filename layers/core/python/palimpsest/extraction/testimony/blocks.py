@@ -1,4 +1,4 @@
-"""Material that is known by its form: code, quoted lines, mails, logs, configuration, dialogues."""
+"""Finds material by its form: code, quoted lines, mails, logs, configuration, dialogues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INLINE = re.compile(r"`([^`\n]{1,500})`")
 
 
 def fenced(text: str) -> Iterator[Mark]:
-    """What is between fences; an open fence reaches to the end."""
+    """The text between code fences. A fence that is not closed reaches to the end."""
     opened: re.Match[str] | None = None
     for fence in in_lines(_FENCE, text):
         if opened is None:
@@ -34,7 +34,7 @@ def fenced(text: str) -> Iterator[Mark]:
 
 
 def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
-    """All material that its form shows."""
+    """All material that is recognized by its form."""
     yield from fenced(text)
     for match in in_lines(_QUOTED, text):
         yield match.start(), match.end(), "quoted"
@@ -62,7 +62,7 @@ def _machine_line() -> re.Pattern[str]:
 
 
 def _transcripts(text: str) -> Iterator[Mark]:
-    """The turns of a pasted dialogue of roles, from its first line to its last."""
+    """A pasted dialogue of roles, from its first line to its last."""
     found = list(in_lines(_machine_line(), text))
     turns = [turn for turn in found if len(turn[1]) > 1]
     letters = [turn for turn in found if len(turn[1]) == 1]

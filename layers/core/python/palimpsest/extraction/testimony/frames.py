@@ -1,5 +1,5 @@
-"""Material that the speaker announces: texts to work on, quotations, fiction, play, hypotheticals,
-wishes, examples, and jokes that are taken back.
+"""Finds material that the speaker announces: texts to work on, quotations, fiction, role-play,
+hypotheticals, wishes, examples, and jokes that are taken back.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def frames(text: str) -> Iterator[Mark]:
 
 
 def play_begins(text: str) -> int | None:
-    """Where a play of roles begins that nothing in the text ends; None if none begins."""
+    """Where a role-play begins that the text does not end; None if none begins."""
     match = anywhere("play").search(text)
     return sentence_start(text, match.start()) if match else None
 
 
 def play_ends(text: str, start: int = 0) -> int:
-    """Where a play ends that was begun before `start`; else the end of the text."""
+    """Where a role-play ends that began before `start`; the end of the text if it continues."""
     match = anywhere("play_ends").search(text, start)
     return sentence_end(text, match.start()) if match else len(text)
 
@@ -67,7 +67,7 @@ _TRUE_AGAIN = Phrases(("after_a_wish",), before="", after="")
 
 
 def _sentences(text: str, name: str, reason: str) -> Iterator[Mark]:
-    """From each phrase of this name to the end of its sentence."""
+    """A span from each phrase of this name to the end of its sentence."""
     place = 0
     while match := anywhere(name).search(text, place):
         place = max(match.end(), sentence_end(text, match.start()))
@@ -81,20 +81,22 @@ def _persona() -> Phrases:
 
 
 def _personas(text: str) -> Iterator[Mark]:
-    """Sentences that tell the assistant who it is to be."""
+    """Sentences that give the assistant a role: "You are a pirate"."""
     for match in _persona().finditer(text):
         if lead_of_sentence(text, match.start()) is not None:
             yield match.start(), match.end(), "play"
 
 
 def _actions(text: str) -> Iterator[Mark]:
-    """Paragraphs that begin with what a figure does: "*enters the tavern*"."""
+    """Paragraphs that begin with an action of a character: "*enters the tavern*"."""
     for match in in_lines(_ACTION, text):
         yield match.start(), paragraph_end(text, match.end()), "play"
 
 
 def _order_start(text: str, place: int) -> int:
-    """Where an order begins: with its sentence, or after a statement of the speaker."""
+    """Where an order begins: at the beginning of its sentence, or after a statement of the speaker
+    in that sentence.
+    """
     start = sentence_start(text, place)
     lead = text[start:place].strip()
     is_stated = anywhere("first_person").search(text, start, place) is not None
@@ -107,7 +109,7 @@ def _order_start(text: str, place: int) -> int:
 
 
 def _fiction(text: str) -> Iterator[Mark]:
-    """A sentence that orders or tells a story; its paragraph, if the story's teller says I."""
+    """A sentence that orders or tells a story. If the narrator says "I", its whole paragraph."""
     place = 0
     while match := anywhere("fiction").search(text, place):
         start = _order_start(text, match.start())
@@ -119,7 +121,9 @@ def _fiction(text: str) -> Iterator[Mark]:
 
 
 def _hypotheticals(text: str) -> Iterator[Mark]:
-    """What is not so: up to the end of the sentence, or to the words that say what is so."""
+    """Statements contrary to fact, up to the end of the sentence or to the words that state the
+    fact.
+    """
     place = 0
     while match := anywhere("hypothetical").search(text, place):
         end = sentence_end(text, match.start())
@@ -131,7 +135,7 @@ def _hypotheticals(text: str) -> Iterator[Mark]:
 
 
 def _supposed(text: str) -> Iterator[Mark]:
-    """What is supposed, or an example: its paragraph, until the speaker is back."""
+    """A supposition or an example: its paragraph, until the speaker speaks of themselves again."""
     place = 0
     while match := anywhere("suppose").search(text, place):
         limit = paragraph_end(text, match.end())
@@ -142,8 +146,8 @@ def _supposed(text: str) -> Iterator[Mark]:
 
 
 def _jests(text: str) -> Iterator[Mark]:
-    """A joke that is taken back: what stands before the words that do so, in their sentence, or in
-    their line if they begin a sentence.
+    """A joke that is taken back: the words before "just kidding" in its sentence, or in its line if
+    "just kidding" begins a sentence.
     """
     place = 0
     while match := anywhere("jest").search(text, place):
@@ -169,7 +173,7 @@ def _is_denied(text: str, place: int) -> bool:
 
 
 def takes_back_a_joke(text: str) -> bool:
-    """Whether a message begins with the words that take a joke back."""
+    """Whether a message begins by taking back a joke: "just kidding"."""
     match = anywhere("jest").search(text[:80])
     if match is None or _is_denied(text, match.start()):
         return False

@@ -1,4 +1,6 @@
-"""Mails and letters of others: with headers, forwarded, greeted and signed."""
+"""Finds mails and letters of others: with headers, forwarded, or with a greeting and a
+signature.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,15 @@ def _headers() -> re.Pattern[str]:
 
 @cache
 def _wrote() -> re.Pattern[str]:
-    """The line of a mail program over the mail that is answered."""
+    """A pattern for the line that mail programs put above the answered mail: "On Monday Bob
+    wrote:".
+    """
     return re.compile(rf"^[ \t>]*(?:{phrases('wrote_line')})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
 @cache
 def _greeting() -> re.Pattern[str]:
-    """A line that greets somebody, by name or not."""
+    """A pattern for a line that greets somebody, with a name or without."""
     return re.compile(
         rf"^[ \t]*(?:{phrases('salutation')})\b[^\n.?]{{0,60}}[,!:–-]?[ \t]*$",
         re.IGNORECASE | re.MULTILINE,
@@ -58,7 +62,7 @@ def letters(text: str, *, user: str | None) -> Iterator[Mark]:
 
 
 def signed_by(match: re.Match[str]) -> str | None:
-    """The name under a closing; None if what is there is no name."""
+    """The name under a closing; None if no name is there."""
     name = (match["here"] or match["name"] or "").strip()
     is_name = (
         name[:1].isupper()
@@ -69,7 +73,7 @@ def signed_by(match: re.Match[str]) -> str | None:
 
 
 def is_users(name: str, user: str | None) -> bool:
-    """Whether a name has a part of the user's id."""
+    """Whether a name contains a part of the user's id."""
     own = {word.casefold() for word in _WORD.findall(user or "")}
     words = [word.casefold() for word in _WORD.findall(name)]
     return bool(own) and bool(words) and (words[0] in own or own <= set(words))
@@ -91,7 +95,7 @@ def _signed(text: str, *, user: str | None) -> Iterator[Mark]:
 
 
 def _start_of_letter(text: str, begun: int, closing: int) -> int:
-    """Where the letter begins that is signed at a place: its greeting, else its paragraph."""
+    """Where a signed letter begins: at its greeting, or else at its paragraph."""
     greeted = next(in_lines(_greeting(), text, begun, closing), None) or next(
         in_lines(salutation(), text, begun, closing), None
     )

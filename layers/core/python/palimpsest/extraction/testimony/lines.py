@@ -1,4 +1,4 @@
-"""Lines that a person doesn't speak: code, configuration, logs, differences, tables, subtitles."""
+"""Finds lines that no person speaks: code, configuration, logs, diffs, tables, subtitles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Mark = tuple[int, int, str]
 """Beginning, end and reason."""
 
 LONGEST_READ = 400
-"""Characters of a line that are looked at."""
+"""How many characters of a line are read."""
 
 LONGEST_HEADING = 120
 _LEVEL = r"(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE|SEVERE|VERBOSE)"
@@ -89,7 +89,7 @@ _SHAPES = {
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _PARAGRAPH = re.compile(r"^(?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++", re.MULTILINE)
 WHOLE = frozenset({"diff", "subtitles"})
-"""A paragraph that has a line of these shapes is material from there to its end."""
+"""From a line of one of these shapes on, its whole paragraph is material."""
 
 _COMMENT = re.compile(r"[ \t]*(?:#|--|//|\"{3}|'{3}|\*|;)")
 _ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,40}[ ]?=[ ]?\S")
@@ -113,7 +113,7 @@ def _shape() -> re.Pattern[str]:
 
 @cache
 def _heading() -> re.Pattern[str]:
-    """A line that begins a part of a book, of a song, or of a play."""
+    """A pattern for a heading of a book's chapter, a song's verse or a play's scene."""
     number = r"(?: (?:\d{1,3}|[IVXLC]{1,6}|[\w-]{1,15}))?"
     return re.compile(
         rf"[ \t]*(?:[#*_\[(]{{1,4}}[ ]?)?(?:(?:{phrases('headings')}){number}"
@@ -125,7 +125,7 @@ def _heading() -> re.Pattern[str]:
 
 
 def shape_of(line: str) -> str | None:
-    """Of which kind of machine text a single line is, or None."""
+    """The kind of machine text that a single line is; None for other lines."""
     match = _shape().match(line.rstrip()[:LONGEST_READ])
     return match.lastgroup if match else None
 
@@ -141,13 +141,13 @@ def paragraphs(text: str) -> Iterator[list[tuple[int, str]]]:
 
 
 def machine_lines(text: str) -> Iterator[Mark]:
-    """The runs of such lines, with lines between them that belong to them."""
+    """The runs of machine lines, including the lines between them that belong to them."""
     for lines in paragraphs(text):
         yield from _of_paragraph(lines)
 
 
 def parts_of_works(text: str) -> Iterator[Mark]:
-    """From the heading of a chapter, a verse or a scene to the end."""
+    """The text from the heading of a chapter, a verse or a scene to the end."""
     for lines in paragraphs(text):
         for start, line in lines:
             if len(line) <= LONGEST_HEADING and _heads_a_work(line.rstrip()):
@@ -214,7 +214,9 @@ def _is_nested(lines: list[str]) -> bool:
 
 
 def _rows(lines: list[str]) -> list[bool]:
-    """Which lines are rows of values that the same separator divides as often as the next line."""
+    """Whether each line is a row of a table, because the same separator divides it as often as the
+    next line.
+    """
     counts = [_separated(line) for line in lines]
     return [
         count is not None

@@ -1,4 +1,4 @@
-"""Why a finding does not rest on what its user says of themselves."""
+"""Says why a finding is rejected because its user did not state it of themselves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_NAME = 3
 
 
 class Heard(Protocol):
-    """The messages that an extractor read, and what was withheld of them."""
+    """The messages that an extractor read, and their words that were withheld from it."""
 
     @property
     def messages(self) -> tuple[Message, ...]: ...
@@ -27,8 +27,8 @@ class Heard(Protocol):
 
 
 def not_testimony(finding: Finding, heard: Heard) -> str | None:
-    """Why a finding rests on words that no record may rest on, or None: it holds a secret, or its
-    quote, or a name or number of its content, is only there.
+    """The reason to reject a finding, or None. It is rejected if it holds a secret, or if its
+    quote, or a name or number of its content, occurs only in withheld words.
     """
     terms = " \n".join((*finding.keywords, *finding.queries))
     about = f"{finding.topic or ''}\n{finding.subject or ''}"

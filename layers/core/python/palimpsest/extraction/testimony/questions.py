@@ -1,4 +1,4 @@
-"""Statements that share their sentence with a question: "I have three kids, what applies?"."""
+"""Separates statements from a question in the same sentence: "I have three kids, what applies?"."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def _stated_and_asked() -> re.Pattern[str]:
 
 
 def questions_apart(text: str) -> str:
-    """The text with a question on a line of its own where a statement stands before it in the same
-    sentence. What begins as a question is no statement: "What may I claim, and by when?".
+    """The text with each question on a line of its own if a statement comes before it in the same
+    sentence. A sentence that begins as a question has no statement: "What may I claim, and by
+    when?".
     """
     if "?" not in text:
         return text

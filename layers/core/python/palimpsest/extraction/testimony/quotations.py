@@ -1,4 +1,4 @@
-"""Words of others within a text: between paired marks, or after "she said"."""
+"""Finds words of others within a text: between quotation marks, or after "she said"."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _TOLD = Phrases(("reports", "reports_to_me"), before="", after=r"(?!\w)[^\n.!?:]
 
 
 def quotations(text: str) -> Iterator[Mark]:
-    """All words of others that a text gives."""
+    """All words of others that a text quotes or reports."""
     yield from _quotations(text)
     yield from _all_quotations(text)
     yield from _reported(text)
 
 
 def _quotations(text: str) -> Iterator[Mark]:
-    """What somebody else said, and words that are only mentioned."""
+    """Quoted words of somebody else, and words that are only mentioned."""
     place = 0
     while match := _QUOTING.search(text, place):
         start = match.start("quote")
@@ -58,7 +58,7 @@ _NAMED = re.compile(r"(?:\A|[.!?\n] ?)[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)? \
 
 @cache
 def _other() -> re.Pattern[str]:
-    """Somebody without a name, right before what they do."""
+    """A pattern for somebody without a name before a verb: "my boss said"."""
     return re.compile(rf"(?<!\w)(?:{phrases('others')})(?: [\w'’]+){{0,3}}?[ ]?\Z", re.IGNORECASE)
 
 
@@ -82,7 +82,7 @@ def _reported(text: str) -> Iterator[Mark]:
 
 
 def _all_quotations(text: str) -> Iterator[Mark]:
-    """Sentences between paired marks, whoever said them."""
+    """Sentences between quotation marks, whoever said them."""
     place = 0
     while match := _OPENING.search(text, place):
         start = match.start()
@@ -100,8 +100,8 @@ def _all_quotations(text: str) -> Iterator[Mark]:
 
 
 def _is_asked_for(text: str, start: int) -> bool:
-    """Whether the speaker orders that these words be used: they are no one's testimony, but the
-    order would be lost without them.
+    """Whether the speaker asks to use the quoted words. They are nobody's testimony, but without
+    them the request would be lost.
     """
     asked = anywhere("uses_words").finditer(text, max(0, start - LONGEST_NAME_OF_ANOTHER), start)
     return any(match.end() >= start - 1 for match in asked)

@@ -1,5 +1,5 @@
-"""Reads the messages of a session one after the other: whose words they are, and which of them a
-later message takes back.
+"""Reads the messages of a session in order, and notes whose words they are and which ones a later
+message takes back.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from palimpsest.extraction.testimony.words import anywhere
 from palimpsest.privacy.wishes import wish_of
 
 Withheld = tuple[tuple[SpanClass, str], ...]
-"""The words of a message that no record rests on, and the class of each."""
+"""The words of a message that no record may rest on, each with its class."""
 
 MOST_READ = 32_000
-"""Characters at each end of a message that are read; what is between them is material."""
+"""How many characters at each end of a message are read. The rest, between them, is material."""
 
 LONGEST_NOTICE = 120
 
 REPEATED = frozenset({"request", "mail", "transcript", "fiction", "play", "hypothetical", "chat"})
-"""Reasons of material that the answer to it repeats or continues."""
+"""Reasons for material that an answer repeats or continues."""
 
 
 def _without_middle(text: str) -> str:
@@ -37,10 +37,9 @@ def _without_middle(text: str) -> str:
 
 @dataclass(slots=True)
 class Reader:
-    """What is known of a session's messages so far.
-
-    `taken_back` has the reasons for messages that a later one took back; `withheld` has the words
-    that are not their speaker's testimony, by sequence number.
+    """The state of reading a session's messages, by sequence number: `taken_back` has the reasons
+    for messages that a later message took back, `withheld` the words that are not their speaker's
+    testimony.
     """
 
     user: str | None = None
@@ -53,8 +52,8 @@ class Reader:
     awaits: bool = False
 
     def reads(self, message: Message) -> str | None:
-        """Take notice of a message, the next of the session: why nothing of it is testimony, or
-        None.
+        """Read the next message of the session. Return why nothing in it is testimony, or None if
+        something may be.
         """
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
@@ -71,15 +70,13 @@ class Reader:
         return self._testimony(message, text)
 
     def own(self, message: Message) -> Message:
-        """The message with its speaker's own words alone. `reads` has seen it."""
+        """The message with only its speaker's own words. Call `reads` with it first."""
         if message.seq not in self.owns:
             return message
         return replace(message, chat={**message.chat, "content": self.owns.pop(message.seq)})
 
     def heard(self, message: Message) -> Message | None:
-        """A message before a chunk without what is not its speaker's testimony; None if it has
-        nothing else.
-        """
+        """A message before a chunk, with only its speaker's testimony; None if it has none."""
         text = _without_middle(text_of(message.chat))
         if message.is_off_record:
             return None
@@ -92,11 +89,15 @@ class Reader:
         return replace(message, chat={**message.chat, "content": own}) if own.strip() else None
 
     def _read_out(self, own: str) -> str:
-        """Own words as an extractor reads them: who says a line stands before it."""
+        """Own words as an extractor reads them: each line with the name of its speaker before
+        it.
+        """
         return questions_apart(labelled(own, is_own=_names_of(self.user)))
 
     def _answered(self, message: Message, text: str) -> str | None:
-        """An answer to material, or within a play, repeats or continues it."""
+        """Note what is withheld of a message that is off the record, answers material, continues a
+        role-play, or holds secrets. Return the reason if all of it is withheld, else None.
+        """
         if message.is_off_record:
             self.withheld[message.seq] = (("off_record", text),)
             return "off_record"
@@ -134,7 +135,7 @@ class Reader:
         return others[0][0] if others else "material"
 
     def _awaited(self, message: Message, text: str) -> str | None:
-        """A text that the message before announced, and what its speaker says after it."""
+        """The text that the message before announced, and the words of the speaker after it."""
         end = text_end(text, 0, is_long=True)
         self.withheld[message.seq] = (("material", text[:end]),)
         self.answers_material = True
@@ -146,19 +147,19 @@ class Reader:
 
 
 def _names_of(user: str | None) -> frozenset[str]:
-    """The names under which a user's lines stand."""
+    """The names that label a user's lines."""
     name = (user or "").casefold()
     words = re.split("[._ -]+", name)
     return frozenset({name, words[0], " ".join(words)}) - {""}
 
 
 def _takes_back(text: str) -> bool:
-    """Whether a message says that the one before it was no testimony."""
+    """Whether a message takes back the message before it, such as a joke."""
     return takes_back_a_joke(text) or anywhere("not_mine").search(text[:LONGEST_NOTICE]) is not None
 
 
 def _awaits(text: str) -> bool:
-    """Whether a message announces a text that it doesn't hold."""
+    """Whether a message announces a text that comes in the next message."""
     match = anywhere("awaits").search(text)
     return match is not None and len(text) - match.end() < LONGEST_NOTICE and ":" not in text
 

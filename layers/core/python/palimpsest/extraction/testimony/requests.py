@@ -1,4 +1,4 @@
-"""Texts that the speaker asks to work on, and texts of others that the speaker announces."""
+"""Finds texts that the speaker asks to work on, and texts of others that the speaker announces."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def _is_text(thing: str) -> bool:
 
 
 def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
-    """Whether a request is about what the speaker says of themselves: "Check my plan: I moved"."""
+    """Whether a request is followed by the speaker's statements about themselves: "Check my plan: I
+    moved".
+    """
     if anywhere("asks").search(match["about"]):
         return True
     is_own = anywhere("first_person").search(match["about"]) is not None
@@ -98,7 +100,7 @@ def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
 
 
 def _above(text: str) -> Iterator[Mark]:
-    """Texts that stand before the request to work on them: such a request ends the text."""
+    """Texts before the request to work on them. Such a request is at the end of the message."""
     match = anywhere("above").search(text)
     if match:
         yield 0, match.start(), "request"
@@ -126,13 +128,13 @@ def _intro() -> re.Pattern[str]:
 
 
 def _shows_itself(text: str, start: int) -> bool:
-    """Whether what begins at a place is known as material by its form."""
+    """Whether the text that begins at a place is material by its form."""
     line = text[start : text.find("\n", start) if "\n" in text[start:] else len(text)]
     return line.startswith(("```", "~~~", ">")) or shape_of(line) is not None
 
 
 def _labelled_sources(text: str) -> Iterator[Mark]:
-    """Lines whose label says that a text of others follows: "Job ad: We are hiring"."""
+    """Lines whose label announces a text of others: "Job ad: We are hiring"."""
     for match in _LABELLED.finditer(text):
         if _is_source(match["label"]):
             end = paragraph_end(text, match.end())
@@ -152,7 +154,7 @@ def _is_source(label: str) -> bool:
 
 
 def _introduced(text: str) -> Iterator[Mark]:
-    """What a line announces that names a text of others: "This came from a customer:"."""
+    """The text after a line that announces words of others: "This came from a customer:"."""
     for match in in_lines(_intro(), text):
         line = match["line"]
         is_colon = ":" in text[match.end("line") : match.end()]

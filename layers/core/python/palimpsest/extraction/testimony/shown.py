@@ -1,4 +1,4 @@
-"""Whether a message that a search found is its speaker's testimony."""
+"""Decides whether a message that a search found is its speaker's testimony."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ LEAST_OWN = 0.6
 
 @lru_cache(maxsize=1_024)
 def is_material(text: str, *, user: str | None) -> bool:
-    """Whether much of a user's text is not the user's own words. Of a text to translate the request
-    is theirs, so less than half is enough.
+    """Whether most of a user's text is material. The user's own words are fewer than the share
+    `LEAST_OWN`, which is below half because a request such as "translate this" is the user's own.
     """
     letters = sum(map(str.isalnum, text))
     own = sum(map(str.isalnum, own_text(text, spans(text, user=user))))

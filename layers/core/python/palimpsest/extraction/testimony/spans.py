@@ -1,4 +1,4 @@
-"""Divides a message's text into what its speaker says of themselves and what is only material."""
+"""Divides a message's text into its speaker's own words and material."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from palimpsest.privacy.secrets import secrets
 
 SpanClass = Literal["own", "material", "secret", "off_record"]
 GAP = "\n"
-"""What a reader of the own text sees in the place of other spans: the end of a line."""
+"""Replaces other spans in the own text: the end of a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a text, its class, and the reason for it; own words have none."""
+    """A part of a text, its class, and the reason for that class. Own words have no reason."""
 
     start: int
     end: int
@@ -26,21 +26,20 @@ class Span:
 
 
 def spans(text: str, *, user: str | None = None) -> tuple[Span, ...]:
-    """The spans of a text in their order: they cover all of it, and none is empty.
-
-    `user` is the name by which the user signs. It takes time in proportion to the text.
+    """The spans of a text, in order. They cover all of it, and none is empty. `user` is the name
+    that the user signs with. The time is linear in the length of the text.
     """
     return tuple(_covering(_merged(text, user=user), len(text)))
 
 
 def secret_spans(text: str) -> tuple[Span, ...]:
-    """The spans of a text of which nothing is material: secrets, and all else."""
+    """The spans of a text without material: secrets, and the words between them."""
     return tuple(_covering(_secret(text), len(text)))
 
 
 def own_text(text: str, found: Iterable[Span]) -> str:
-    """The text without the spans that are not the speaker's own; it is the text itself if all
-    are.
+    """The text with only the speaker's own spans. If all spans are own words, it is the text
+    unchanged.
     """
     return "".join(text[span.start : span.end] if span.kind == "own" else GAP for span in found)
 

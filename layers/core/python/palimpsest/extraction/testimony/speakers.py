@@ -1,4 +1,4 @@
-"""Whose statement a finding is: a message's name, the label of a line, or "Bob says" decide it."""
+"""Decides who stated a finding, by a message's name, a line's label, or "Bob says"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palimpsest.memory.names import about, introduced_in, is_introduction, is_ow
 from palimpsest.text.folding import normalized
 
 USER = "user"
-MOST_READ = 4_000  # characters of a message, in which users introduce themselves
+MOST_READ = 4_000  # first characters of a message, in which users introduce themselves
 _LABEL = re.compile(r"[ \t]*(?:[-*•] )?\**(?P<name>[A-ZÀ-Þ][\w.'-]*(?: [A-ZÀ-Þ][\w.'-]*)?)\**:[ *]")
 
 
@@ -31,8 +31,8 @@ def _report() -> re.Pattern[str]:
 def speaker_of(
     finding: Finding, message: Message, *, user: str, names: Sequence[str] = ()
 ) -> str | None:
-    """The name of the one whose words a message gives in the place of a finding's quote; None if
-    they are the user's, as far as the message shows. `names` are those of the user.
+    """The name of the person who says a finding's quote in a message; None if the message names
+    nobody else, so that the words are the user's. `names` are the names of the user.
     """
     text = text_of(message.chat)
     place = text.find(finding.quote.strip())
@@ -54,15 +54,17 @@ def speaker_of(
 
 
 def own_label(line: str, *, names: Sequence[str]) -> str:
-    """The label of a line with a name of the user, in any case; empty if it has none."""
+    """The label of a line if it is a name of the user, in upper or lower case; else an empty
+    text.
+    """
     found = re.match(r"[ \t]*(?P<name>[^:\n]{1,80}): *", line)
     is_own = found and any(normalized(found["name"]) == normalized(name) for name in names)
     return found[0] if found and is_own else ""
 
 
 def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The names of the user: those that are known, and those by which the user introduces
-    themselves in these messages.
+    """The names of the user: the known ones, and names by which the user introduces themselves in
+    these messages.
     """
     found = [*names]
     for message in messages:
@@ -79,8 +81,8 @@ def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) ->
 def attributed(
     finding: Finding, messages: Sequence[Message], *, user: str, names: Sequence[str] = ()
 ) -> Finding:
-    """The finding as a statement of its speaker: about them, where it was about the user, and with
-    a topic of their own. `names` are those of the user.
+    """The finding as a statement of its speaker. If it was about the user, it is now about the
+    speaker, and its topic is the speaker's. `names` are the names of the user.
     """
     cited = [message for message in messages if message.seq in finding.seqs]
     roles = {message.role for message in cited}
@@ -129,8 +131,8 @@ def _name_of(message: Message) -> str | None:
 
 
 def _of_the_user(finding: Finding, *, user: str, names: Sequence[str]) -> Finding:
-    """The finding about the user, where it names the user, without the label of its line; a name
-    alone is of the topic of names.
+    """The finding without the label of its line. If it names the user, it is about the user. If it
+    only says a name, its topic is that of names.
     """
     subject = finding.subject
     is_named = subject is not None and subject != USER and names

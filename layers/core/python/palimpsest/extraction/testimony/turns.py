@@ -1,4 +1,4 @@
-"""The turns of a pasted conversation: whose words each line of a text is."""
+"""Reads the turns of a pasted conversation, with the speaker of each line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.extraction.testimony.lines import paragraphs
 from palimpsest.extraction.testimony.words import whole
 
 LONGEST_READ = 400
-"""Characters of a line that are looked at."""
+"""How many characters of a line are read."""
 
 LEAST_TURNS = 2
 MOST_WORDS_OF_A_NAME = 3
@@ -47,8 +47,8 @@ _ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class SpokenLine:
-    """A line that somebody says. `words` is where the words begin; a `sure` one is marked by more
-    than a name and a colon.
+    """A line that somebody says. `words` is where the words begin. `sure` says that more than a
+    name and a colon marks it.
     """
 
     start: int
@@ -63,7 +63,7 @@ _PLAIN_HEADER = re.compile(r"[^\n]*?\w[ ]\d{1,2}[:.h]\d\d[ \t]*")
 
 
 def is_name(label: str, *, sure: bool = False) -> bool:
-    """Whether a label can be the name of somebody."""
+    """Whether a label can be a person's name."""
     words = label.split()
     if whole("own_labels").fullmatch(label) or _ADDRESS.search(label):
         return False
@@ -78,9 +78,8 @@ def is_name(label: str, *, sure: bool = False) -> bool:
 
 @lru_cache(maxsize=16)
 def turns(text: str) -> tuple[SpokenLine, ...]:
-    """The lines of others and of the user in a text, each with the name of its speaker.
-
-    A line without a name between two turns belongs to the one before it.
+    """The spoken lines of a text, each with the name of its speaker. A line without a name between
+    two turns belongs to the turn before it.
     """
     found: list[SpokenLine] = []
     headers = sum(1 for line in _ENDS_IN_TIME.finditer(text) if _HEADER.fullmatch(line[0]))
@@ -147,7 +146,7 @@ def _head(start: int, line: str, *, headed: bool) -> SpokenLine | None:
 
 
 def _shown(name: str) -> str:
-    """A name as a label that is read as a name again."""
+    """A name as a label, in a form that can be read back."""
     if not name[:1].isalpha():
         return UNKNOWN
     words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
@@ -156,9 +155,8 @@ def _shown(name: str) -> str:
 
 
 def labelled(text: str, *, is_own: frozenset[str]) -> str:
-    """The text with each turn as `Name: words`, and the words alone of names that are the user's.
-
-    `is_own` has the user's names in lower case.
+    """The text with each turn as `Name: words`. The user's own turns have no name. `is_own` has the
+    user's names in lower case.
     """
     found = turns(text)
     if not found:

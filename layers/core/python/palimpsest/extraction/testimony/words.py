@@ -1,8 +1,6 @@
-"""The phrases that tell testimony from material, by language, read from the files beside this one
-at first use.
-
-A text is gone through once for the places where words begin. A pattern is tried only where a word
-begins as one of its phrases does.
+"""The phrases that separate testimony from material, by language. They are read from the files in
+this folder at first use. A text is searched once for the beginnings of words. A pattern is tried
+only at words that begin like one of its phrases.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from pathlib import Path
 
 SENTENCE_START = r"(?:^|(?<=[.!?:\n\"'”’»)…*]))[ \t]*"
 BEGINNING = 6
-"""The letters of a word by which phrases are looked up."""
+"""By how many letters of a word phrases are looked up."""
 
 _WORD = re.compile(rf"(?<!\w)\w{{1,{BEGINNING}}}(?P<end>(?!\w))?")
 _FULL_LINE = re.compile(r"[^\n]+")
@@ -35,7 +33,7 @@ NOT_LOOKED_FOR = frozenset(
         "passwords",
     }
 )  # fmt: skip
-"""Names whose phrases stand within patterns of lines or labels."""
+"""Names of phrases that are used only within patterns of lines or labels."""
 
 
 @cache
@@ -51,8 +49,8 @@ def phrases(name: str) -> str:
 
 
 class Phrases:
-    """The phrases of some names, and what stands around them. A match has a group of the name of
-    its phrase. At each place only those phrases are tried that begin as its word does.
+    """The phrases of some names, with the pattern around them. A match has a group with the name of
+    its phrase. At each word, only phrases that begin like it are tried.
     """
 
     def __init__(self, names: tuple[str, ...], *, before: str, after: str) -> None:
@@ -60,7 +58,7 @@ class Phrases:
         self._patterns: dict[str, re.Pattern[str] | None] = {}
 
     def _pattern(self, word: str) -> re.Pattern[str] | None:
-        """The pattern for a word's beginning; None if no phrase begins so."""
+        """The pattern for words with this beginning; None if no phrase has it."""
         if word not in self._patterns:
             groups = [_beginning_as(name, word) for name in self._names]
             self._patterns[word] = (
@@ -87,7 +85,7 @@ class Phrases:
                 yield match
 
     def begins_sentence(self, text: str, start: int, end: int) -> int | None:
-        """Where the first sentence begins that a match begins; None if none does."""
+        """Where the first sentence begins that opens with a match; None without one."""
         for match in self.finditer(text, start, end):
             lead = lead_of_sentence(text, match.start())
             if lead is not None:
@@ -96,7 +94,9 @@ class Phrases:
 
 
 def lead_of_sentence(text: str, place: int) -> str | None:
-    """The blanks and small words before a place, if a sentence begins with them; else None."""
+    """The blanks and small words between the beginning of a sentence and a place; None if other
+    words are between.
+    """
     lead = _LED.search(text[max(0, place - LONGEST_LEAD) : place])
     return lead[0].lstrip(".!?\n\"'”’»)…*(") if lead else None
 
@@ -109,7 +109,9 @@ def anywhere(name: str) -> Phrases:
 
 @lru_cache(maxsize=8192)
 def _beginning_as(name: str, word: str) -> str:
-    """The phrases of a name that begin as a word does, as alternatives; empty if none does."""
+    """The phrases of a name that begin like a word, as alternatives of a pattern; empty if there
+    are none.
+    """
     beginnings = {word[:length] for length in range(1, len(word) + 1)}
     several = _by_beginning().get(name, ())
     return "|".join(phrase for phrase, begins in several if not beginnings.isdisjoint(begins))
@@ -126,7 +128,7 @@ def _compiled(
 
 @cache
 def whole(name: str) -> re.Pattern[str]:
-    """Exactly one of the phrases of this name."""
+    """A pattern for a text that is exactly one of the phrases of this name."""
     return re.compile(rf"(?:{phrases(name)})", re.IGNORECASE)
 
 
@@ -145,7 +147,9 @@ def _of_several(text: str, names: tuple[str, ...]) -> Sequence[tuple[int, str]]:
 
 @lru_cache(maxsize=16)
 def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
-    """The places of words that begin as phrases do, with those letters, by the phrases' name."""
+    """By name of phrases: the places of words that begin like one of them, with their first
+    letters.
+    """
     places: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for match in _WORD.finditer(text):
         word = match[0].lower() if match["end"] is None else f"{match[0].lower()} "
@@ -156,13 +160,13 @@ def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
 
 @lru_cache(maxsize=8192)
 def _names_of(word: str) -> tuple[str, ...]:
-    """The names that have phrases that begin as a word does."""
+    """The names that have a phrase that begins like a word."""
     return tuple(name for name in _by_beginning() if _beginning_as(name, word))
 
 
 @cache
 def _by_beginning() -> Mapping[str, Sequence[tuple[str, frozenset[str]]]]:
-    """The phrases of each name that is looked for in texts, with their beginnings."""
+    """By name, the phrases that are searched in texts, with their beginnings."""
     found: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
     for words in _languages():
         for name in words.keys() - NOT_LOOKED_FOR:
@@ -171,8 +175,8 @@ def _by_beginning() -> Mapping[str, Sequence[tuple[str, frozenset[str]]]]:
 
 
 def beginnings(phrase: str) -> frozenset[str]:
-    """The letters with which any match of a phrase begins, at most `BEGINNING` of them, and a blank
-    after those that are the whole word. One of them is empty if the phrase doesn't show them.
+    """The possible beginnings of a match of a phrase: at most `BEGINNING` letters each, with a
+    blank after a whole word. One of them is empty if the phrase does not determine them.
     """
     return frozenset(_beginnings(phrase, ""))
 
@@ -206,7 +210,7 @@ def _beginnings_of_group(rest: str, begun: str) -> Iterator[str]:
 
 
 def _group_end(text: str) -> int:
-    """Where the group ends that begins the text."""
+    """The end of the group of a pattern that begins the text."""
     depth, place = 0, 0
     while place < len(text):
         depth += {"(": 1, ")": -1}.get(text[place], 0)
@@ -229,15 +233,15 @@ def _alternatives(inside: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8)
 def line_starts(text: str) -> Sequence[int]:
-    """Where the lines begin that are not empty."""
+    """The beginnings of all lines that are not empty."""
     return [match.start() for match in _FULL_LINE.finditer(text)]
 
 
 def in_lines(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> Iterator[re.Match[str]]:
-    """The matches of a pattern at the beginnings of lines, between two places; none overlaps the
-    one before it.
+    """The matches of a pattern at the beginnings of lines between two places. A match does not
+    overlap the match before it.
     """
     limit, place = len(text) if end is None else end, start
     starts = line_starts(text)

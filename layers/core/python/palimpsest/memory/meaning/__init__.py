@@ -1,1 +1,1 @@
-"""What sentences mean for memories: values, ends and corrections, by words that are data."""
+"""Reads what a sentence states: a value, an end or a correction. The words are data."""

@@ -1,4 +1,4 @@
-"""Reads corrections of what was said before ("I meant Bremen"), and puts a content right."""
+"""Reads corrections of earlier words ("I meant Bremen"), and corrects a memory's content."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from palimpsest.text.analyser import function_words, words
 from palimpsest.text.folding import folded
 from palimpsest.text.word_files import entries
 
-MOST_WORDS = 4  # of a value that is put right
-FEW_WORDS = 3  # of one that nothing but a word such as "sorry" marks
-ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # of two spellings of one word: written alike, or in another case
+MOST_WORDS = 4  # of a value that is corrected
+FEW_WORDS = 3  # of a correction that only a word such as "sorry" marks
+ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # how alike two spellings of one word must be
 LEAST_WORD = 4  # letters of a word that can be misspelled
 _TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
 _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
@@ -37,8 +37,8 @@ _ENDS = " \t.!,;:-–—()\"'”“„"
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A new value, and the old one if it was said. `is_meant` says that the words leave no doubt
-    that something is put right.
+    """A new value, and the old value if the user named it. `is_meant` is true if the words are
+    certainly a correction.
     """
 
     new: str
@@ -89,7 +89,7 @@ def _weak() -> re.Pattern[str]:
 
 
 def without_signals(text: str) -> str:
-    """The text without the words at its beginning that say that something was wrong."""
+    """The text without opening words that say that something was wrong ("no, sorry, …")."""
     if not _MARKED.search(text, 0, FIRST_PART) or not begins_with(text, "signals", "openers"):
         return text
     rest = after(_signals_first(), text)
@@ -108,7 +108,7 @@ def _glue() -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def correction_of(text: str) -> Correction | None:
-    """The correction that a whole text is; None if it says anything else."""
+    """The correction if the whole text is one, else None."""
     starred = _STARRED.match(text.strip()) if "*" in text else None
     if starred:
         new = starred["new"] or starred["other"]
@@ -150,7 +150,7 @@ def _is_value(text: str) -> bool:
 
 
 def is_signal(text: str) -> bool:
-    """Whether a text only says that something is to be put right."""
+    """Whether a text only announces a correction ("that's wrong")."""
     said = text.strip(_ENDS)
     if not said or said.count(" ") > MOST_WORDS or not _may_correct(said):
         return False
@@ -158,7 +158,9 @@ def is_signal(text: str) -> bool:
 
 
 def corrected(content: str, by: Correction) -> str | None:
-    """The content with the new value in the place of the old one; None if it has no such place."""
+    """The content with the new value in place of the old one; None if the content has no value to
+    replace.
+    """
     new = after(_glue(), by.new).strip(_ENDS)
     if not new:
         return None
@@ -171,7 +173,7 @@ def corrected(content: str, by: Correction) -> str | None:
 
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
-    """Where the content has the old value."""
+    """Where the old value is in the content."""
     for text in dict.fromkeys((old, after(_glue(), old).strip(_ENDS))):
         found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", content, re.IGNORECASE)
         if text and found:
@@ -185,8 +187,8 @@ def _number() -> re.Pattern[str]:
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
-    """The place of the value of the same shape: a number, a misspelled word, a name, or the value
-    of the content's topic.
+    """Where the content has a value of the same shape as the new one: a number, a misspelled word,
+    a name, or the value of its topic.
     """
     tokens = list(_TOKEN.finditer(content))
     return next(
@@ -242,7 +244,7 @@ def _value(content: str, new: str) -> tuple[int, int] | None:
 
 
 def _names(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
-    """The last run of words in capitals, the first word of the content apart."""
+    """The last run of capitalized words. The first word of the content does not count."""
     if not new[0].isupper():
         return None
     run: list[re.Match[str]] = []
@@ -276,7 +278,7 @@ def _names_nothing(text: str) -> bool:
 
 
 def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
-    """The ways to divide a sentence into a statement and a correction of it."""
+    """All ways to split a sentence into a statement and a correction of that statement."""
     for mark in re.finditer(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s", sentence):
         before, after = sentence[: mark.start()].rstrip(), sentence[mark.end() :].rstrip(" .!)")
         if len(before) < LEAST_WORD or not _may_correct(after) or not _begins(after):
@@ -291,7 +293,9 @@ def _begins(text: str) -> bool:
 
 
 def put_right(sentence: str) -> str:
-    """The sentence with what it corrects itself put right."""
+    """The sentence after its own correction is applied: "I live in Kiel, no, Bremen" is "I live in
+    Bremen".
+    """
     if not _MARKED.search(sentence, 0, len(sentence) - 1) or not _may_correct(sentence):
         return sentence
     for before, found in inline(sentence):

@@ -1,5 +1,5 @@
-"""Reads statements of an end ("I don't live in Hamburg any more", "I quit"), and which memory one
-ends.
+"""Reads statements that something ended ("I don't live in Hamburg any more", "I quit"), and finds
+the memory that each ends.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from palimpsest.text.triggers import lowered
 from palimpsest.text.word_files import entries, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
-MOST_PLAIN, MOST_BLANKS = 10, 30  # blanks of a sentence with a plain denial, and of any
-SHORT = 8  # blanks of a sentence that is looked at as a whole too
+# most blanks of a sentence with a plain denial, and of any sentence
+MOST_PLAIN, MOST_BLANKS = 10, 30
+SHORT = 8  # most blanks of a sentence that is also read as a whole
 _PRONOUN = re.compile(
     r"^(?:it|that|this|them|those|him|her|das|es|ihn|sie|ça|cela|eso|lo|la)(?: (?:all|ages))?$",
     re.IGNORECASE,
@@ -39,11 +40,12 @@ _PRONOUN = re.compile(
 _PRONOUNS = frozenset(
     {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
-LONGEST = 10  # words that name something: a longer record says more than what ends
-PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
+# words that name something. A longer record also says other things, which remain true.
+LONGEST = 10
+PLAINLY = 0.6  # of a record's words, if a denial does not mention a change
 USER: Final = frozenset({"", "user"})
 OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
-"""Kinds that may end what is said of somebody or something else than the user."""
+"""Kinds of ends that may concern other people and things than the user."""
 TOPICS: Final = {
     "job": ("employer", "department"),
     "partner": ("partner",),
@@ -52,15 +54,15 @@ TOPICS: Final = {
     "study": ("study",),
 }
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"})
-"""What a statement of an end may be about without naming it, by the words of a record."""
-MOST_SAID = 4  # words of a record, among which its verb is
+"""Topics that a statement may end without naming them. The words of a record decide."""
+MOST_SAID = 4  # the first words of a record, which contain its verb
 NOT_LEFT: Final = frozenset({"residence", "birthplace"})
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A statement of an end: what kind of end it is, the topic that it is about where it names
-    none, and the words that name what ends.
+    """A statement that something ended: the kind of end, the topic (if no words name it), and the
+    words that name the thing that ended.
     """
 
     kind: str
@@ -102,7 +104,7 @@ def _owns() -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def ends_of(sentence: str) -> tuple[End, ...]:
-    """The ends that a sentence states, none where it supposes, plans or asks."""
+    """The ends that a sentence states. A sentence that supposes, plans or asks states none."""
     numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
     if sentence.count(" ") > MOST_PLAIN:
         numbers = [number for number in numbers if _cues()[number].kind != "plain"]
@@ -122,12 +124,12 @@ def ends_of(sentence: str) -> tuple[End, ...]:
 
 
 def may_end(text: str) -> bool:
-    """Whether the text has a word without which it states no end."""
+    """Whether the text has a word that every statement of an end has."""
     return "user" in text or bool(candidates("ends", text))
 
 
 def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]:
-    """Those of the sentence's cues that the clause may match."""
+    """The cues of the sentence that the clause may match."""
     if clause == sentence:
         return numbers
     likely = candidates("ends", clause)
@@ -139,8 +141,8 @@ def _has_pronoun(text: str) -> bool:
 
 
 def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
-    """The ends of a clause, by the cues with these numbers. A pronoun means what the clause before
-    names. A plain denial with a time counts for that time alone.
+    """The ends that a clause states, by the cues with these numbers. A pronoun refers to the clause
+    before. A plain denial with a time ("not today") ends nothing.
     """
     found = list(_matches(clause, numbers))
     lasting = [number for number in numbers if _cues()[number].kind != "plain"]
@@ -166,7 +168,7 @@ def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match
 
 
 def is_ended(record: Record, by: Sequence[End]) -> bool:
-    """Whether one of these ends is that of the record."""
+    """Whether one of these ends is the end of the record."""
     return any(_ends(end, record) for end in by)
 
 
@@ -202,12 +204,12 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
 
 
 def is_own(record: Record) -> bool:
-    """Whether a record says something of the user, or of a partner."""
+    """Whether a record is about the user or a partner of the user."""
     return (record.subject or "") in USER or "partner" in classes(record.subject or "")
 
 
 def _is_of(end: End, record: Record) -> bool:
-    """Whether an end can be that of a record about this subject."""
+    """Whether an end can concern a record about this subject."""
     subject = (record.subject or "").casefold()
     if subject in USER:
         return True
@@ -218,7 +220,7 @@ def _is_of(end: End, record: Record) -> bool:
 
 
 def _denies_value(end: End, record: Record) -> bool:
-    """Whether what an end denies is the value of the record's topic, in other words."""
+    """Whether an end denies the value of the record's topic, in other words than the record's."""
     if end.kind not in ("denial", "plain") or not end.text:
         return False
     denied = slot_of(f"I {end.text}") or slot_of(f"I am {end.text}")

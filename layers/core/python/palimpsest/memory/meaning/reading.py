@@ -1,5 +1,5 @@
-"""Reads a sentence for its meaning: in the first person, without openers and times, as words that
-name something.
+"""Reduces a sentence to its meaning: first person, without opening words and times, as the words
+that name something.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from palimpsest.text.triggers import Triggers, lowered, places
 from palimpsest.text.word_files import entries, filled, filled_words, word_files
 
 PACKAGE: Final = "palimpsest.memory.meaning"
-MOST = 300  # characters of a sentence that is read for its meaning
-LEAST_SHARED = 3  # letters of two forms of a word
+MOST = 300  # most characters of a sentence that is read
+LEAST_SHARED = 3  # letters that two forms of a word must share
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
 _PUNCTUATION = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+")
 _DATES = re.compile(
     r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
-)  # that were written beside relative ones
+)  # absolute dates that were added after relative dates
 _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNORECASE)
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
-"""First words of phrases that too many sentences have: these phrases have other marks."""
+"""Words that begin too many sentences. Phrases that begin with one are found by another word."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
 _LAST_OF_TAILS, _EMOJI = frozenset("wla()/D3"), "\U0001f300"
@@ -59,7 +59,7 @@ _INFLECTIONS = frozenset(
 
 
 def shared(name: str) -> Any:
-    """A field of the words that belong to no language."""
+    """A field of `shared.json`, whose words belong to no language."""
     return word_files(PACKAGE)["shared"][name]
 
 
@@ -71,8 +71,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def compiled_lower(pattern: str) -> re.Pattern[str]:
-    """The pattern with its pieces, for a text in lower case: such a search takes a fraction of the
-    time.
+    """The pattern with its pieces, for a text in lower case. A case-sensitive search takes a
+    fraction of the time.
     """
     return re.compile(_CAPITALS.sub(lambda found: found[0].lower(), filled(PACKAGE, pattern)))
 
@@ -82,8 +82,8 @@ SLOT_FORMS: Final = ("slots", "many", "each")
 
 @cache
 def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
-    """The triggers of everything that is looked for, in one: a sentence is looked at once. Of each
-    group, where its patterns begin, and a mask of as many bits as it has patterns.
+    """The triggers of all groups in one structure, so that a sentence is searched once. For each
+    group: where its patterns begin, and a mask with a bit for each pattern.
     """
     leaning = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
     groups: dict[str, list[list[str]]] = {
@@ -101,7 +101,7 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
 
 
 def slot_entries() -> list[tuple[str, str, Any]]:
-    """The phrases of values, each with its form and the name of its topic."""
+    """The phrases that give a topic a value: each with its form and the topic's name."""
     return [
         (form, name, entry)
         for form in SLOT_FORMS
@@ -156,8 +156,8 @@ def begins_with(text: str, *names: str) -> bool:
 
 
 def triggers(entry: Any) -> list[str]:
-    """The words of which every match of an entry has one. Patterns in a list of words have none
-    that could be looked up: only their beginnings count.
+    """Words of which every match of an entry contains one. Patterns in a list of words have no such
+    words, so only their beginnings count.
     """
     return [
         trigger for word in filled_words(PACKAGE, entry["words"]) for trigger in _plain_words(word)
@@ -177,14 +177,16 @@ def _plain_words(word: str) -> Iterator[str]:
 
 
 def first_words(phrase: str) -> list[str]:
-    """The word, or the beginning of one, with which a phrase of a list begins."""
+    """The word, or beginning of a word, that a phrase of a list begins with."""
     plain = re.sub(r"\(\?:[^()]*\)\?|\(\?:|\)", " ", phrase).split()
     return [trigger for word in plain[:1] for trigger in _plain_words(word)]
 
 
 @cache
 def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
-    """What is written out: the pattern, its text, and what every match has in lower case."""
+    """The short forms that are written out: a pattern, its full text, and letters that every match
+    has in lower case.
+    """
     return [
         (re.compile(pattern, re.IGNORECASE), text, has)
         for pattern, text, has in entries(PACKAGE, "spoken")
@@ -192,7 +194,7 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
 
 
 def after(pattern: re.Pattern[str], text: str) -> str:
-    """The text without what the pattern matches at its beginning."""
+    """The text without a match of the pattern at its beginning."""
     found = pattern.match(text)
     return text[found.end() :] if found else text
 
@@ -204,7 +206,7 @@ def _openers() -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def spoken(text: str) -> str:
-    """The sentence as the user would say it, without contractions and openers."""
+    """The sentence in the user's voice, without contractions and opening words."""
     said = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
     if _may_be_rewritten(lowered(said)) and _REWRITTEN.search(said):
         lower = said.lower().replace("\u2019", "'")
@@ -219,7 +221,7 @@ def spoken(text: str) -> str:
 
 
 def _may_be_rewritten(lower: str) -> bool:
-    """Whether a text has what `_REWRITTEN` needs; this is looked up faster."""
+    """Whether a text may hold a short form. It is faster than trying all patterns."""
     return (
         "'" in lower
         or "’" in lower
@@ -246,7 +248,7 @@ def _times() -> re.Pattern[str]:
 
 @cache
 def _words_of_times() -> frozenset[str]:
-    """What every text that says when has one of, apart from numbers."""
+    """Words of which every text with a time has one, unless it has a number."""
     phrases = [
         phrase
         for file in word_files(PACKAGE).values()
@@ -262,7 +264,7 @@ def _words_of_times() -> frozenset[str]:
 
 
 def _words_needed(phrase: str) -> Sequence[str]:
-    """Words of which each match of a phrase has one: the longest of a plain phrase."""
+    """Words of which each match of a phrase has one. Of a plain phrase it is the longest word."""
     plain = _ANYTHING.sub("", phrase)
     found = _FIRST.findall(re.sub(r"(\w)\?", r"\1", plain))
     if _VARIES.search(plain):
@@ -272,7 +274,7 @@ def _words_needed(phrase: str) -> Sequence[str]:
 
 @lru_cache(maxsize=64)
 def without_times(text: str) -> str:
-    """The text without the words that say when."""
+    """The text without its expressions of time."""
     if _words_of_times().isdisjoint(_FIRST.findall(text.lower())) and not _DIGIT.search(text):
         return text
     left = _SINCE.sub("", text)
@@ -311,8 +313,8 @@ def classes(word: str) -> frozenset[str]:
 
 
 def rests(one: str, other: str) -> tuple[str, str]:
-    """What two words have after the letters that both begin with; the whole words if these are too
-    few.
+    """The rest of each word after their common beginning; both words as they are if that beginning
+    is too short.
     """
     both = sum(takewhile(bool, map(eq, one, other)))
     return (one[both:], other[both:]) if both >= LEAST_SHARED else (one, other)
@@ -326,7 +328,7 @@ def is_alike(one: str, other: str) -> bool:
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:
-    """Whether one of the other words is a form of the word, or in a class with it."""
+    """Whether one of the other words is a form of the word, or shares a class with it."""
     own = classes(word)
     return any(is_alike(word, other) or bool(own & classes(other)) for other in others)
 
@@ -337,7 +339,7 @@ def _splits() -> re.Pattern[str]:
 
 
 def clauses(sentence: str) -> list[str]:
-    """The parts of a sentence at its marks, and these at their joining words."""
+    """The clauses of a sentence. It is split at punctuation marks, then at conjunctions."""
     parts = [part.strip(_ENDS) for part in _PUNCTUATION.split(sentence)]
     finer = [piece for part in parts for piece in _splits().split(part) if piece != part]
     return [part for part in dict.fromkeys((*parts, *finer)) if part]

@@ -1,5 +1,5 @@
-"""Reads the topic and the value of a statement, whatever its wording: "Kiel is where I live" and
-"my home is Kiel" have one topic and one value.
+"""Reads the topic and the value of a statement in any wording: "Kiel is where I live" and "my home
+is Kiel" have the same topic and value.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.text.analyser import words
 
-MOST_NAMED = 4  # words of statements that are compared by what they name
-MOST_VALUE = 6  # words of a value
+MOST_NAMED = 4  # most words that name something, in statements that are compared by these words
+MOST_VALUE = 6  # most words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
-OF_THE_USER = "the user"  # in a model's words
+OF_THE_USER = "the user"  # how models name the user in statements
 _BEYOND = re.compile(r"[,;.!?].*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The topic of a statement, its value in folded words, the text of the value, and the words
-    that the statement has beyond it.
+    """The topic of a statement, its value as folded words and as text, and the other words of the
+    statement.
     """
 
     topic: str
@@ -76,7 +76,7 @@ def _lead() -> re.Pattern[str]:
 
 @lru_cache(maxsize=256)
 def slot_of(text: str) -> Slot | None:
-    """The topic and value of a statement; None if it has none that is known."""
+    """The topic and value of a statement; None if no known phrase gives them."""
     numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
@@ -119,7 +119,9 @@ def _canonical(word: str) -> str:
 
 
 def means_the_same(one: str, other: str) -> bool:
-    """Whether two statements give the same value to the same topic, and say the same beyond it."""
+    """Whether two statements give the same topic the same value, and say nothing different
+    besides.
+    """
     ours = slot_of(one)
     theirs = slot_of(other) if ours else None
     if ours is None or theirs is None or ours.topic != theirs.topic:
@@ -128,8 +130,8 @@ def means_the_same(one: str, other: str) -> bool:
 
 
 def says_the_same_of(one: str, other: str) -> bool:
-    """Whether two statements without a topic name the same, by the same words or by words of one
-    class: "I love jazz" and "I'm a big fan of jazz".
+    """Whether two statements without a topic say the same, by equal words or words of one class: "I
+    love jazz" and "I'm a big fan of jazz".
     """
     ours, theirs = naming(one), naming(other)
     if not ours or not theirs or max(len(ours), len(theirs)) > MOST_NAMED:
@@ -145,7 +147,9 @@ _FORMS = frozenset(map(frozenset, (("", "s"), ("", "es"), ("", "ing"), ("e", "in
 
 
 def _is_among(word: str, others: Sequence[str]) -> bool:
-    """Whether one of the words is the same, a plain form of it, or in a class with it."""
+    """Whether one of the words equals the word, is a plain form of it, or shares a class with
+    it.
+    """
     return any(
         word == other
         or bool(classes(word) & classes(other))

@@ -1,4 +1,6 @@
-"""Tells sentences that mean something by themselves from those that need their conversation."""
+"""Separates sentences that mean something by themselves from sentences that need their
+conversation.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from functools import cache, lru_cache
 from palimpsest.memory.meaning.reading import PACKAGE, candidates
 from palimpsest.text.word_files import word_files
 
-LONG = 13  # words: a longer sentence says what it is about
+LONG = 13  # words; a longer sentence names its subject
 SHORT = 12
 _MARKER = re.compile(r"^\W*(?:\d{1,2}[.)] )?")
 
@@ -39,7 +41,7 @@ def _orders() -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def leans(text: str) -> bool:
-    """Whether the sentence points at something that only its conversation names: "the second one",
+    """Whether the sentence refers to something that only its conversation names: "the second one",
     "that's our rule".
     """
     plain = _MARKER.sub("", text.replace("’", "'")).strip()
@@ -51,6 +53,6 @@ def leans(text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def is_order(text: str) -> bool:
-    """Whether the sentence tells the assistant what to do with what is at hand."""
+    """Whether the sentence tells the assistant to do something with the text or topic at hand."""
     plain = _MARKER.sub("", text.replace("’", "'")).strip()
     return bool(_orders().match(plain)) and plain.count(" ") < SHORT

@@ -1,4 +1,4 @@
-"""Removes from the graph what was drawn from deleted memories alone."""
+"""Removes entities and relationships from the graph that were drawn only from deleted memories."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _Sources:
     removed: Sequence[Record]
 
     def of(self, pointer: Pointer, records: Sequence[Record]) -> Removal | None:
-        """The statements of a topic that come from there; None if none does."""
+        """The statements of a topic that come from these places; None if there are none."""
         places = {
             (each.source.session, each.source.seqs, each.source.quote) for each in self.removed
         }

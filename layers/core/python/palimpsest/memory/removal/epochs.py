@@ -1,4 +1,4 @@
-"""Hide sessions of erased users: a session that began in an earlier epoch of its user is read as
+"""Hide sessions of erased users. A session that began in an earlier epoch of its user is read as
 expired.
 """
 

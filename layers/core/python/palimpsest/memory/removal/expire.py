@@ -97,8 +97,8 @@ class Expire:
         return seconds(self.clock.now())
 
     def _go_on(self, scope: UserScope, *, limit: int) -> int:
-        """One page of the user's records. Raises `CommitLost`: then the next round does this page
-        again.
+        """Visit one page of the user's records. If it raises `CommitLost`, the next round does this
+        page again.
         """
         walk = self.expiries.walk(scope)
         if walk is None or walk.due_at > self._now:
@@ -119,7 +119,9 @@ class Expire:
     def _move(
         self, scope: UserScope, walk: Walk, *, after: str | None, earliest: int | None
     ) -> None:
-        """Move the walk on. It is read again, as a write may have noted an expiry meanwhile."""
+        """Move the walk on. The walk is read again first, because a write may have noted an expiry
+        meanwhile.
+        """
         now = self.expiries.walk(scope)
         if now is not None and (now.epoch, now.number, now.after) == (
             walk.epoch,
@@ -132,10 +134,8 @@ class Expire:
 @dataclass(slots=True)
 class _Expired:
     """Removes expired records of one user. If a topic's newest version has expired, the whole topic
-    is removed.
-
-    `look_again` is when a topic that stays must be looked at again although its own versions do not
-    show it (epoch seconds); `beyond` counts what topics held besides the records given.
+    is removed. `look_again` (epoch seconds) is when a topic that stays must be visited again, if
+    its versions do not show that time. `beyond` counts removed versions beyond the given records.
     """
 
     memories: Memories
@@ -146,8 +146,8 @@ class _Expired:
     beyond: int = 0
 
     def remove(self, expired: Sequence[Record]) -> None:
-        """At most 100 records. Raises `CommitLost` if one of them was said again since it was read,
-        or erased.
+        """Remove at most 100 records. Raises `CommitLost` if one of them was said again since it
+        was read, or erased.
         """
         self._commit(Removal((record,)) for record in expired if record.topic_key is None)
         topics = {record.topic_key: record for record in expired if record.topic_key is not None}

@@ -10,7 +10,6 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_user
-from palimpsest.jobs.payloads import ForgetPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import PageDone, UserSteps
 from palimpsest.memory.burials import States, burials_of, states_nothing
@@ -20,6 +19,7 @@ from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.drawn import ForgetDrawn
+from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.memory.removal.sources import Hidden, HidesSources, hides_nothing
 from palimpsest.memory.removal.transactions import (
     Removal,
@@ -66,7 +66,9 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPages:
-    """If a forgotten memory had drawn relationships, they end too."""
+    """Does the job that forgets memories. Relationships that were drawn from a forgotten memory end
+    too.
+    """
 
     memories: Memories
     expiries: Expiries
@@ -161,5 +163,5 @@ class ForgetPages:
 
 
 def _without(record: Record, topics: Sequence[str]) -> Record:
-    """The record without the relationships that are removed themselves."""
+    """The record without relationships that are removed by the same call."""
     return replace(record, draws=tuple(topic for topic in record.draws if topic not in topics))

@@ -1,5 +1,5 @@
 """Removes the data of messages that were deleted with their session, withdrawn or redacted, and the
-memories and summaries made from them.
+memories and summaries that were made from them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from palimpsest.clock import Clock
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.overflow.arm import Arm
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import NotFound
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.burials import States, burials_of, states_nothing
@@ -45,7 +45,9 @@ IN_PLACE = frozenset({"redact", "take_back"})
 
 @dataclass(frozen=True, slots=True)
 class ForgetMemoriesOfSession:
-    """With `jobs`, a job names each memory in its `stored` before that memory is removed."""
+    """Removes memories that rest only on a session or message. With `jobs`, the job's `stored`
+    names each memory before it is removed.
+    """
 
     memories: Memories
     clock: Clock
@@ -116,7 +118,9 @@ class ForgetMemoriesOfSession:
         )
 
     def _restore(self, scope: UserScope, job: Job, topic: str) -> None:
-        """What a statement displaced that was taken back is current again. Raises `CommitLost`."""
+        """Make the record current again that a taken-back statement had displaced. Raises
+        `CommitLost`.
+        """
         pointer = self.memories.pointers(scope, [topic]).get(topic)
         left = self.memories.versions(scope, topic)
         if pointer is None or pointer.record is not None or not left:
@@ -131,7 +135,9 @@ class ForgetMemoriesOfSession:
         self.memories.commit(scope, commit)
 
     def _bury(self, scope: UserScope, job: Job, records: Sequence[Record]) -> None:
-        """What was taken off the record, or redacted, does not come back with an old transcript."""
+        """Bury the records, so that an old transcript does not bring back words that were redacted
+        or put off the record.
+        """
         if job.kind in IN_PLACE:
             buried = burials_of(scope, records, at=job.created_at * 1000, states=self.states)
             bury(self.memories, scope, buried, epoch=job.epoch)
@@ -158,8 +164,8 @@ class ForgetMemoriesOfSession:
         return False
 
     def _forget_version(self, scope: UserScope, job: Job, record: Record) -> bool:
-        """As `_forget_plain`, for a version of a topic: it may have been said several times, in
-        several sessions.
+        """Forget a version of a topic, as `_forget_plain` forgets a record without one. It may have
+        been said several times, in several sessions.
         """
         topic = record.topic_key or ""
         pointer = self.memories.pointers(scope, [topic]).get(topic)
@@ -245,9 +251,7 @@ class RemoveFromSession:
         return is_of_job and head is not None and head.is_over(head.updated_second)
 
     def _forget_range(self, scope: SessionScope, gone: tuple[int, int]) -> None:
-        """Take the range out of the head. Its messages are removed, so they need not be hidden any
-        longer.
-        """
+        """Take the range out of the head. Its messages are removed, so they need not be hidden."""
         head = self.sessions.open(scope).head
         if head is not None and gone in head.withdrawn:
             rest = tuple(span for span in head.withdrawn if span != gone)
@@ -261,7 +265,7 @@ def redaction_receipt(job: Job) -> dict[str, dict[str, Any]]:
     """For each store, whether the old text is removed from it, and from how many items. `until` is
     in epoch seconds.
 
-    The search index is the last: until it is done, it may hold the old text, but no answer contains
+    The search index comes last. Until it is done, it may hold the old text, but no answer contains
     text that the tables lack.
     """
     indexed = "done" if job.state == "done" else "pending"
@@ -279,7 +283,7 @@ def redaction_receipt(job: Job) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class TakeBackRedacted:
-    """`forget` has each memory that it removes named by the job."""
+    """Does the job of a redaction. `forget` lets the job name each memory that it removes."""
 
     sessions: Sessions
     jobs: Jobs
@@ -309,7 +313,7 @@ class TakeBackRedacted:
         )
 
     def _void(self, scope: SessionScope, job: Job) -> int:
-        """Take the text from every summary that may hold the old text; return how many. A
+        """Remove the text of every summary that may hold the old text; return how many. A
         compaction that followed such a summary then follows the summary before it. Raises
         `CommitLost`.
 
@@ -356,8 +360,8 @@ class TakeBackRedacted:
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """Takes back what was made of messages whose marks have changed: they are off the record, or
-    words of them are hidden.
+    """Takes back memories and summaries of messages whose marks have changed, because the message
+    is off the record or words of it are hidden.
     """
 
     steps: UserSteps

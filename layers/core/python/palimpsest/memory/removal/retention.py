@@ -13,12 +13,12 @@ from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations import lifecycle
 from palimpsest.conversations.configuration import own_retention
+from palimpsest.conversations.payloads import RetainPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.jobs.attempts import newest_attempt
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.payloads import RetainPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.expiry import is_expired
@@ -32,9 +32,9 @@ from palimpsest.tenants.settings import TenantSettings
 
 PAGE = 50  # sessions, users or records; a page of records fits one transaction
 Kept = Callable[[Record], Record]
-"""Returns the record with its new expiry."""
+"""Returns a record with its new expiry."""
 SETTLING = 5.0
-"""Seconds until the job begins. Writes that read the settings before they changed are then over,
+"""Seconds until the job begins. By then, writes that read the settings before the change are over,
 and the lists have caught up with the tables.
 """
 
@@ -83,8 +83,8 @@ class ManageSettings:
 
 @dataclass(frozen=True, slots=True)
 class RetainPages:
-    """Does the job that applies a tenant's retention to its sessions and memories, or a session's
-    own to the memories that were extracted from it.
+    """Does the job that applies a changed retention to existing data: a tenant's to its sessions
+    and memories, or a session's own to the memories that were extracted from it.
 
     Expired data stays expired. A later change of the tenant's settings ends the job, because the
     job of that change begins again from the first page. A session's own retention is read again for
@@ -122,7 +122,7 @@ class RetainPages:
         return settings if settings.change == place.change else None
 
     def _of_tenant(self, scope: Scope, begun: RetainPayload) -> Iterator[RetainPayload]:
-        """Do page after page until the days change again; each result says where the next one
+        """Do page after page until the days change again. Each result says where the next page
         begins.
         """
         for place in self._pages(scope, begun):
@@ -166,8 +166,8 @@ class RetainPages:
         )
 
     def _keep_session(self, scope: SessionScope, place: RetainPayload) -> bool:
-        """Whether the session's retention must change: it is alive, has no retention of its own,
-        and was kept for another time.
+        """Whether the session's retention must change: it exists, has no retention of its own, and
+        was kept for another number of days.
         """
         opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
         head, settings = opened.head, opened.settings
@@ -199,8 +199,8 @@ class RetainPages:
         return self._records(scope, place, kept)
 
     def _of_session(self, job: Job, begun: RetainPayload) -> Iterator[RetainPayload]:
-        """Do page after page of the records of the session's user, as long as the session is
-        there.
+        """Do page after page of the records of the session's user, as long as the session
+        exists.
         """
         scope = Scope(job.tenant)
 
@@ -217,8 +217,8 @@ class RetainPages:
     def _records(
         self, scope: UserScope, place: RetainPayload, kept: Callable[[], Kept | None]
     ) -> Iterator[RetainPayload]:
-        """Give the user's records, page by page, the expiry that `kept` says at that time; None
-        ends it.
+        """Give the user's records the expiry that `kept` returns, page by page. If `kept` is None,
+        stop.
         """
         while True:
             place = until_committed(

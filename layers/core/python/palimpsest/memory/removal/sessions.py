@@ -16,10 +16,10 @@ from palimpsest.conversations.session import Head, Status
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job, on_tenant
-from palimpsest.jobs.payloads import ForgetSessionsPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import PageDone, UserSteps
 from palimpsest.memory.removal.memories import PAGE
+from palimpsest.memory.removal.payloads import ForgetSessionsPayload
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
 

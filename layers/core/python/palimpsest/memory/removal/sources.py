@@ -1,4 +1,4 @@
-"""Hides the words of messages on which deleted memories rested: their sessions alone still see
+"""Hides the words of messages that deleted memories rested on. Only their own sessions still see
 them.
 """
 
@@ -13,12 +13,12 @@ from functools import partial
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.lifecycle import job_on
 from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.conversations.spoken import visible_text
 from palimpsest.errors import NotFound
-from palimpsest.jobs.payloads import RemovalPayload
 from palimpsest.memory.burials import WHOLE, Burial, Buried, Ranges, States, merged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Record, Source
@@ -26,16 +26,16 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
 
 DELETED = "[deleted]"
-"""What stands in the place of redacted words."""
+"""Replaces redacted words."""
 
-AT_ONCE = 40  # messages of one commit
+AT_ONCE = 40  # most messages of one commit
 ANSWERS = 6  # messages after a source that may repeat it
 MOST_SAID_AGAIN = 200  # messages of chunks in which a memory was said again
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """The messages of which words were hidden: session, sequence number and id of each."""
+    """The messages with newly hidden words: session, sequence number and id of each."""
 
     messages: tuple[tuple[str, int, str], ...] = ()
 
@@ -48,7 +48,7 @@ class Hidden:
 
 
 HidesSources = Callable[[UserScope, Sequence[Record], Sequence[Burial]], Hidden]
-"""Hides what removed records rested on. Safe to repeat. Raises `Unavailable`."""
+"""Hides the words that removed records rested on. Safe to repeat. Raises `Unavailable`."""
 
 
 def hides_nothing(
@@ -83,8 +83,8 @@ class HideSources:
     def _sources(
         self, scope: UserScope, removed: Sequence[Record]
     ) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
-        """The quotes of each source message, by session and sequence number. A message in which a
-        record may have been said again has none.
+        """The quotes of each source message, by session and sequence number. A message that only
+        may repeat a record has no quotes.
         """
         found: dict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
         for record in removed:
@@ -132,7 +132,7 @@ class HideSources:
     def _marked(
         self, where: SessionScope, head: Head, quotes: Mapping[int, tuple[str, ...]], buried: Buried
     ) -> list[tuple[Message, bool]]:
-        """The messages with their marks, and whether these are new."""
+        """The messages with their marks, and whether the marks are new."""
         wanted = sorted({seq + n for seq in quotes for n in range(ANSWERS + 1)})
         there = {
             message.seq: message
@@ -161,7 +161,7 @@ class HideSources:
 
 @dataclass(frozen=True, slots=True)
 class RedactSources:
-    """Redacts the hidden words themselves."""
+    """Redacts the words that were hidden."""
 
     sessions: Sessions
     redact: Redact
@@ -190,8 +190,8 @@ def _add(found: dict[str, dict[int, tuple[str, ...]]], source: Source) -> None:
 
 
 def _ranges(message: Message, quotes: Sequence[str], buried: Buried) -> Ranges:
-    """What to hide of a source message: all of it, if none of its sentences can be told to be the
-    source. Of a message that only may be a source, such sentences alone.
+    """The ranges to hide in a source message: the sentences that are the source, or all of it if
+    none can be identified. In a message that only may be a source, only identified sentences.
     """
     if message.large is not None and quotes:
         return ((0, WHOLE),)
@@ -200,7 +200,7 @@ def _ranges(message: Message, quotes: Sequence[str], buried: Buried) -> Ranges:
 
 
 def _answers(there: Mapping[int, Message], seq: int) -> Sequence[Message]:
-    """The messages that answer this one: up to the next of a user."""
+    """The messages that answer this one, up to the next message of a user."""
     answers: list[Message] = []
     for number in range(seq + 1, seq + ANSWERS + 1):
         message = there.get(number)

@@ -58,13 +58,13 @@ class Removal:
 
 
 def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
-    """The transactions that remove all of it, in order: small removals share one, a large one takes
-    several of its own.
+    """The transactions that do all removals, in order. Small removals share one transaction. A
+    large removal takes several of its own.
 
-    If a topic's current record is removed, the topic has no current record from then on. If that
-    takes several transactions, the last one removes the current record, so that an interrupted
-    removal can simply be repeated. Each transaction is lost if one of its topics got a new
-    statement since the pointer was read, or if `epoch` is no longer the user's.
+    After a topic's current record is removed, the topic has no current record. If that takes
+    several transactions, the last one removes the current record, so that an interrupted removal
+    can simply be repeated. Each transaction is lost if one of its topics got a new statement since
+    the pointer was read, or if `epoch` is no longer the user's.
     """
     shared = MemoryCommit(epoch=epoch)
     for removal in removals:

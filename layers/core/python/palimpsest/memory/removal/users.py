@@ -1,5 +1,5 @@
-"""Erase a user: start a new epoch, remove all older data by a job, and report how far that job
-is.
+"""Erase a user: start a new epoch, remove all older data by a job, and report the job's
+progress.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
-from palimpsest.jobs.payloads import ErasePayload, EraseStage
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.removal.payloads import ErasePayload, EraseStage
 from palimpsest.memory.removal.transactions import RemovesExports, counted, no_exports
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.usage import Usages
 
 DAY = 24 * 3600
-QUEUE_DAYS = 14  # so long are dead letters kept
+QUEUE_DAYS = 14  # for how long dead letters are kept
 LOG_DAYS = 90  # the longest of all stages
 BACKUP_DAYS = 35
-"""How far back a table can be restored (DynamoDB's point-in-time recovery). Backups hold no older
-data.
+"""How many days back a table can be restored (DynamoDB's point-in-time recovery). Backups hold no
+older data.
 """
 
 TABLES = "tables"  # the progress of a job that waits only for the index
@@ -43,7 +43,7 @@ _NEXT: dict[EraseStage, EraseStage] = {
 def receipt(job: Job) -> dict[str, dict[str, Any]]:
     """For each store, whether its data is removed, and how much was. `until` is in epoch seconds.
 
-    The search index is the last: until it is done, it may hold documents of the user, but no answer
+    The search index comes last. Until it is done, it may hold documents of the user, but no answer
     contains data that the tables lack. Jobs hold only ids and counts.
     """
     is_done = job.state == "done"
@@ -201,7 +201,7 @@ class ErasePages:
 
 
 def _moved_on(erased: ErasePayload) -> ErasePayload:
-    """The payload for the next stage, from its beginning."""
+    """The payload with which the job begins the next stage."""
     return replace(erased, stage=_NEXT[erased.stage], after=None)
 
 

@@ -22,7 +22,7 @@ from palimpsest.engines.places import (
 )
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
-from palimpsest.jobs.kinds import decoded, encoded
+from palimpsest.payloads import decoded, encoded
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.usage import Tally
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from palimpsest.clock import Clock
 from palimpsest.models.ports import TokenCounter
-from palimpsest.wiring.parts import Models, Stores
+from palimpsest.service.parts import Models, Stores
 
 if TYPE_CHECKING:
     from palimpsest.context.read import ReadContext
@@ -57,7 +57,9 @@ if TYPE_CHECKING:
 
 
 def _states(sentence: str) -> Sequence[Stated]:
-    """What a sentence states. The phrases that tell are read at the first one."""
+    """The statements of a sentence. The phrases for it are read from their files at the first
+    sentence.
+    """
     from palimpsest.offline.extractor import states
 
     return states(sentence)
@@ -65,7 +67,7 @@ def _states(sentence: str) -> Sequence[Stated]:
 
 @dataclass(frozen=True)  # without slots: a cached property is kept in `__dict__`
 class Service:
-    """The use cases over any stores and models. Without `long_term`, conversations know of no
+    """The use cases over any stores and models. Without `long_term`, conversations do not use
     long-term memory.
     """
 
@@ -215,7 +217,9 @@ class Service:
         return RetryJob(self.stores.jobs, self._restarts(), self.clock)
 
     def _restarts(self) -> dict[Family, Restart]:
-        """For each family of jobs, what starts a failed one again when a caller asks for that."""
+        """For each family of jobs, the function that starts a failed job again when a caller asks
+        for it.
+        """
         from palimpsest.conversations.overflow.arm import OverflowJobs
         from palimpsest.extraction.commit import Steps
         from palimpsest.extraction.failures import RetryExtraction
@@ -248,7 +252,7 @@ class Service:
 
     @cached_property
     def extract(self) -> RequestExtraction | None:
-        """None without long-term memory."""
+        """The use case that extracts from a session; None without long-term memory."""
         return self._request if self.long_term else None
 
     @cached_property
@@ -277,7 +281,7 @@ class Service:
 
         return IngestOutside(self.append, self._contents, self._request)
 
-    # what is remembered of users
+    # memories of users
 
     @cached_property
     def remember(self) -> Remember:
@@ -392,7 +396,7 @@ class Service:
 
         return ReadGraph(self.stores.memories, self.clock)
 
-    # recall: a new use case for each call, because models come and go with their key
+    # recall; it is built for each call, because models come and go with their key
 
     @cached_property
     def index(self) -> SearchIndex:
@@ -430,7 +434,7 @@ class Service:
 
         return MemoryTools(self.recall, self.remember, self.manage_memories)
 
-    # files of exports, and what is read from them
+    # transfer
 
     @cached_property
     def export(self) -> Export:

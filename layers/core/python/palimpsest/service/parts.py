@@ -16,7 +16,6 @@ from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.usage import Usages
 from palimpsest.vectors.ports import VectorStore
-from palimpsest.wiring.engines import graph_engine
 
 if TYPE_CHECKING:
     from palimpsest.graph.ports import GraphEngine
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
     """The stores that the service reads and writes. `index`, `vectors` and `graphs` are made at
-    their first use, because their libraries are heavy. `recalled_from` is where recall reads
-    memories, if not in `memories`.
+    their first use, because their libraries are heavy. `recalled_from` is the store that recall
+    reads memories from, if it is not `memories`.
 
     The store of sessions is always wrapped here in the guard that hides sessions of erased users.
     """
@@ -41,7 +40,7 @@ class Stores:
     facts: StaticFacts
     index: Callable[[], SearchIndex]
     vectors: Callable[[], VectorStore]
-    graphs: Callable[[], GraphEngine] = graph_engine
+    graphs: Callable[[], GraphEngine]
     recalled_from: Memories | None = None
 
     def __post_init__(self) -> None:
@@ -50,7 +49,7 @@ class Stores:
 
 
 def _none() -> None:
-    """There is no such model."""
+    """Return None, because there is no such model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

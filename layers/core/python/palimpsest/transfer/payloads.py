@@ -1,0 +1,50 @@
+"""The data of the jobs that export and import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from palimpsest.jobs.payloads import Id, Payload, Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportPayload(Payload):
+    """The progress of an export: `after` is the next place in the list of users, `user` the current
+    user, with the number of the `kind` and the `place` within it. `run` is how often it was begun
+    anew, the last time with the step `begun`.
+    """
+
+    user: Id | None = None
+    after: Place | None = None
+    kind: int = 0
+    place: Place | None = None
+    is_begun: bool = False
+    is_last: bool = False
+    is_over: bool = False
+    users: int = 0
+    sessions: int = 0
+    messages: int = 0
+    records: int = 0
+    lines: int = 0
+    bytes: int = 0
+    run: int = 0
+    begun: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPayload(Payload):
+    """What the keys of the files begin with, when the import was begun (epoch milliseconds; None:
+    nobody knows), and the last line that is done, with what became of the lines. `erased` counts
+    those of users who were erased since, `expired` those whose time is over, `deleted` memories
+    that their user has deleted since.
+    """
+
+    source: Place
+    at: int | None = None
+    line: int = 0
+    restored: int = 0
+    there: int = 0
+    conflicts: int = 0
+    erased: int = 0
+    expired: int = 0
+    deleted: int = 0
