@@ -1,4 +1,6 @@
 import re
+from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from pydantic import ValidationError
@@ -51,6 +53,13 @@ def test_each_answer_is_said_in_its_turn_or_is_the_day_of_relative_words(
         said = "\n".join(message.content for turn in near for message in turn.messages)
         is_said = question.is_answered_by(said)
         assert is_said or question.asks_for_a_day, question.question
+
+
+@EACH
+def test_no_pause_is_so_long_that_the_session_expires(conversation: Conversation) -> None:
+    times = [turn.at for turn in conversation.turns]
+
+    assert max(later - earlier for earlier, later in pairwise(times)) < timedelta(days=30)
 
 
 @EACH
