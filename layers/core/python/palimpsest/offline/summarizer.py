@@ -14,6 +14,7 @@ from operator import attrgetter
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.own_tools import called
 from palimpsest.conversations.ports import Summary, SummaryRequest
+from palimpsest.conversations.window.days import with_dates
 from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
@@ -42,7 +43,8 @@ JOIN_TOKENS = 2  # between a sentence without its full stop and the next
 WHO_SHARE = 0.4  # of the room: for sentences that tell who the user is, which are chosen first
 OLD_SHARE = 0.65  # of the room: for the earlier summary, before new sentences compete with it
 WHO_PRIORITY = 2.0  # of the earlier summary, over what somebody else says of themselves later
-RECENT_PRIORITY = 0.6  # of the last sentence over the first: among equals the newest is chosen
+RECENT_PRIORITY = 0.2  # of the last sentence over the first: among equals the newest is chosen
+NEW_PRIORITY = 0.3  # of a sentence over an equal one of the earlier summary
 ONE_WORD = 2.0  # subtracted from a single word that answers nothing
 ANSWER_PRIORITY = 0.6
 ANSWER_SENTENCES = 2
@@ -103,8 +105,7 @@ class ExtractiveSummarizer:
 def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
     """The sentences of the earlier summary, then those of the messages, in order."""
     place = 0
-    for part, (label, text, old) in enumerate(_parts(previous, messages)):
-        speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
+    for part, (label, speaker, text, old) in enumerate(_parts(previous, messages)):
         for sentence in sentences_at_the_ends(text, most=MOST_READ):
             said = sentence.removesuffix(_DROPPED)
             if _LETTERS.search(said):
@@ -112,19 +113,26 @@ def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
                 place += 1
 
 
-def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, bool]]:
+def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, str, bool]]:
+    """The label, the speaker and the text of each line of the earlier summary and of each message,
+    and whether it is an earlier one.
+    """
     for line in previous.splitlines():
         labelled = _LABELLED.match(line)
         end = labelled.end() if labelled else 0
-        yield line[:end], line[end:], True
+        yield line[:end], _speaker(line[:end]), line[end:], True
     for message in messages:
         if message.role in UNSHOWN_ROLES:
             continue
         name = " ".join(str(message.chat.get("name") or "").replace(")", " ").split())[:64]
         label = message.role.capitalize() + (f" ({name}): " if name else ": ")
-        yield label, plain(message.chat.get("content")), False
+        yield label, _speaker(label), with_dates(plain(message.chat.get("content")), message), False
         for call in message.chat.get("tool_calls") or ():
-            yield label, " ".join(called(call)), False
+            yield label, salience.TOOL, " ".join(called(call)), False
+
+
+def _speaker(label: str) -> str:
+    return LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
 
 
 def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
@@ -192,16 +200,17 @@ def _weight(text: str, count: Count) -> int:
 def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
     line.asks = is_question(line.text)
     line.who = not line.asks and salience.tells_who(line.text, speaker=line.speaker)
+    question = _question_before(lines, line.place)
     worth = salience.worth(
         line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who, asks=line.asks
     )
     line.score = (
         worth
         + RECENT_PRIORITY * line.place / len(lines)
+        + (0.0 if line.old else NEW_PRIORITY)
         + (WHO_PRIORITY if line.old and line.who else 0.0)
     )
     tokens = line.tokens
-    question = _question_before(lines, line.place)
     if question and is_filler(question.text, question.bag):
         line.score -= ANSWER_PRIORITY
     elif question:
