@@ -8,17 +8,19 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from operator import attrgetter
 
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.own_tools import called
 from palimpsest.conversations.ports import Summary, SummaryRequest
-from palimpsest.conversations.window.days import with_dates
+from palimpsest.conversations.window.days import dating_day
 from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
 from palimpsest.text.cutting import ELLIPSIS, Count, shortened
+from palimpsest.text.dates import dated
 from palimpsest.text.sentences import (
     clauses,
     is_filler,
@@ -51,6 +53,7 @@ ANSWER_SENTENCES = 2
 COVERED = 0.8  # share of a sentence's words that chosen sentences hold: it would repeat them
 LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
+LIKELY = 3  # times the room
 MOST_LINES, LINE_BYTES = 5_000, 32
 """Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
 the shortest are not rated. Conversations have no such sentences; without the bound a megabyte of
@@ -70,6 +73,7 @@ class _Line:
     label: str
     speaker: str
     text: str
+    day: date | None  # None: its relative words get no date
     old: bool
     tokens: int = 0
     bag: frozenset[str] = frozenset()
@@ -77,6 +81,7 @@ class _Line:
     score: float = 0.0
     asks: bool = False
     who: bool = False
+    is_data: bool = False  # of a tool, or of a log
     density: float = 0.0  # of worth in tokens
     needs: int | None = None  # the place of the question without which it says little
 
@@ -105,34 +110,33 @@ class ExtractiveSummarizer:
 def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
     """The sentences of the earlier summary, then those of the messages, in order."""
     place = 0
-    for part, (label, speaker, text, old) in enumerate(_parts(previous, messages)):
+    for part, (label, text, day, old) in enumerate(_parts(previous, messages)):
+        speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
         for sentence in sentences_at_the_ends(text, most=MOST_READ):
             said = sentence.removesuffix(_DROPPED)
             if _LETTERS.search(said):
-                yield _Line(place, part, label, speaker, said, old)
+                yield _Line(place, part, label, speaker, said, day, old)
                 place += 1
 
 
-def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, str, bool]]:
-    """The label, the speaker and the text of each line of the earlier summary and of each message,
-    and whether it is an earlier one.
+def _parts(
+    previous: str, messages: Sequence[Message]
+) -> Iterator[tuple[str, str, date | None, bool]]:
+    """The label and the text of each line of the earlier summary and of each message, with the day
+    from which relative words of new ones count, and whether it is an earlier one.
     """
     for line in previous.splitlines():
         labelled = _LABELLED.match(line)
         end = labelled.end() if labelled else 0
-        yield line[:end], _speaker(line[:end]), line[end:], True
+        yield line[:end], line[end:], None, True
     for message in messages:
         if message.role in UNSHOWN_ROLES:
             continue
         name = " ".join(str(message.chat.get("name") or "").replace(")", " ").split())[:64]
         label = message.role.capitalize() + (f" ({name}): " if name else ": ")
-        yield label, _speaker(label), with_dates(plain(message.chat.get("content")), message), False
+        yield label, plain(message.chat.get("content")), dating_day(message), False
         for call in message.chat.get("tool_calls") or ():
-            yield label, salience.TOOL, " ".join(called(call)), False
-
-
-def _speaker(label: str) -> str:
-    return LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
+            yield label, " ".join(called(call)), None, False
 
 
 def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
@@ -146,7 +150,24 @@ def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
     for place, line in enumerate(lines):
         line.place = place
         _rate(line, lines, topic)
+    for line in _likely(lines, room=room):
+        if line.day is not None and (text := dated(line.text, at=line.day)) != line.text:
+            line.text, line.tokens = text, _weight(text, count)
+            line.bag, line.facts = words(text), salience.facts(text)
+            _rate(line, lines, topic)
     return lines
+
+
+def _likely(lines: Sequence[_Line], *, room: int) -> Iterator[_Line]:
+    """The lines that may be chosen: the best ones, up to several times the room. Only they are read
+    for dates, because that takes as long as all the rest.
+    """
+    left = room * LIKELY
+    for line in sorted(lines, key=attrgetter("density"), reverse=True):
+        if left < 0:
+            return
+        left -= line.tokens
+        yield line
 
 
 def _distinct(lines: list[_Line]) -> list[_Line]:
@@ -177,6 +198,7 @@ def _key(line: _Line) -> tuple[str, str, int]:
 
 
 def _apart(line: _Line, *, room: int, count: Count) -> Sequence[_Line]:
+    line.is_data = line.speaker == salience.TOOL or salience.is_log_line(line.text)
     line.tokens = _weight(line.text, count)
     most = max(1, room // LONG_SHARE)
     parts = [line]
@@ -312,17 +334,19 @@ def _starts(before: str | None, label: str | None) -> bool:
 
 def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
     """A summary within the limit: first who the user is, then the earlier summary, then the lines
-    worth most.
+    worth most. Log lines and the output of tools come after all that was said.
     """
     ranked = sorted(
         lines, key=attrgetter("density"), reverse=True
     )  # of equal ones the first stays first
     good = [line for line in ranked if line.score > 0] or ranked[:1]
+    said = [line for line in good if not line.is_data]
     choice = _Choice(lines)
     choice.take([line for line in good if line.who], room=limit * WHO_SHARE)
-    choice.take([line for line in good if line.old], room=limit * OLD_SHARE)
+    choice.take([line for line in said if line.old], room=limit * OLD_SHARE)
     for _ in range(2):  # the second time with the room that the estimate left unused
         wasted = choice.tokens - count(choice.written())
+        choice.take(said, room=limit + wasted)
         choice.take(good, room=limit + wasted)
     choice.take(good, room=limit + choice.tokens - count(choice.written()), also_covered=True)
     while choice.places:

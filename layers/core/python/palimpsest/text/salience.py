@@ -18,12 +18,7 @@ from palimpsest.text.triggers import Triggers
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
 """Who speaks. A line of an earlier summary without a speaker has nobody."""
-BASE = {
-    USER: 1.0,
-    ASSISTANT: 0.8,
-    TOOL: 0.1,
-    NOBODY: 1.2,
-}
+BASE = {USER: 1.0, ASSISTANT: 0.8, TOOL: 0.1, NOBODY: 1.2}
 FACT = {USER: 1.0, ASSISTANT: 0.65, TOOL: 0.2, NOBODY: 1.0}
 """What a number or identifier is worth. Advice and tools' output are full of numbers."""
 MOST_FACTS = 4
@@ -42,6 +37,12 @@ _FACT = re.compile(
 )
 _MAY_BE_FACT = re.compile(r"[\d@]")
 _NONE = frozenset[str]()
+_LOG = re.compile(
+    r"\W{0,3}(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
+    r"|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)|at [\w.$<>]{1,99}\("
+)
+_PAIR = re.compile(r"(?<!\S)[\w.]++=\S")
+LOG_PAIRS = 3
 _NAME = re.compile(r" [A-ZÀ-ÞА-ЯΑ-Ω](?<=[\w,;:] .)[\w'’-]+")
 _NOISE = re.compile(r"[^\w\s]|_")  # neither letter, digit nor blank
 _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
@@ -143,6 +144,15 @@ def _facts(sentence: str, *, has_number_words: bool) -> float:
     if has_number_words:
         found += len(_patterns()[NUMBER_WORD].findall(sentence.lower()))
     return found
+
+
+def is_log_line(sentence: str) -> bool:
+    """Whether it looks like a line of a log: it begins with a time and a date or with a level, or
+    consists of keys and values.
+    """
+    return _LOG.match(sentence) is not None or (
+        sentence.count("=") >= LOG_PAIRS and len(_PAIR.findall(sentence)) >= LOG_PAIRS
+    )
 
 
 def is_noisy(sentence: str) -> bool:
