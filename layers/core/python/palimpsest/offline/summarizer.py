@@ -8,7 +8,6 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import partial
 from operator import attrgetter
 
@@ -73,7 +72,7 @@ class _Line:
     label: str
     speaker: str
     text: str
-    day: date | None  # None: its relative words get no date
+    message: Message | None  # None: it is of the earlier summary
     old: bool
     tokens: int = 0
     bag: frozenset[str] = frozenset()
@@ -110,33 +109,31 @@ class ExtractiveSummarizer:
 def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
     """The sentences of the earlier summary, then those of the messages, in order."""
     place = 0
-    for part, (label, text, day, old) in enumerate(_parts(previous, messages)):
+    for part, (label, text, message) in enumerate(_parts(previous, messages)):
         speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
         for sentence in sentences_at_the_ends(text, most=MOST_READ):
             said = sentence.removesuffix(_DROPPED)
             if _LETTERS.search(said):
-                yield _Line(place, part, label, speaker, said, day, old)
+                yield _Line(place, part, label, speaker, said, message, message is None)
                 place += 1
 
 
-def _parts(
-    previous: str, messages: Sequence[Message]
-) -> Iterator[tuple[str, str, date | None, bool]]:
-    """The label and the text of each line of the earlier summary and of each message, with the day
-    from which relative words of new ones count, and whether it is an earlier one.
+def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, Message | None]]:
+    """The label and the text of each line of the earlier summary and of each message, with the
+    message.
     """
     for line in previous.splitlines():
         labelled = _LABELLED.match(line)
         end = labelled.end() if labelled else 0
-        yield line[:end], line[end:], None, True
+        yield line[:end], line[end:], None
     for message in messages:
         if message.role in UNSHOWN_ROLES:
             continue
         name = " ".join(str(message.chat.get("name") or "").replace(")", " ").split())[:64]
         label = message.role.capitalize() + (f" ({name}): " if name else ": ")
-        yield label, plain(message.chat.get("content")), dating_day(message), False
+        yield label, plain(message.chat.get("content")), message
         for call in message.chat.get("tool_calls") or ():
-            yield label, " ".join(called(call)), None, False
+            yield label, " ".join(called(call)), message
 
 
 def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
@@ -151,7 +148,8 @@ def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
         line.place = place
         _rate(line, lines, topic)
     for line in _likely(lines, room=room):
-        if line.day is not None and (text := dated(line.text, at=line.day)) != line.text:
+        day = dating_day(line.message) if line.message else None
+        if day is not None and (text := dated(line.text, at=day)) != line.text:
             line.text, line.tokens = text, _weight(text, count)
             line.bag, line.facts = words(text), salience.facts(text)
             _rate(line, lines, topic)
