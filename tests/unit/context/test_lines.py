@@ -16,6 +16,7 @@ from palimpsest.memory.record import Source
 
 from tests.unit.conversations.window.transcripts import conversation, quarter, user
 
+BLOCKS: tuple[BlockType, ...] = ("extractive", "vector")
 HEADING = re.compile(r"- (?P<who>[A-Z]\w+), (?P<day>\d{4}-\d\d-\d\d):")
 
 
@@ -39,9 +40,7 @@ def memories(draw: st.DrawFn) -> Mapping[BlockType, Sequence[Item]]:
     spoken = draw(
         st.lists(
             st.tuples(
-                st.sampled_from(("extractive", "vector")),
-                st.sampled_from(("Sarah", "Assistant")),
-                st.integers(1, 4),
+                st.sampled_from(BLOCKS), st.sampled_from(("Sarah", "Assistant")), st.integers(1, 4)
             ),
             max_size=12,
         )
@@ -49,7 +48,7 @@ def memories(draw: st.DrawFn) -> Mapping[BlockType, Sequence[Item]]:
     made: dict[BlockType, list[Item]] = {}
     for number, (block, who, day) in enumerate(spoken):
         made.setdefault(block, []).append(quoted(f"n{number}", day=day, who=who))
-    return {block: made[block] for block in ("extractive", "vector") if block in made}
+    return {block: made[block] for block in BLOCKS if block in made}
 
 
 @given(memories())

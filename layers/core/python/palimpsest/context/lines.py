@@ -89,7 +89,8 @@ def _about_the_same(bags: Sequence[frozenset[str]]) -> Sequence[Sequence[int]]:
     """
     counts = Counter(word for bag in bags for word in bag)
     most = max(MOST_COMMON, len(bags) // 2)
-    telling = [frozenset(word for word in bag if counts[word] <= most) for bag in bags]
+    often = {word for word, times in counts.items() if times > most}
+    telling = [bag - often for bag in bags]
     groups: list[list[int]] = []
     for number, (bag, rest) in enumerate(zip(bags, telling, strict=True)):
         near = [

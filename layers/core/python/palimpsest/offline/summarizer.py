@@ -224,12 +224,11 @@ def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
     worth = salience.worth(
         line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who, asks=line.asks
     )
-    line.score = (
-        worth
-        + RECENT_PRIORITY * line.place / len(lines)
-        + (0.0 if line.old else NEW_PRIORITY)
-        + (WHO_PRIORITY if line.old and line.who else 0.0)
-    )
+    line.score = worth + RECENT_PRIORITY * line.place / len(lines)
+    if not line.old:
+        line.score += NEW_PRIORITY
+    elif line.who:
+        line.score += WHO_PRIORITY
     tokens = line.tokens
     if question and is_filler(question.text, question.bag):
         line.score -= ANSWER_PRIORITY
