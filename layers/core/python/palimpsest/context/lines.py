@@ -1,5 +1,5 @@
-"""The lines of a memory: one heading for what a speaker said on a day, days in their order, and of
-two statements about the same the later one last.
+"""The lines of a memory: one heading for each speaker and day, days in their order, and the later of
+two statements about the same subject last.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ one.
 
 
 def lines_of(taken: Mapping[BlockType, Sequence[Item]]) -> Mapping[BlockType, Sequence[str]]:
-    """The lines of each block that has any. What a speaker said on a day stands under one heading,
-    in the first block that has some of it. The days of each speaker come in their order over all
-    blocks, in the places of that speaker's statements.
+    """The lines of each block that has any. All statements of a speaker and day come under one
+    heading, in the first block that has some of them. The days of each speaker come in their order
+    over all blocks, in the places of that speaker's statements.
     """
     together: dict[str, list[Item]] = {}
     places: list[tuple[BlockType, str]] = []
@@ -70,8 +70,8 @@ def _written(name: str, items: Sequence[Item]) -> Iterator[str]:
 
 
 def _later_last(items: Sequence[Item]) -> list[Item]:
-    """The items in their order; but those that are about the same, which no heading orders, stand
-    in each other's places by time, so that the latest statement comes last.
+    """The items in their order. Items about the same subject that have no heading are sorted by
+    time, in the places that they have, so the latest statement comes last.
     """
     ordered = list(items)
     loose = [at for at, item in enumerate(items) if heading_of(item) is None]
@@ -84,8 +84,8 @@ def _later_last(items: Sequence[Item]) -> list[Item]:
 
 
 def _about_the_same(bags: Sequence[frozenset[str]]) -> Sequence[Sequence[int]]:
-    """The numbers of the texts with these words in groups: texts of a group have more than three
-    quarters of their words in common, or half of those that only some texts have.
+    """The numbers of the texts with these words in groups: texts of a group share more than three
+    quarters of their words, or half of the words that only some texts have.
     """
     counts = Counter(word for bag in bags for word in bag)
     most = max(MOST_COMMON, len(bags) // 2)
