@@ -1,5 +1,5 @@
-"""The lines of a memory: one heading for each speaker and day, days in their order, and the later of
-two statements about the same subject last.
+"""The lines of a memory: one heading for each speaker and day, days in their order, and of two
+statements about the same subject the later one last.
 """
 
 from __future__ import annotations
