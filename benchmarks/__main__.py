@@ -1,7 +1,7 @@
 """Measures and prints, all of it or the parts that were asked for; with --write also into benchmarks/results.md.
 
 python -m benchmarks [append context peers race tenant fresh sizes retrieval friends memory crowd tables index service
-                     cost idle truth prompt]
+                     cost idle truth prompt summaries]
                      [--write] [--quick] [--set PATH] [--beside COMMIT]
 """
 
@@ -29,6 +29,7 @@ from benchmarks.retrieval import quality as retrieval
 from benchmarks.retrieval.labelled.dataset import FRIENDS, Dataset, UnusableDataset, load
 from benchmarks.retrieval.labelled.dataset import OURS as OUR_SET
 from benchmarks.service import Place, place
+from benchmarks.summaries import run as summaries
 from benchmarks.truth import run as truth
 from infra import paths
 from infra.local import ministack
@@ -65,6 +66,7 @@ class Run:
             "idle": lambda: [idle.table()],
             "truth": truth.tables,
             "prompt": lambda: prompt.tables(60) if quick else prompt.tables(),
+            "summaries": summaries.tables,
         }
 
     @cached_property

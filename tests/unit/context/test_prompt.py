@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.context.blocks.ports import BlockContent, Item
-from palimpsest.context.prompt import MemoryPrompt, inserted, line, shared_out
+from palimpsest.context.lines import line
+from palimpsest.context.prompt import MemoryPrompt, inserted, shared_out
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.memory.record import Source
 from palimpsest.text.cutting import harmless

@@ -233,7 +233,7 @@ def test_order_is_by_sequence_number_whatever_the_clients_clocks_say() -> None:
             [Draft({"role": "user", "content": str(number)}, timestamp=timestamp)],
             user="u",
         )
-    assert service.shown() == ["0", "1"]
+    assert service.shown() == ["0", "[1990-01-01]\n1"]
 
 
 def test_an_append_reopens_an_ended_session() -> None:

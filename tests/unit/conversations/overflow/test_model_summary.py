@@ -1,6 +1,6 @@
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -335,3 +335,20 @@ def test_whatever_was_said_the_request_fits_the_window(
 def test_the_worst_answer_still_leaves_a_summary_or_an_error() -> None:
     chat = Scripted(["…", "…"])
     assert summarize(chat, said(user("Hello.")), max_tokens=1).text == "…"
+
+
+def test_the_prompt_has_the_day_of_a_turn_and_the_date_of_its_relative_words() -> None:
+    chat = Scripted(["They signed on 2026-09-08."])
+    (message,) = said(user("We signed yesterday."))
+    spoken = replace(message, created_at="2026-09-09T10:00:00.000Z")
+
+    ModelSummarizer(chat, TOKENS).summarize((spoken,), SummaryRequest(200), previous=None)
+
+    assert 'day="2026-09-09" speaker="user">We signed yesterday (2026-09-08).<' in chat.text()
+    assert "write the date" in chat.instructions()
+
+
+def test_the_prompt_of_a_summary_weighs_at_most_1500_tokens() -> None:
+    texts = ("summary", "summary_rules", "summary_repair")
+
+    assert count("\n\n".join(map(prompts.load, texts))) <= 1_500

@@ -97,7 +97,7 @@ def test_a_transcript_tells_who_said_what() -> None:
         user("look!", name="sarah"), calling("a", arguments='{"q": 1}'), result("a", "found")
     )
     assert transcript(held).splitlines() == [
-        '<message seq="1" speaker="user" name="sarah">look!</message>',
+        '<message seq="1" day="2026-01-15" speaker="user" name="sarah">look!</message>',
         '<message seq="2" speaker="assistant"><call id="a" name="look">{"q": 1}</call></message>',
         '<message seq="3" speaker="tool" answers="a">found</message>',
     ]
@@ -129,5 +129,5 @@ def test_a_transcript_loses_nothing_and_has_one_element_a_message(
 def test_a_system_message_has_a_place_in_a_transcript_too() -> None:
     assert (
         transcript(conversation(system("Be kind.")))
-        == '<message seq="1" speaker="system">Be kind.</message>'
+        == '<message seq="1" day="2026-01-15" speaker="system">Be kind.</message>'
     )

@@ -4,37 +4,28 @@ can close.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
 from palimpsest.context.blocks.ports import BlockContent, Item
+from palimpsest.context.lines import heading_of, line, lines_of, profile_headings, said
 from palimpsest.conversations.blocks import OUTER_TAG, PRIORITY, BlockType
 from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM, MemoryAs
 from palimpsest.conversations.message import Chat, text_of
 from palimpsest.conversations.own_tools import MEMORY_TOOL
-from palimpsest.conversations.spoken import line_of
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.conversations.window.render import called_for, shown
-from palimpsest.memory.as_line import NO_LONGER_SURE, names_a_date
-from palimpsest.profile.kinds import ORDER, SECTIONS, SectionKind
-from palimpsest.profile.profile import HEAD, MOST_TOKENS
-from palimpsest.text.cutting import Count, escaped, harmless, shortened
+from palimpsest.profile.profile import MOST_TOKENS
+from palimpsest.text.cutting import Count
 
-MAX_LINE = 2_000  # characters of one item
-COVERED = 0.75  # the share of a message's letters that shown records must quote to replace it
+COVERED = 0.75  # the part of a message's letters that shown records must quote to replace it
 MIN_ROOM = 8  # tokens; no useful line is shorter
 NESTED = 4  # extra tokens of a line once others of its speaker and day are grouped below it
-DATED = frozenset({"event", "message"})
-"""The kinds of items that are shown with their day. Quotes of the user are shown with it too,
-because "we moved last weekend" means little without the day, and because the later of two
-statements is valid.
-"""
 
 
 Tags = Mapping[BlockType, str]
@@ -166,7 +157,7 @@ class _Share:
         self._ids.add(item.id)
         self._page -= weight if item.section else 0
         self.left -= weight
-        if heading := _heading(item):
+        if heading := heading_of(item):
             self._headings[heading] += 1
         return None
 
@@ -174,13 +165,13 @@ class _Share:
         """The tokens that the item adds. Its heading does not count if another item has the same
         one.
         """
-        there = self._headings[_heading(item) or ""]
+        there = self._headings[heading_of(item) or ""]
         if item.section is not None:
             begun = {each.section for each in self.taken}
-            return self._count("\n".join((*_profile_headings(item, begun), line(item), "")))
+            return self._count("\n".join((*profile_headings(item, begun), line(item), "")))
         if not there:
             return self._count(line(item) + "\n")
-        return self._count(f"  - {_said(item)}\n") + (NESTED if there == 1 else 0)
+        return self._count(f"  - {said(item)}\n") + (NESTED if there == 1 else 0)
 
 
 def _shed(taken: dict[BlockType, list[Item]]) -> LeftOut:
@@ -195,57 +186,10 @@ def _shed(taken: dict[BlockType, list[Item]]) -> LeftOut:
 def memory_text(taken: Mapping[BlockType, Sequence[Item]], tags: Tags) -> str:
     """The items by block, as one element; "" without items."""
     parts = [
-        within_tag(_tag(block, tags), "\n" + "\n".join(_lines(items)) + "\n")
-        for block, items in taken.items()
+        within_tag(_tag(block, tags), "\n" + "\n".join(lines) + "\n")
+        for block, lines in lines_of(taken).items()
     ]
     return within_tag(OUTER_TAG, "".join(parts)) if parts else ""
-
-
-def _lines(items: Sequence[Item]) -> Iterator[str]:
-    """The items, one a line. Those of a profile come first, by section. Statements of one speaker
-    and day are grouped under one heading. The days of each speaker come in their order, in the
-    places of that speaker's items, so that the later of two statements comes last.
-    """
-    yield from _profile_lines([item for item in items if item.section is not None])
-    items = [item for item in items if item.section is None]
-    together: dict[str, list[Item]] = {}
-    for item in items:
-        together.setdefault(_heading(item) or item.id, []).append(item)
-    days: dict[str | None, list[str]] = defaultdict(list)
-    for heading, (first, *_) in together.items():
-        if _heading(first):
-            days[first.who].append(heading)
-    in_order = {who: iter(sorted(headings)) for who, headings in days.items()}
-    for name, (first, *_) in together.items():
-        heading = next(in_order[first.who]) if _heading(first) else name
-        group = sorted(together[heading], key=lambda item: item.said_at or 0)
-        if len(group) == 1:
-            yield line(group[0])
-        else:
-            yield f"- {heading}:"
-            yield from (f"  - {_said(item)}" for item in group)
-
-
-def _profile_lines(items: Sequence[Item]) -> Iterator[str]:
-    """As `profile.text_of` writes them, without ids."""
-    begun = set[SectionKind | None]()
-    for item in sorted(items, key=lambda each: ORDER[each.section or "more"]):
-        yield from _profile_headings(item, begun)
-        begun.add(item.section)
-        yield line(item)
-
-
-def _profile_headings(item: Item, begun: Collection[SectionKind | None]) -> Iterator[str]:
-    """What comes before the line of an item, after those of the sections that have begun."""
-    if not begun:
-        yield HEAD
-    if item.section not in begun:
-        yield f"{SECTIONS[item.section or 'more'].title}:"
-
-
-def plain_line(item: Item) -> str:
-    """The item as one line without a bullet."""
-    return line(item).removeprefix("- ")
 
 
 def _tag(block: BlockType, tags: Tags) -> str:
@@ -255,32 +199,6 @@ def _tag(block: BlockType, tags: Tags) -> str:
 def within_tag(tag: str, text: str) -> str:
     """The text in an element of this name."""
     return f"<{tag}>{text}</{tag}>"
-
-
-def line(item: Item) -> str:
-    """Write the item as one line. Its text can't end the line, close a tag or look like a role."""
-    return f"- {line_of(_said(item), who=item.who, day=_day(item))}"
-
-
-def _said(item: Item) -> str:
-    text = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
-    if item.when is not None:
-        text += f" ({item.when})"
-    return escaped(f"{text} ({NO_LONGER_SURE})" if item.rests_on_changed else text)
-
-
-def _heading(item: Item) -> str | None:
-    """The speaker and day of the item; None if it does not quote anybody, or has no day."""
-    day = _day(item)
-    return f"{item.who}, {day}" if item.who is not None and day is not None else None
-
-
-def _day(item: Item) -> str | None:
-    if item.said_at is None or (item.kind not in DATED and item.who is None):
-        return None
-    if item.when is not None or (item.kind != "message" and names_a_date(item.text)):
-        return None  # one date in a line
-    return datetime.fromtimestamp(item.said_at / 1000, UTC).date().isoformat()
 
 
 def memory_messages(text: str, memory_as: MemoryAs) -> tuple[Chat, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.context.blocks.ports import BlockContent, Item, StableItems
+from palimpsest.context.lines import plain_line
 from palimpsest.context.prompt import (
     MEMORY_SHARE,
     NO_TAGS,
@@ -18,7 +19,6 @@ from palimpsest.context.prompt import (
     Tags,
     held_by,
     memory_text,
-    plain_line,
     room_for,
     shared_out,
     within_tag,

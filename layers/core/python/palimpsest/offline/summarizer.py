@@ -14,10 +14,12 @@ from operator import attrgetter
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.own_tools import called
 from palimpsest.conversations.ports import Summary, SummaryRequest
+from palimpsest.conversations.window.days import dating_day
 from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
 from palimpsest.text.cutting import ELLIPSIS, Count, shortened
+from palimpsest.text.dates import dated
 from palimpsest.text.sentences import (
     clauses,
     is_filler,
@@ -42,13 +44,15 @@ JOIN_TOKENS = 2  # between a sentence without its full stop and the next
 WHO_SHARE = 0.4  # of the room: for sentences that tell who the user is, which are chosen first
 OLD_SHARE = 0.65  # of the room: for the earlier summary, before new sentences compete with it
 WHO_PRIORITY = 2.0  # of the earlier summary, over what somebody else says of themselves later
-RECENT_PRIORITY = 0.6  # of the last sentence over the first: among equals the newest is chosen
+RECENT_PRIORITY = 0.2  # of the last sentence over the first: among equals the newest is chosen
+NEW_PRIORITY = 0.3  # of a sentence over an equal one of the earlier summary
 ONE_WORD = 2.0  # subtracted from a single word that answers nothing
 ANSWER_PRIORITY = 0.6
 ANSWER_SENTENCES = 2
 COVERED = 0.8  # share of a sentence's words that chosen sentences hold: it would repeat them
 LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
+LIKELY = 3  # times the room
 MOST_LINES, LINE_BYTES = 5_000, 32
 """Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
 the shortest are not rated. Conversations have no such sentences; without the bound a megabyte of
@@ -68,6 +72,7 @@ class _Line:
     label: str
     speaker: str
     text: str
+    message: Message | None  # None: it is of the earlier summary
     old: bool
     tokens: int = 0
     bag: frozenset[str] = frozenset()
@@ -75,6 +80,7 @@ class _Line:
     score: float = 0.0
     asks: bool = False
     who: bool = False
+    is_data: bool = False  # of a tool, or of a log
     density: float = 0.0  # of worth in tokens
     needs: int | None = None  # the place of the question without which it says little
 
@@ -103,28 +109,31 @@ class ExtractiveSummarizer:
 def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
     """The sentences of the earlier summary, then those of the messages, in order."""
     place = 0
-    for part, (label, text, old) in enumerate(_parts(previous, messages)):
+    for part, (label, text, message) in enumerate(_parts(previous, messages)):
         speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
         for sentence in sentences_at_the_ends(text, most=MOST_READ):
             said = sentence.removesuffix(_DROPPED)
             if _LETTERS.search(said):
-                yield _Line(place, part, label, speaker, said, old)
+                yield _Line(place, part, label, speaker, said, message, message is None)
                 place += 1
 
 
-def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, bool]]:
+def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, Message | None]]:
+    """The label and the text of each line of the earlier summary and of each message, with the
+    message.
+    """
     for line in previous.splitlines():
         labelled = _LABELLED.match(line)
         end = labelled.end() if labelled else 0
-        yield line[:end], line[end:], True
+        yield line[:end], line[end:], None
     for message in messages:
         if message.role in UNSHOWN_ROLES:
             continue
         name = " ".join(str(message.chat.get("name") or "").replace(")", " ").split())[:64]
         label = message.role.capitalize() + (f" ({name}): " if name else ": ")
-        yield label, plain(message.chat.get("content")), False
+        yield label, plain(message.chat.get("content")), message
         for call in message.chat.get("tool_calls") or ():
-            yield label, " ".join(called(call)), False
+            yield label, " ".join(called(call)), message
 
 
 def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
@@ -138,7 +147,25 @@ def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
     for place, line in enumerate(lines):
         line.place = place
         _rate(line, lines, topic)
+    for line in _likely(lines, room=room):
+        day = dating_day(line.message) if line.message else None
+        if day is not None and (text := dated(line.text, at=day)) != line.text:
+            line.text, line.tokens = text, _weight(text, count)
+            line.bag, line.facts = words(text), salience.facts(text)
+            _rate(line, lines, topic)
     return lines
+
+
+def _likely(lines: Sequence[_Line], *, room: int) -> Iterator[_Line]:
+    """The lines that may be chosen: the best ones, up to several times the room. Only they are read
+    for dates, because that takes as long as all the rest.
+    """
+    left = room * LIKELY
+    for line in sorted(lines, key=attrgetter("density"), reverse=True):
+        if left < 0:
+            return
+        left -= line.tokens
+        yield line
 
 
 def _distinct(lines: list[_Line]) -> list[_Line]:
@@ -169,6 +196,7 @@ def _key(line: _Line) -> tuple[str, str, int]:
 
 
 def _apart(line: _Line, *, room: int, count: Count) -> Sequence[_Line]:
+    line.is_data = line.speaker == salience.TOOL or salience.is_log_line(line.text)
     line.tokens = _weight(line.text, count)
     most = max(1, room // LONG_SHARE)
     parts = [line]
@@ -192,16 +220,16 @@ def _weight(text: str, count: Count) -> int:
 def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
     line.asks = is_question(line.text)
     line.who = not line.asks and salience.tells_who(line.text, speaker=line.speaker)
+    question = _question_before(lines, line.place)
     worth = salience.worth(
         line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who, asks=line.asks
     )
-    line.score = (
-        worth
-        + RECENT_PRIORITY * line.place / len(lines)
-        + (WHO_PRIORITY if line.old and line.who else 0.0)
-    )
+    line.score = worth + RECENT_PRIORITY * line.place / len(lines)
+    if not line.old:
+        line.score += NEW_PRIORITY
+    elif line.who:
+        line.score += WHO_PRIORITY
     tokens = line.tokens
-    question = _question_before(lines, line.place)
     if question and is_filler(question.text, question.bag):
         line.score -= ANSWER_PRIORITY
     elif question:
@@ -303,17 +331,19 @@ def _starts(before: str | None, label: str | None) -> bool:
 
 def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
     """A summary within the limit: first who the user is, then the earlier summary, then the lines
-    worth most.
+    worth most. Log lines and the output of tools come after all that was said.
     """
     ranked = sorted(
         lines, key=attrgetter("density"), reverse=True
     )  # of equal ones the first stays first
     good = [line for line in ranked if line.score > 0] or ranked[:1]
+    said = [line for line in good if not line.is_data]
     choice = _Choice(lines)
     choice.take([line for line in good if line.who], room=limit * WHO_SHARE)
-    choice.take([line for line in good if line.old], room=limit * OLD_SHARE)
+    choice.take([line for line in said if line.old], room=limit * OLD_SHARE)
     for _ in range(2):  # the second time with the room that the estimate left unused
         wasted = choice.tokens - count(choice.written())
+        choice.take(said, room=limit + wasted)
         choice.take(good, room=limit + wasted)
     choice.take(good, room=limit + choice.tokens - count(choice.written()), also_covered=True)
     while choice.places:

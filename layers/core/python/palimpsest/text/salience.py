@@ -17,25 +17,32 @@ from palimpsest.text.sentences import is_filler, tells_who_the_user_is
 from palimpsest.text.triggers import Triggers
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
-BASE = {
-    USER: 1.0,
-    ASSISTANT: 0.8,
-    TOOL: 0.1,
-    NOBODY: 1.2,
-}  # nobody: a line of an earlier summary without a speaker
+"""Who speaks. A line of an earlier summary without a speaker has nobody."""
+BASE = {USER: 1.0, ASSISTANT: 0.8, TOOL: 0.1, NOBODY: 1.2}
+FACT = {USER: 1.0, ASSISTANT: 0.65, TOOL: 0.2, NOBODY: 1.0}
+"""What a number or identifier is worth. Advice and tools' output are full of numbers."""
+MOST_FACTS = 4
+IDENTIFIER = 1.7  # numbers: nothing else in a conversation says the same
+OWN_WORD = 0.25
 NOISY = 0.2  # share of characters that are neither letters, digits nor blanks: code, tables, data
 OFTEN = 0.2  # of all sentences: a word in more of them says nothing about the topic
 
 # What a pattern begins with decides its time: a letter, or one of a few, is looked for much faster
 # than all else.
-_NUMBER = re.compile(r"\d\d*+(?:[.,:/]\d+)*")
+_NUMBER = re.compile(r"\d\d*+(?:[.,:/-]\d+)*")
 # Both are linear: a run of letters is tried from its beginning only.
 _IDENTIFIER = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-_/]?\d|\S@\S+\.\w|https?://")
 _FACT = re.compile(
-    r"(?<![^\W\d_])[^\W\d_]++[-_/]?\d[\w-]*|(?<!\S)\S+@\S+|\d+(?:[.,:/]\d+)*\s?[^\W\d_]*"
+    r"(?<![^\W\d_])[^\W\d_]++[-_/]?\d[\w-]*|(?<!\S)\S+@\S+|\d+(?:[.,:/-]\d+)*\s?[^\W\d_]*"
 )
 _MAY_BE_FACT = re.compile(r"[\d@]")
 _NONE = frozenset[str]()
+_LOG = re.compile(
+    r"\W{0,3}(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
+    r"|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)|at [\w.$<>]{1,99}\("
+)
+_PAIR = re.compile(r"(?<!\S)[\w.]++=\S")
+LOG_PAIRS = 3
 _NAME = re.compile(r" [A-ZÀ-ÞА-ЯΑ-Ω](?<=[\w,;:] .)[\w'’-]+")
 _NOISE = re.compile(r"[^\w\s]|_")  # neither letter, digit nor blank
 _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
@@ -111,10 +118,7 @@ def worth(
     own = speaker in (USER, NOBODY)
     likely = _likely(sentence)
     facts = _facts(sentence, has_number_words=NUMBER_WORD in likely)
-    # A tool's output is full of numbers: they count little there.
-    score = BASE.get(speaker, 0.0) + (
-        0.4 * min(2, facts) if speaker == TOOL else 1.0 * min(4, facts)
-    )
+    score = BASE.get(speaker, 0.0) + FACT.get(speaker, 1.0) * min(MOST_FACTS, facts)
     score += min(1.0, 0.12 * len(bag & topic))
     score += 0.3 * min(3, len(_NAME.findall(sentence)))
     if SETTLED in likely:
@@ -122,7 +126,7 @@ def worth(
     if who:
         score += 4.0
     if own and not asks and is_own(sentence):
-        score += 1.5
+        score += min(1.5, OWN_WORD * len(bag))
     if asks:
         score -= 1.2 if own else 2.0
     if not who and is_filler(sentence, bag):
@@ -132,14 +136,23 @@ def worth(
     return score
 
 
-def _facts(sentence: str, *, has_number_words: bool) -> int:
-    """How many numbers, dates, sums and identifiers it has."""
-    found = len(_NUMBER.findall(sentence))
+def _facts(sentence: str, *, has_number_words: bool) -> float:
+    """How many numbers, dates and sums it has; an identifier counts for more."""
+    found: float = len(_NUMBER.findall(sentence))
     if found or "@" in sentence or "://" in sentence:
-        found += len(_IDENTIFIER.findall(sentence))
+        found += IDENTIFIER * len(_IDENTIFIER.findall(sentence))
     if has_number_words:
         found += len(_patterns()[NUMBER_WORD].findall(sentence.lower()))
     return found
+
+
+def is_log_line(sentence: str) -> bool:
+    """Whether it looks like a line of a log: it begins with a time and a date or with a level, or
+    consists of keys and values.
+    """
+    return _LOG.match(sentence) is not None or (
+        sentence.count("=") >= LOG_PAIRS and len(_PAIR.findall(sentence)) >= LOG_PAIRS
+    )
 
 
 def is_noisy(sentence: str) -> bool:

@@ -11,6 +11,7 @@ from html import escape
 
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Summarizer, Summary, SummaryRequest
+from palimpsest.conversations.window.days import dated_message
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import priced
@@ -68,7 +69,7 @@ class ModelSummarizer:
     def summarize(
         self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
-        said = [message for message in messages if message.role not in UNSHOWN_ROLES]
+        said = [dated_message(message) for message in messages if message.role not in UNSHOWN_ROLES]
         step = self._step(previous, said, wanted)
         encoding = messages[-1].encoding if messages else self.tokens.encoding_for(wanted.model)
         count = partial(self.tokens.count, encoding=encoding)

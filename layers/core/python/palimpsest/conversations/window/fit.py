@@ -12,6 +12,7 @@ from operator import attrgetter
 from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM
 from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message
 from palimpsest.conversations.weight import MESSAGE_OVERHEAD, REPLY_PRIMING, weigh
+from palimpsest.conversations.window.days import beginning_day, day_of
 from palimpsest.conversations.window.render import (
     Cut,
     SummaryAs,
@@ -233,11 +234,7 @@ def _turns(
     messages: Sequence[Message], given: Chat | None, count: Count
 ) -> list[Sequence[WindowEntry]]:
     """The messages for the window in turns, with a result for each call; `given` comes last."""
-    entries = [
-        WindowEntry(shown(message.chat), message.tokens, message.seq)
-        for message in messages
-        if message.role not in UNSHOWN_ROLES
-    ]
+    entries = list(_entries(messages, count))
     if given is not None:
         entries.append(_weighed(shown(given), count))
     entries = with_every_result(
@@ -249,6 +246,23 @@ def _turns(
     if given is not None and given["role"] == "user":
         return [*turns(entries[:-1]), entries[-1:]]
     return turns(entries)
+
+
+def _entries(messages: Sequence[Message], count: Count) -> Iterator[WindowEntry]:
+    """The messages as the window shows them. A user's message says its day if that is another than
+    the day of the message before, so the text depends on no clock.
+    """
+    before = None
+    for message in messages:
+        if message.role in UNSHOWN_ROLES:
+            continue
+        chat, tokens, day = shown(message.chat), message.tokens, day_of(message)
+        if before is not None and day not in (None, before) and message.role == "user":
+            marked = beginning_day(chat, day)
+            tokens += max(0, weigh(marked, count) - weigh(chat, count))
+            chat = marked
+        before = day or before
+        yield WindowEntry(chat, tokens, message.seq)
 
 
 def _weighed(chat: Chat, count: Count) -> WindowEntry:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from html import escape
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from palimpsest.conversations.message import CHAT_FIELDS, Chat, Message, short_c
 from palimpsest.conversations.own_tools import SUMMARY_TOOL, called
 from palimpsest.conversations.spoken import SUMMARY_PREFIX
 from palimpsest.conversations.weight import weigh
+from palimpsest.conversations.window.days import day_of
 from palimpsest.text.cutting import Count, cut, level, marker, replacement
 
 SummaryAs = Literal["user", "system", "tool_call"]
@@ -75,14 +77,24 @@ def _part(part: Mapping[str, Any]) -> str:
 
 
 def transcript(messages: Sequence[Message]) -> str:
-    """The messages as data for a prompt, one element each. No text can close its element or open
-    another one, so nobody can speak in another's name.
+    """The messages as data for a prompt, one element each; the first of a turn has its day. No text
+    can close its element or open another one, so nobody can speak in another's name.
     """
-    return "\n".join(_element(message) for message in messages)
+    elements: list[str] = []
+    turn = None
+    for message in messages:
+        elements.append(_element(message, day=None if message.turn == turn else day_of(message)))
+        turn = message.turn
+    return "\n".join(elements)
 
 
-def _element(message: Message) -> str:
-    attributes = {"seq": message.seq, "speaker": message.role, "name": message.chat.get("name")}
+def _element(message: Message, *, day: date | None) -> str:
+    attributes = {
+        "seq": message.seq,
+        "day": day,
+        "speaker": message.role,
+        "name": message.chat.get("name"),
+    }
     if "tool_call_id" in message.chat:
         attributes["answers"] = short_call_id(message.chat["tool_call_id"])
     said = "".join(_inside(message.chat))

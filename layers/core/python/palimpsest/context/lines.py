@@ -1,0 +1,164 @@
+"""The lines of a memory: one heading for each speaker and day, days in their order, and of two
+statements about the same subject the later one last.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from palimpsest.context.blocks.ports import Item
+from palimpsest.conversations.blocks import BlockType
+from palimpsest.conversations.spoken import line_of
+from palimpsest.memory.as_line import NO_LONGER_SURE, names_a_date
+from palimpsest.profile.kinds import ORDER, SECTIONS, SectionKind
+from palimpsest.profile.profile import HEAD
+from palimpsest.text.cutting import escaped, harmless, shortened
+from palimpsest.text.sentences import words
+
+MAX_LINE = 2_000  # characters of one item
+MOST_COMMON = 2  # texts: a word of more of them, and of more than half of all, says no subject
+SAME, NEARLY_SAME = 0.5, 0.75  # parts of the words of two statements about the same
+DATED = frozenset({"event", "message"})
+"""The kinds of items that are shown with their day. Quotes of the user are too, because "we moved
+last weekend" means little without the day, and because the later of two statements is the valid
+one.
+"""
+
+
+def lines_of(taken: Mapping[BlockType, Sequence[Item]]) -> Mapping[BlockType, Sequence[str]]:
+    """The lines of each block that has any. All statements of a speaker and day come under one
+    heading, in the first block that has some of them. The days of each speaker come in their order
+    over all blocks, in the places of that speaker's statements. A profile is the beginning of its
+    block.
+    """
+    together: dict[str, list[Item]] = {}
+    places: list[tuple[BlockType, str]] = []
+    for block, items in taken.items():
+        for item in _later_last([item for item in items if item.section is None]):
+            name = heading_of(item) or f"{block} {item.id}"
+            if name not in together:
+                places.append((block, name))
+            together.setdefault(name, []).append(item)
+    lines = {block: list(_profile_lines(items)) for block, items in taken.items()}
+    in_order = _days_in_order(places, together)
+    for (block, _), name in zip(places, in_order, strict=True):
+        lines[block].extend(_written(name, together[name]))
+    return {block: written for block, written in lines.items() if written}
+
+
+def _profile_lines(items: Sequence[Item]) -> Iterator[str]:
+    """The lines of the user's profile, as `profile.text_of` writes them, without ids."""
+    begun = set[SectionKind | None]()
+    of_profile = [item for item in items if item.section is not None]
+    for item in sorted(of_profile, key=lambda each: ORDER[each.section or "more"]):
+        yield from profile_headings(item, begun)
+        begun.add(item.section)
+        yield line(item)
+
+
+def profile_headings(item: Item, begun: Collection[SectionKind | None]) -> Iterator[str]:
+    """The headings before the line of a profile's item, if the sections `begun` come before it."""
+    if not begun:
+        yield HEAD
+    if item.section not in begun:
+        yield f"{SECTIONS[item.section or 'more'].title}:"
+
+
+def _days_in_order(
+    places: Sequence[tuple[BlockType, str]], together: Mapping[str, Sequence[Item]]
+) -> Iterator[str]:
+    """The names at the places, with each speaker's headings by day."""
+    days: dict[str | None, list[str]] = defaultdict(list)
+    for _, name in places:
+        first = together[name][0]
+        if heading_of(first):
+            days[first.who].append(name)
+    in_order = {who: iter(sorted(names)) for who, names in days.items()}
+    for _, name in places:
+        first = together[name][0]
+        yield next(in_order[first.who]) if heading_of(first) else name
+
+
+def _written(name: str, items: Sequence[Item]) -> Iterator[str]:
+    if len(items) == 1:
+        yield line(items[0])
+        return
+    yield f"- {name}:"
+    for item in sorted(items, key=lambda each: each.said_at or 0):
+        yield f"  - {said(item)}"
+
+
+def _later_last(items: Sequence[Item]) -> list[Item]:
+    """The items in their order. Items about the same subject that have no heading are sorted by
+    time, in the places that they have, so the latest statement comes last.
+    """
+    ordered = list(items)
+    loose = [at for at, item in enumerate(items) if heading_of(item) is None]
+    for places in _about_the_same([words(items[at].text) for at in loose]):
+        at = [loose[place] for place in places]
+        by_time = sorted(at, key=lambda place: items[place].said_at or 0)
+        for place, source in zip(at, by_time, strict=True):
+            ordered[place] = items[source]
+    return ordered
+
+
+def _about_the_same(bags: Sequence[frozenset[str]]) -> Sequence[Sequence[int]]:
+    """The numbers of the texts with these words in groups: texts of a group share more than three
+    quarters of their words, or half of the words that only some texts have.
+    """
+    counts = Counter(word for bag in bags for word in bag)
+    most = max(MOST_COMMON, len(bags) // 2)
+    often = {word for word, times in counts.items() if times > most}
+    telling = [bag - often for bag in bags]
+    groups: list[list[int]] = []
+    for number, (bag, rest) in enumerate(zip(bags, telling, strict=True)):
+        near = [
+            other
+            for other in range(number)
+            if _share(rest, telling[other]) >= SAME or _share(bag, bags[other]) > NEARLY_SAME
+        ]
+        joined = [group for group in groups if not set(group).isdisjoint(near)]
+        groups = [group for group in groups if group not in joined]
+        groups.append(sorted({number}.union(*joined)))
+    return groups
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    """The part of the words of the shorter text that both have."""
+    return len(one & other) / max(1, min(len(one), len(other)))
+
+
+def plain_line(item: Item) -> str:
+    """The item as one line without a bullet."""
+    return line(item).removeprefix("- ")
+
+
+def line(item: Item) -> str:
+    """Write the item as one line: nothing in it can end the line, close a tag or look like a
+    role.
+    """
+    return f"- {line_of(said(item), who=item.who, day=_day(item))}"
+
+
+def said(item: Item) -> str:
+    """The text of the item without its speaker and day, as data."""
+    text = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
+    if item.when is not None:
+        text += f" ({item.when})"
+    return escaped(f"{text} ({NO_LONGER_SURE})" if item.rests_on_changed else text)
+
+
+def heading_of(item: Item) -> str | None:
+    """The speaker and day of the item; None if it quotes nobody, or has no day."""
+    day = _day(item)
+    return f"{item.who}, {day}" if item.who is not None and day is not None else None
+
+
+def _day(item: Item) -> str | None:
+    if item.said_at is None or (item.kind not in DATED and item.who is None):
+        return None
+    if item.when is not None or (item.kind != "message" and names_a_date(item.text)):
+        return None  # one date in a line
+    return datetime.fromtimestamp(item.said_at / 1000, UTC).date().isoformat()
