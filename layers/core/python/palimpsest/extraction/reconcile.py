@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 
 from palimpsest.conversations.message import Message, text_of
@@ -15,6 +15,13 @@ from palimpsest.extraction.finding import Finding
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
+from palimpsest.memory.meaning.frames import (
+    contrasted,
+    contrasts_of,
+    may_move,
+    move_of,
+    moved,
+)
 from palimpsest.memory.meaning.reading import naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, slot_of
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
@@ -61,6 +68,8 @@ def reconciled(
             continue
         if finding.depends and _corrects(finding, statement, rank, chunk, state):
             put_right.add(quoted)
+            continue
+        if _changes(finding, statement, rank, state):
             continue
         is_end = _ends(finding, statement, rank, state)
         if finding.depends and is_end:
@@ -187,6 +196,76 @@ def _corrects(
     return False
 
 
+def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
+    """Whether a full statement gives another one a new value, which then says it rightly."""
+    better = _new_contents(statement)
+    if not better:
+        return False
+    for change in better:
+        for place in reversed(range(len(state.statements))):
+            other_finding, other, its_rank = state.statements[place]
+            content = _changed(change, _draft(other), statement)
+            if content is not None:
+                says = replace(other_finding, content=content, relations=())
+                right = _with_times(replace(other, content=content), statement)
+                state.statements[place] = (says, right, its_rank)
+                return True
+        if (record := _meant_record(change, statement, rank, state)) is not None:
+            content = change(record.content) or record.content
+            right = _version(statement, record, content)
+            state.statements.append((replace(finding, content=content), right, rank))
+            return True
+    return False
+
+
+Change = Callable[[str], str | None]
+"""Puts the new value of a statement into another content; None if that is about something else."""
+
+
+def _new_contents(statement: Statement) -> Sequence[Change]:
+    """The ways in which a statement may change another one."""
+    if statement.type not in ("fact", "event"):
+        return ()
+    text = statement.content
+    ways: list[Change] = [partial(contrasted, by=each) for each in contrasts_of(text)]
+    move = move_of(text) if may_move(text) else None
+    return [*ways, partial(moved, by=move)] if move is not None else ways
+
+
+def _changed(change: Change, other: Record, statement: Statement) -> str | None:
+    if other.type == "instruction" or is_preference(other.topic_key):
+        return None
+    is_same = other.topic_key is not None and other.topic_key == statement.topic_key
+    return None if is_same else change(other.content)
+
+
+def is_preference(topic: str | None) -> bool:
+    return topic is not None and topic.startswith("preference")
+
+
+def _meant_record(
+    change: Change, statement: Statement, rank: int, state: _Known
+) -> Record | None:
+    """The stored record that a change means: the only thing of its kind, or the newest of one."""
+    order = _order(statement, rank)
+    meant = [
+        record
+        for record in state.records
+        if record.order < order and _changed(change, record, statement) is not None
+    ]
+    named = {naming(record.content) for record in meant}
+    return max(meant, key=lambda record: record.order) if len(named) == 1 else None
+
+
+def _with_times(right: Statement, by: Statement) -> Statement:
+    """The statement with the times of the one that put it right."""
+    if right.due_at is not None:
+        return replace(right, due_at=by.due_at or by.occurs_at or right.due_at)
+    if right.occurs_at is not None:
+        return replace(right, occurs_at=by.occurs_at or by.due_at or right.occurs_at)
+    return right
+
+
 def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
     """The places of the step's statements that a correction may mean, the last one first."""
     places = list(reversed(range(len(state.statements))))
@@ -237,10 +316,15 @@ def _asked(seq: int, chunk: Chunk) -> bool:
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:
     """The statement as the next version of the record, with its content put right."""
+    due_at, occurs_at = statement.due_at, statement.occurs_at
+    if record.due_at is not None:
+        due_at, occurs_at = due_at or occurs_at or record.due_at, None
     return replace(
         statement,
         type=record.type,
         content=content,
+        due_at=due_at,
+        occurs_at=occurs_at or record.occurs_at,
         subject=record.subject,
         importance=record.importance,
         keywords=record.keywords,

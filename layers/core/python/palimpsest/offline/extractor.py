@@ -24,6 +24,7 @@ from palimpsest.memory.meaning.corrections import (
     without_signals,
 )
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
+from palimpsest.memory.meaning.frames import changes_a_value
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.meaning.standing import is_order, leans
 from palimpsest.memory.record import Method
@@ -123,6 +124,8 @@ def _findings(
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
         is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
+        if not found and changes_a_value(sentence):
+            yield _depending(sentence, message.seq)
         if is_end and not any(ends_of(one.keywords["content"]) for one in found):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in found:

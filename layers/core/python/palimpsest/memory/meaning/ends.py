@@ -118,7 +118,12 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     for clause in dict.fromkeys((*parts, *whole)):
         found += _ends_of(spoken(clause), before, _likely(clause, said, numbers))
         before = clause if _has_pronoun(said) else ""
-    return () if found and _unreal().search(lowered(said)) else tuple(found)
+    return () if found and is_unreal(said) else tuple(found)
+
+
+def is_unreal(text: str) -> bool:
+    """Whether a text supposes, plans or wishes."""
+    return bool(_unreal().search(lowered(text)))
 
 
 def may_end(text: str) -> bool:

@@ -1,0 +1,301 @@
+"""Reads the days, times and numbers that things have ("our standup is at 9:30"), and tells whether
+another sentence gives one of them a new value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final
+
+from palimpsest.memory.meaning.ends import is_unreal
+from palimpsest.memory.meaning.reading import PACKAGE, compiled, is_alike, is_meant_by, naming
+from palimpsest.text.analyser import words
+from palimpsest.text.folding import folded
+from palimpsest.text.sentences import is_question
+from palimpsest.text.triggers import lowered, word_set
+from palimpsest.text.word_files import filled_words
+
+MOST = 300  # characters of a sentence that is read
+MOST_OLD = 4  # words of a value that is denied
+MOST_THINGS = 3  # words after "my" that may name what has the value
+_VALUE: Final = (
+    r"(?<![\w.,:])(?:(?P<day>(?:{weekdays})|(?:{near_days})|\d{1,2}(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:{months})\b"
+    r"(?:,? (?:de )?\d{4})?|(?:{months}) \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?|\d{1,2}\.\d{1,2}\.(?:\d{2,4})?"
+    r"|\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)|(?<=\bin )(?:{months})|(?<=\bto )(?:{months})|(?<=\buntil )(?:{months})"
+    r"|(?<=\bim )(?:{months})|(?<=\bauf )(?:{months})|(?<=\ben )(?:{months})|(?<=\ba )(?:{months}))"
+    r"|(?P<time>\d{1,2}(?::\d\d| ?h ?\d\d|h)(?: ?(?:[ap]\.?m\b\.?|uhr))?|\d{1,2}(?:\.\d\d)? ?(?:[ap]\.?m\b\.?|uhr\b|o'clock\b)"
+    r"|noon\b|midnight\b|(?:half|quarter) (?:past|to) \w+|(?<=\bat )\d{1,2}(?![\d.,:%])|(?<=\bum )\d{1,2}(?![\d.,:%])"
+    r"|(?<=a las )\d{1,2}(?![\d.,:%]))"
+    r"|(?P<number>[€$£] ?\d[\d.,]*\d?k?|\d(?:[\d.,]*\d)?k?(?: ?(?:%|€|\$|£))?|(?:{number_words})\b))(?![\w])"
+    r"(?: \(\d{4}-\d\d(?:-\d\d)?\))?"
+)
+_ENDS = " \t.!,;:-()\"'"
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    shape: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A new value, and the old one that the same sentence denies: "41, not 14"."""
+
+    new: str
+    old: str
+    rest: tuple[str, ...]
+
+
+@cache
+def _value() -> re.Pattern[str]:
+    return compiled(_VALUE)
+
+
+@cache
+def _list(name: str) -> re.Pattern[str]:
+    return compiled(rf"(?<!\w)(?:{{{name}}})(?!\w)")
+
+
+@cache
+def _noun_phrase() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:(?:{owners}) |l')(?P<thing>[\w'’-]+(?: [\w'’-]+){0,2})")
+
+
+@cache
+def _old_value() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{before_old}) (?:(?:the|am|dem|den|le|el) )?$")
+
+
+@cache
+def _change_words() -> frozenset[str]:
+    listed = filled_words(PACKAGE, ["{moves}", "{changes}"])
+    return frozenset(word for each in listed for word in re.findall(r"[^\W_]+", each))
+
+
+def _values(text: str) -> list[_Value]:
+    return [
+        _Value(found.lastgroup or "", found.start(), found.end(), found[0])
+        for found in _value().finditer(text)
+    ]
+
+
+def may_move(text: str) -> bool:
+    """Whether a sentence may give something a new day, time or number."""
+    plain = text[:MOST]
+    has_value = any(letter.isdigit() for letter in plain) or bool(_value().search(plain))
+    return has_value and bool(_noun_phrase().search(plain))
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A sentence that gives a thing new values. `things` are the words that name it, each as a
+    phrase; without `is_marked` nothing in the sentence says that something has changed.
+    """
+
+    things: tuple[tuple[str, ...], ...]
+    named: tuple[str, ...]
+    values: tuple[_Value, ...]
+    denied: tuple[str, ...]
+    is_marked: bool
+
+
+@lru_cache(maxsize=64)
+def move_of(text: str) -> Move | None:
+    """What a sentence gives new values to; None where it asks, supposes, adds or tells the past."""
+    plain = text[:MOST]
+    values = _values(plain)
+    if not values or is_question(plain) or is_unreal(plain):
+        return None
+    is_changed = bool(_list("moves").search(plain))
+    if _list("additions").search(plain) or (_list("was").search(plain) and not is_changed):
+        return None
+    region = _without(plain[: _end_of_clause(plain, values[-1].end)], values)
+    things = tuple(_things(region))
+    if not things:
+        return None
+    old = [value for value in values if _old_value().search(plain[: value.start])]
+    new = tuple(value for value in values if value not in old)
+    named = tuple(word for word in naming(region) if word not in _change_words())
+    is_marked = is_changed or bool(_list("changes").search(plain))
+    denied = tuple(folded(value.text) for value in old)
+    return Move(things, named, new, denied, is_marked) if new else None
+
+
+def changes_a_value(text: str) -> bool:
+    """Whether a sentence, whatever it is about, says that something has a new value now."""
+    if contrasts_of(text):
+        return True
+    move = move_of(text) if may_move(text) else None
+    return move is not None and move.is_marked
+
+
+def _end_of_clause(text: str, place: int) -> int:
+    found = re.compile(r"[,;.!?–—]\s|$").search(text, place)
+    return found.start() if found else len(text)
+
+
+def _without(text: str, values: Sequence[_Value]) -> str:
+    left = text
+    for value in reversed(values):
+        left = f"{left[: value.start]} {left[value.end :]}"
+    return left
+
+
+def _things(text: str) -> Iterator[tuple[str, ...]]:
+    """The phrases that name a thing, without one that only says who changes another."""
+    found = list(_noun_phrase().finditer(text))
+    for number, match in enumerate(found):
+        is_agent = number + 1 < len(found) and _list("moves").search(match["thing"])
+        phrase = tuple(_until_a_verb(match["thing"]))
+        if phrase and not is_agent:
+            yield phrase
+
+
+def _until_a_verb(thing: str) -> Iterator[str]:
+    """The words of a phrase up to the first that names nothing."""
+    for word in words(thing):
+        if word in _change_words() or not naming(word):
+            return
+        yield word
+
+
+def moved(content: str, by: Move) -> str | None:
+    """The content with the new values in the places of its own; None if it is about another thing,
+    has no such values, or the same ones.
+    """
+    own = _values(content[:MOST])
+    named = naming(_without(content[:MOST], own))
+    if not own or not named or not _is_of(by, named):
+        return None
+    if not all(_has(content, old) for old in by.denied):
+        return None
+    result, changes = content, 0
+    for value in reversed(own):
+        new = _new_value(value, own, by)
+        if new is not None and folded(new) != folded(value.text):
+            result = result[: value.start] + new + result[value.end :]
+            changes += 1
+    return result if changes else None
+
+
+def _has(content: str, value: str) -> bool:
+    """Whether a content has a value, in any form of a day."""
+    plain, digits = folded(content), re.findall(r"\d+", value)
+    own = re.findall(r"\d+", plain)
+    return all(each in own for each in digits) if digits else value in plain
+
+
+def _is_of(by: Move, named: Sequence[str]) -> bool:
+    for thing in by.things:
+        if not any(is_alike(thing[0], word) for word in named):
+            return False
+    if by.is_marked:
+        return True
+    both = all(is_meant_by(word, named) for word in by.named)
+    return both and all(is_meant_by(word, by.named) for word in named) and _is_dated(named)
+
+
+@cache
+def _dated_things() -> frozenset[str]:
+    return frozenset(folded(word) for word in filled_words(PACKAGE, ["{dated_things}"]))
+
+
+def _is_dated(named: Sequence[str]) -> bool:
+    """Whether the words name a thing that has one day, time or number."""
+    return any(word in _dated_things() or word.endswith(_COMPOUNDS) for word in named)
+
+
+_COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")
+
+
+def _new_value(value: _Value, own: Sequence[_Value], by: Move) -> str | None:
+    """The new value for the place of this one, which is the only one of its shape on either side."""
+    same = [new for new in by.values if new.shape == value.shape]
+    if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
+        denied = folded(value.text) in by.denied
+        return same[0].text if denied and len(same) == 1 else None
+    return same[0].text
+
+
+@cache
+def _contrast() -> re.Pattern[str]:
+    return compiled(
+        r"(?P<new>[^,;.!?]{1,60}?),? (?:and |und |et |y )?(?:{instead_of}) (?P<old>[^,;.!?]{1,40})(?=[,;.!?]|$)"
+    )
+
+
+@cache
+def _but() -> re.Pattern[str]:
+    return compiled(
+        r"(?:^|\s)(?:not|nicht|pas|no) (?P<old>[^,;.!?]{1,40}?),? (?:but|sondern|mais|sino)"
+        r" (?:rather |plutôt )?(?P<new>[^,;.!?]{1,40})(?=[,;.!?]|$)"
+    )
+
+
+@cache
+def _contrast_words() -> frozenset[str]:
+    listed = filled_words(PACKAGE, ["{instead_of}"])
+    return frozenset(each.split()[0] for each in listed)
+
+
+@lru_cache(maxsize=64)
+def contrasts_of(text: str) -> tuple[Contrast, ...]:
+    """The values that a fuller sentence puts in the place of others, the likeliest first."""
+    plain = text[:MOST]
+    if _contrast_words().isdisjoint(word_set(lowered(plain))) or is_question(plain):
+        return ()
+    found = list[Contrast]()
+    for match in (*_but().finditer(plain), *_contrast().finditer(plain)):
+        old, given = match["old"].strip(_ENDS), match["new"].strip(_ENDS)
+        for each in _olds(old):
+            new = _counterpart(given, each)
+            if new and folded(new) != folded(each):
+                left = plain.replace(each, " ").replace(new, " ")
+                found.append(Contrast(new, each, naming(left)))
+    return tuple(found)
+
+
+def _olds(old: str) -> list[str]:
+    """What may be the old value in the words after a denial: all of it, or without its first
+    words.
+    """
+    parts = old.split()
+    if len(parts) > MOST_OLD + 1:
+        return []
+    return [" ".join(parts[start:]) for start in range(len(parts))]
+
+
+def _counterpart(given: str, old: str) -> str | None:
+    """The last words before the denial that are written as the old value is."""
+    value, own = _values(old), _values(given)
+    if value and own and value[0].text == old:
+        return own[-1].text
+    if value or not old[:1].isalnum():
+        return None
+    parts = given.split()
+    if old[0].isupper():
+        taken = len(parts)
+        while taken and parts[taken - 1][:1].isupper():
+            taken -= 1
+        return " ".join(parts[taken:]) or None
+    count = len(old.split())
+    return " ".join(parts[-count:]) if len(parts) >= count else None
+
+
+def contrasted(content: str, by: Contrast) -> str | None:
+    """The content with the new value of the contrast; None if it is about something else."""
+    found = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
+    if found is None or (by.old[0].isupper() and not found[0][0].isupper()):
+        return None
+    left = content[: found.start()] + " " + content[found.end() :]
+    named = naming(left)
+    is_near = any(is_alike(word, other) for word in by.rest for other in named)
+    if not is_near:
+        return None
+    return content[: found.start()] + by.new + content[found.end() :]
