@@ -18,6 +18,7 @@ from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.burials import Stated as Statement
 from palimpsest.memory.meaning.corrections import (
+    begins_as_correction,
     correction_of,
     is_signal,
     put_right,
@@ -119,7 +120,11 @@ def _findings(
         if announced or corrects:
             before.append(sentence)
             continue
-        text = with_names(put_right(sentence), before)
+        first = None if _states_known(sentence) else begins_as_correction(sentence)
+        if first is not None:
+            yield replace(_depending(first[0], message.seq), quote=first[0])
+            sentence = first[1]
+        text = with_names(_plainly(put_right(sentence)), before)
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
@@ -134,6 +139,14 @@ def _findings(
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
+
+
+def _plainly(sentence: str) -> str:
+    """The sentence without the words that say that something was wrong, if it states something of
+    a known kind.
+    """
+    plain = without_signals(sentence)
+    return plain if plain != sentence and _is_known(plain) else sentence
 
 
 def _states_known(sentence: str) -> bool:

@@ -32,6 +32,7 @@ _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40}
 _UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
 FIRST_PART = 40  # characters
 _MARKED = re.compile(r"[,;:.!–—-]")
+_MARKS = frozenset(",:.!–—-")
 _ENDS = " \t.!,;:-–—()\"'”“„"
 
 
@@ -111,12 +112,15 @@ def correction_of(text: str) -> Correction | None:
     """The correction that a whole text is; None if it says anything else."""
     starred = _STARRED.match(text.strip()) if "*" in text else None
     if starred:
-        new = starred["new"] or starred["other"]
+        new = (starred["new"] or starred["other"]).split(",")[0]
         return Correction(new.strip(_ENDS), is_meant=False)
     if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not _may_correct(text):
         return None
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
+    lead = _signals_first().match(said)
+    if lead is not None and _is_clear(lead[0]):
+        marked = said[lead.end() :].strip(_ENDS)
     bare = after(_signals_first(), said).strip(_ENDS)
     for tried in dict.fromkeys((said, marked, bare)):
         for number in candidates("corrections", text):
@@ -129,6 +133,25 @@ def correction_of(text: str) -> Correction | None:
         return None
     is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
     return Correction(rest, is_meant=False) if is_short and _is_value(rest) else None
+
+
+def _is_clear(lead: str) -> bool:
+    """Whether the words before a value say clearly that something was wrong: a mark ends them, or
+    there are several.
+    """
+    said = lead.strip()
+    return said[-1:] in _MARKS or len(_signal().findall(said)) > 1
+
+
+def begins_as_correction(text: str) -> tuple[str, str] | None:
+    """A correction at the beginning of a text, and what the text says after it."""
+    if not _MARKED.search(text) or "?" in text or not _begins(text):
+        return None
+    for mark in re.finditer(r"[,;–—]\s+|\s-\s+", text):
+        head, rest = text[: mark.start()], text[mark.end() :]
+        if rest and not is_signal(head) and correction_of(head) is not None:
+            return head, rest[0].upper() + rest[1:]
+    return None
 
 
 def _correction(match: re.Match[str]) -> Correction | None:

@@ -54,6 +54,7 @@ TOPICS: Final = {
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"})
 """What a statement of an end may be about without naming it, by the words of a record."""
 MOST_SAID = 4  # words of a record, among which its verb is
+NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
 NOT_LEFT: Final = frozenset({"residence", "birthplace"})
 
 
@@ -95,6 +96,11 @@ def _unreal() -> re.Pattern[str]:
     return compiled_lower(rf"\b(?:{'|'.join(phrases)})\b")
 
 
+def _never(clause: str) -> bool:
+    """Whether a clause says that something never was."""
+    return not NEVER.isdisjoint(lowered(clause).split())
+
+
 @cache
 def _owns() -> frozenset[str]:
     return frozenset(entries(PACKAGE, "owns"))
@@ -116,7 +122,8 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     parts = clauses(said)
     whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
-        found += _ends_of(spoken(clause), before, _likely(clause, said, numbers))
+        likely = _likely(clause, said, numbers)
+        found += () if _never(clause) else _ends_of(spoken(clause), before, likely)
         before = clause if _has_pronoun(said) else ""
     return () if found and is_unreal(said) else tuple(found)
 

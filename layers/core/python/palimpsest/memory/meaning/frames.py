@@ -68,6 +68,11 @@ def _noun_phrase() -> re.Pattern[str]:
 
 
 @cache
+def _of_whom() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{of_words}) (?:(?:{owners}|l') ?)?(?P<word>[^\W\d_]{3,})")
+
+
+@cache
 def _old_value() -> re.Pattern[str]:
     return compiled(r"(?<!\w)(?:{before_old}) (?:(?:the|am|dem|den|le|el) )?$")
 
@@ -95,13 +100,14 @@ def may_move(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
-    phrase; without `is_marked` nothing in the sentence says that something has changed.
+    phrase, `of` tells with whom or for what it is; without `is_marked` nothing in the sentence says that something has changed.
     """
 
     things: tuple[tuple[str, ...], ...]
     named: tuple[str, ...]
     values: tuple[_Value, ...]
     denied: tuple[str, ...]
+    of: tuple[str, ...]
     is_marked: bool
 
 
@@ -124,7 +130,8 @@ def move_of(text: str) -> Move | None:
     named = tuple(word for word in naming(region) if word not in _change_words())
     is_marked = is_changed or bool(_list("changes").search(plain))
     denied = tuple(folded(value.text) for value in old)
-    return Move(things, named, new, denied, is_marked) if new else None
+    of = tuple(word for each in _of_whom().finditer(region) for word in naming(each["word"]))
+    return Move(things, named, new, denied, of, is_marked) if new else None
 
 
 def changes_a_value(text: str) -> bool:
@@ -192,9 +199,9 @@ def _has(content: str, value: str) -> bool:
 
 
 def _is_of(by: Move, named: Sequence[str]) -> bool:
-    for thing in by.things:
-        if not any(is_alike(thing[0], word) for word in named):
-            return False
+    heads = {thing[0] for thing in by.things} | set(by.of)
+    if not all(any(is_alike(head, word) for word in named) for head in heads):
+        return False
     if by.is_marked:
         return True
     both = all(is_meant_by(word, named) for word in by.named)
