@@ -191,6 +191,24 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
     ]
 
 
+@cache
+def _restatements() -> Sequence[tuple[re.Pattern[str], str, str]]:
+    return [
+        (compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, "restated")
+    ]
+
+
+def restated(said: str) -> str:
+    """A sentence that says what has changed, as one that says what is: "I switched my bank to
+    Monzo" as "my bank is Monzo".
+    """
+    lower = said.lower()
+    for pattern, by, has in _restatements():
+        if has in lower and (found := pattern.match(said)):
+            return found.expand(by)
+    return said
+
+
 def after(pattern: re.Pattern[str], text: str) -> str:
     """The text without what the pattern matches at its beginning."""
     found = pattern.match(text)

@@ -17,6 +17,7 @@ from palimpsest.memory.meaning.reading import (
     classes,
     compiled,
     naming,
+    restated,
     rests,
     shared,
     slot_entries,
@@ -81,7 +82,7 @@ def slot_of(text: str) -> Slot | None:
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
         said = after(_lead(), said)
-    said = _LAST.sub("", said)
+    said = restated(_LAST.sub("", said)) if numbers else ""
     for number in numbers:
         phrase = _phrases()[number]
         found = compiled(phrase.pattern).match(said)
