@@ -25,6 +25,7 @@ _PATTERNS = {
     "own_thing": r"\b(?:{possessives})\b|\d",
     "is_greeted": r"{greeting}(?=\w)",
     "only_greets": r"{greeted}[!,. ]*",
+    "elided": r"(?P<lead>(?:(?:{before_a_remark}|{leads_in})\b[,.!]* )*)(?:(?P<i>{verbs_of_i})|(?P<ich>{verbs_of_ich}))\b",
     "leads_in": r"(?:(?:oh|ah|ok(?:ay)?|well),? )?(?:{leads_in})[,:]? (?=\w)",
     "introduces": r"(?:this is|I['’]?m|I am) {name}",
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
@@ -74,6 +75,17 @@ def without_greeting(text: str) -> str:
     """The text without the greeting that it begins with, unless it is nothing else."""
     found = _pattern("is_greeted").match(text)
     return text[found.end() :] if found else text
+
+
+def with_subject(sentence: str) -> str:
+    """The sentence with the subject that it leaves out: "Got a new car." as "I got a new car."."""
+    found = _pattern("elided").match(sentence)
+    if found is None:
+        return sentence
+    verb = found["i"] or found["ich"]
+    subject = "I" if found["i"] else "Ich"
+    place = found.end("lead")
+    return f"{sentence[:place]}{subject} {verb[0].lower()}{sentence[place + 1:]}"
 
 
 def to_the_point(text: str) -> str:

@@ -38,6 +38,7 @@ from palimpsest.offline.clauses import (
     says_nothing,
     to_the_point,
     with_greeting,
+    with_subject,
     without_greeting,
 )
 from palimpsest.offline.people import relation, with_names
@@ -124,7 +125,7 @@ def _findings(
         if first is not None:
             yield replace(_depending(first[0], message.seq), quote=first[0])
             sentence = first[1]
-        text = with_names(_plainly(put_right(sentence)), before)
+        text = with_names(_plainly(with_subject(put_right(sentence))), before)
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
@@ -219,6 +220,8 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
         if found is None or slot is None:
             return found
         return partial(found, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
+    if slot is not None and kind.name == "life_event" and not ends_of(text):
+        return partial(_finding(text, quote), type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
     topic = _topic(kind, matched)
     is_of_slot = kind.type == "fact" and kind.name in OF_A_SLOT
     if slot is None and is_of_slot and ends_of(text):

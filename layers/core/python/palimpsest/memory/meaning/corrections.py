@@ -32,6 +32,7 @@ _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40}
 _UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
 FIRST_PART = 40  # characters
 _MARKED = re.compile(r"[,;:.!–—-]")
+_SPEAKS = re.compile(r"(?i)(?:i|ich|je|da|das|that|my|mein) (?!have\b|'|am\b|live\b|work\b)")
 _MARKS = frozenset(",:.!–—-")
 _ENDS = " \t.!,;:-–—()\"'”“„"
 
@@ -91,7 +92,9 @@ def _weak() -> re.Pattern[str]:
 
 def without_signals(text: str) -> str:
     """The text without the words at its beginning that say that something was wrong."""
-    if not _MARKED.search(text, 0, FIRST_PART) or not begins_with(text, "signals", "openers"):
+    if not _MARKED.search(text, 0, FIRST_PART):
+        return text
+    if not begins_with(text, "signals", "openers") and not _SPEAKS.match(text):
         return text
     rest = after(_signals_first(), text)
     return rest[0].upper() + rest[1:] if len(words(rest)) > 1 else text

@@ -233,7 +233,7 @@ def _new_value(value: _Value, own: Sequence[_Value], by: Move) -> str | None:
 @cache
 def _contrast() -> re.Pattern[str]:
     return compiled(
-        r"(?P<new>[^,;.!?]{1,60}?),? (?:and |und |et |y )?(?:{instead_of}) (?P<old>[^,;.!?]{1,40})(?=[,;.!?]|$)"
+        r"(?P<new>[^,;.!?]{1,60}?)(?P<mark>,?) (?:and |und |et |y )?(?:{instead_of}) (?P<old>[^,;.!?]{1,40})(?=[,;.!?]|$)"
     )
 
 
@@ -260,12 +260,20 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
     found = list[Contrast]()
     for match in (*_but().finditer(plain), *_contrast().finditer(plain)):
         old, given = match["old"].strip(_ENDS), match["new"].strip(_ENDS)
-        for each in _olds(old):
+        is_plain = match.re is _contrast() and _is_plain_denial(match)
+        for each in [] if is_plain or _list("no_more").search(old) else _olds(old):
             new = _counterpart(given, each)
             if new and folded(new) != folded(each):
                 left = plain.replace(each, " ").replace(new, " ")
                 found.append(Contrast(new, each, naming(left)))
     return tuple(found)
+
+
+def _is_plain_denial(match: re.Match[str]) -> bool:
+    """Whether a match denies a verb, and not a value: "I am not in Bonn"."""
+    mark = match.string[match.end("mark") : match.start("old")]
+    is_clear = match["mark"] == "," or any(found in mark for found in (" of", " than", "statt", " lieu", " vez", "que "))
+    return not is_clear and not _values(match["old"])
 
 
 def _olds(old: str) -> list[str]:
