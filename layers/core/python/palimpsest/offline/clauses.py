@@ -77,10 +77,22 @@ def without_greeting(text: str) -> str:
     return text[found.end() :] if found else text
 
 
+_FIRST = re.compile(r"\W*(\w+)")
+_SUBJECTS = frozenset(
+    {"i", "we", "my", "our", "the", "you", "he", "she", "it", "they", "this", "that", "a", "an", "what"}
+    | {"how", "can", "could", "if", "in", "is", "when", "ich", "wir", "mein", "meine", "der", "die", "das"}
+)
+
+
+def _has_subject(sentence: str) -> bool:
+    """Whether a sentence begins with a word that begins none without a subject."""
+    found = _FIRST.match(sentence)
+    return found is None or lowered(found[1]) in _SUBJECTS
+
+
 def with_subject(sentence: str) -> str:
     """The sentence with the subject that it leaves out: "Got a new car." as "I got a new car."."""
-    found = _pattern("elided").match(sentence)
-    if found is None:
+    if _has_subject(sentence) or (found := _pattern("elided").match(sentence)) is None:
         return sentence
     verb = found["i"] or found["ich"]
     subject = "I" if found["i"] else "Ich"

@@ -61,7 +61,9 @@ WORTH_REMEMBERING = (
     2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
 )
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
-OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
+OF_A_SLOT = frozenset(
+    {"residence", "employer", "occupation", "department", "birthday", "allergy"}
+)
 """The kinds whose topic is told by the meaning of the whole statement, where that is known."""
 MAY_LEAN = frozenset({"preference", "favorite", "task"})
 """The kinds of statements that may need their conversation: "I prefer the second one"."""
@@ -121,8 +123,8 @@ def _findings(
         if announced or corrects:
             before.append(sentence)
             continue
-        first = None if _states_known(sentence) else begins_as_correction(sentence)
-        if first is not None:
+        first = begins_as_correction(sentence)
+        if first is not None and not _states_known(sentence):
             yield replace(_depending(first[0], message.seq), quote=first[0])
             sentence = first[1]
         text = with_names(_plainly(with_subject(put_right(sentence))), before)
@@ -147,7 +149,7 @@ def _plainly(sentence: str) -> str:
     a known kind.
     """
     plain = without_signals(sentence)
-    return plain if plain != sentence and _is_known(plain) else sentence
+    return plain if plain != sentence and not _is_known(sentence) and _is_known(plain) else sentence
 
 
 def _states_known(sentence: str) -> bool:

@@ -32,6 +32,7 @@ _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40}
 _UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
 FIRST_PART = 40  # characters
 _MARKED = re.compile(r"[,;:.!–—-]")
+_PART = re.compile(r"[,;–—]\s+|\s-\s+")
 _SPEAKS = re.compile(r"(?i)(?:i|ich|je|da|das|that|my|mein) (?!have\b|'|am\b|live\b|work\b)")
 _MARKS = frozenset(",:.!–—-")
 _ENDS = " \t.!,;:-–—()\"'”“„"
@@ -148,9 +149,9 @@ def _is_clear(lead: str) -> bool:
 
 def begins_as_correction(text: str) -> tuple[str, str] | None:
     """A correction at the beginning of a text, and what the text says after it."""
-    if not _MARKED.search(text) or "?" in text or not _begins(text):
+    if "?" in text or not _PART.search(text) or not _may_correct(text) or not _begins(text):
         return None
-    for mark in re.finditer(r"[,;–—]\s+|\s-\s+", text):
+    for mark in _PART.finditer(text):
         head, rest = text[: mark.start()], text[mark.end() :]
         if rest and not is_signal(head) and correction_of(head) is not None:
             return head, rest[0].upper() + rest[1:]

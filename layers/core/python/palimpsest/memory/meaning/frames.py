@@ -57,6 +57,18 @@ def _value() -> re.Pattern[str]:
     return compiled(_VALUE)
 
 
+_DIGIT = re.compile(r"\d")
+
+
+@cache
+def _value_words() -> frozenset[str]:
+    """Words of which every value without a digit has one."""
+    lists = filled_words(PACKAGE, ["{weekdays}", "{months}", "{near_days}", "{number_words}"])
+    found = {word for each in lists for word in re.findall(r"[^\W_]+", each.replace("s?", ""))}
+    plurals = {f"{word}s" for word in found}
+    return frozenset(found | plurals | {"noon", "midnight", "half", "quarter"})
+
+
 @cache
 def _list(name: str) -> re.Pattern[str]:
     return compiled(rf"(?<!\w)(?:{{{name}}})(?!\w)")
@@ -93,8 +105,9 @@ def _values(text: str) -> list[_Value]:
 def may_move(text: str) -> bool:
     """Whether a sentence may give something a new day, time or number."""
     plain = text[:MOST]
-    has_value = any(letter.isdigit() for letter in plain) or bool(_value().search(plain))
-    return has_value and bool(_noun_phrase().search(plain))
+    if not _DIGIT.search(plain) and _value_words().isdisjoint(word_set(lowered(plain))):
+        return False
+    return bool(_value().search(plain)) and bool(_noun_phrase().search(plain))
 
 
 @dataclass(frozen=True, slots=True)

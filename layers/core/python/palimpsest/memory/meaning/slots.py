@@ -26,6 +26,7 @@ from palimpsest.memory.meaning.reading import (
 from palimpsest.text.analyser import words
 
 MOST_NAMED = 4  # words of statements that are compared by what they name
+LEAST_PLURAL = 3  # letters of a word without the ending of its plural
 MOST_VALUE = 6  # words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
 OF_THE_USER = "the user"  # in a model's words
@@ -101,12 +102,22 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
     if not value:
         return None
     named = phrase.name
+    if named == "allergy":
+        value = tuple(map(_singular, value))
     if phrase.form != "slots":
         thing = map(_canonical, words(groups.get("thing") or ""))
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
     beyond = _BEYOND.search(said, match.end("value") if groups.get("value") else len(said))
     extra = set(naming(given)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
     return Slot(named, value, text, frozenset(extra))
+
+
+def _singular(word: str) -> str:
+    """An English word without the ending of its plural."""
+    if word.endswith("ies") and len(word) > LEAST_PLURAL:
+        return word[:-3] + "y"
+    is_plural = word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return word[:-1] if is_plural and len(word) > LEAST_PLURAL else word
 
 
 @cache
