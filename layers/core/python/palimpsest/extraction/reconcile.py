@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import chain
 
@@ -24,6 +25,7 @@ from palimpsest.memory.meaning.frames import (
 )
 from palimpsest.memory.meaning.reading import naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, slot_of
+from palimpsest.memory.times import moment_of
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
 from palimpsest.text.sentences import is_question
@@ -259,11 +261,24 @@ def _meant_record(
 
 def _with_times(right: Statement, by: Statement) -> Statement:
     """The statement with the times of the one that put it right."""
-    if right.due_at is not None:
-        return replace(right, due_at=by.due_at or by.occurs_at or right.due_at)
-    if right.occurs_at is not None:
-        return replace(right, occurs_at=by.occurs_at or by.due_at or right.occurs_at)
-    return right
+    occurs_at, due_at = _times(right.content, by, occurs_at=right.occurs_at, due_at=right.due_at)
+    return replace(right, occurs_at=occurs_at, due_at=due_at)
+
+
+def _times(
+    content: str, by: Statement, *, occurs_at: str | None, due_at: str | None
+) -> tuple[str | None, str | None]:
+    """When a content happens or is due that a statement has put right. Without a new day it is the
+    day before.
+    """
+    moment = None
+    if (by.occurs_at or by.due_at) and by.valid_from is not None:
+        said = datetime.fromtimestamp(by.valid_from / 1_000, UTC).date()
+        moment = moment_of(content, at=said)
+    new = (moment.first.isoformat() if moment else None) or by.occurs_at or by.due_at
+    if due_at is not None:
+        return None, new or due_at
+    return new or occurs_at, None
 
 
 def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
@@ -316,15 +331,15 @@ def _asked(seq: int, chunk: Chunk) -> bool:
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:
     """The statement as the next version of the record, with its content put right."""
-    due_at, occurs_at = statement.due_at, statement.occurs_at
-    if record.due_at is not None:
-        due_at, occurs_at = due_at or occurs_at or record.due_at, None
+    occurs_at, due_at = _times(
+        content, statement, occurs_at=record.occurs_at, due_at=record.due_at
+    )
     return replace(
         statement,
         type=record.type,
         content=content,
         due_at=due_at,
-        occurs_at=occurs_at or record.occurs_at,
+        occurs_at=occurs_at,
         subject=record.subject,
         importance=record.importance,
         keywords=record.keywords,

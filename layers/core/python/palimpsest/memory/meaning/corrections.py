@@ -162,7 +162,8 @@ def _correction(match: re.Match[str]) -> Correction | None:
     groups = match.groupdict()
     new = after(_signals_first(), groups["new"]).strip(_ENDS)
     new = _signal().sub(" ", new).strip(_ENDS) or new
-    old = (groups.get("old") or "").strip(_ENDS) or None
+    said = (groups.get("old") or "").strip(_ENDS)
+    old = _last_signals().sub("", said).strip(_ENDS) or said or None
     if not _is_value(new) or (old is not None and is_signal(old)):
         return None
     return Correction(new, old)

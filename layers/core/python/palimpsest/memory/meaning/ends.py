@@ -39,7 +39,7 @@ _PRONOUN = re.compile(
 _PRONOUNS = frozenset(
     {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
-LONGEST = 10  # words that name something: a longer record says more than what ends
+LONGEST = 12  # words that name something: a longer record says more than what ends
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
 OF_WHOLE: Final = frozenset({"died", "thing", "denial"})

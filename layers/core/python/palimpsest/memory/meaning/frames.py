@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from palimpsest.memory.meaning.ends import is_unreal
-from palimpsest.memory.meaning.reading import PACKAGE, compiled, is_alike, is_meant_by, naming
+from palimpsest.memory.meaning.reading import PACKAGE, compiled, is_alike, is_meant_by, naming, spoken
 from palimpsest.text.analyser import words
 from palimpsest.text.folding import folded
 from palimpsest.text.sentences import is_question
@@ -21,16 +21,21 @@ from palimpsest.text.word_files import filled_words
 MOST = 300  # characters of a sentence that is read
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
+_DATE: Final = (
+    r"(?:\d{1,2}(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:{months})\b(?:,? (?:de )?\d{4})?"
+    r"|(?:{months}) \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4})?|\d{1,2}\.\d{1,2}\.(?:\d{2,4})?"
+    r"|\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)|\d{1,2}/\d{1,2}(?:/\d{2,4})?)"
+)
 _VALUE: Final = (
-    r"(?<![\w.,:])(?:(?P<day>(?:{weekdays})|(?:{near_days})|\d{1,2}(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:{months})\b"
-    r"(?:,? (?:de )?\d{4})?|(?:{months}) \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?|\d{1,2}\.\d{1,2}\.(?:\d{2,4})?"
-    r"|\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)|(?<=\bin )(?:{months})|(?<=\bto )(?:{months})|(?<=\buntil )(?:{months})"
-    r"|(?<=\bim )(?:{months})|(?<=\bauf )(?:{months})|(?<=\ben )(?:{months})|(?<=\ba )(?:{months}))"
+    rf"(?<![\w.,:])(?:(?P<day>(?:(?:next |this |nächsten |diesen )?(?:{{weekdays}}),? ?(?:the |den |dem |le |el )?)?{_DATE}"
+    r"|(?:next |this |nächsten |diesen )?(?:{weekdays})|(?:{near_days})"
+    r"|(?<=\bin )(?:{months})|(?<=\bto )(?:{months})|(?<=\buntil )(?:{months})|(?<=\bim )(?:{months})"
+    r"|(?<=\bauf )(?:{months})|(?<=\ben )(?:{months})|(?<=\ba )(?:{months}))"
     r"|(?P<time>\d{1,2}(?::\d\d| ?h ?\d\d|h)(?: ?(?:[ap]\.?m\b\.?|uhr))?|\d{1,2}(?:\.\d\d)? ?(?:[ap]\.?m\b\.?|uhr\b|o'clock\b)"
     r"|noon\b|midnight\b|(?:half|quarter) (?:past|to) \w+|(?<=\bat )\d{1,2}(?![\d.,:%])|(?<=\bum )\d{1,2}(?![\d.,:%])"
-    r"|(?<=a las )\d{1,2}(?![\d.,:%]))"
-    r"|(?P<number>[€$£] ?\d[\d.,]*\d?k?|\d(?:[\d.,]*\d)?k?(?: ?(?:%|€|\$|£))?|(?:{number_words})\b))(?![\w])"
-    r"(?: \(\d{4}-\d\d(?:-\d\d)?\))?"
+    r"|(?<=\bat )(?:{number_words})|(?<=\bum )(?:{number_words})|(?<=a las )\d{1,2}(?![\d.,:%]))"
+    r"|(?P<number>[€$£] ?\d[\d.,]*\d?k?|\d(?:[\d.,]*\d)?(?: ?(?:%|€|\$|£)|k|mg|g|kg|ml|cl|l|cm|mm|m|km|min|gb|tb|mb)?"
+    r"|(?:{number_words})\b))(?![\w])(?: \(\d{4}-\d\d(?:-\d\d)?\))?"
 )
 _ENDS = " \t.!,;:-()\"'"
 
@@ -76,7 +81,7 @@ def _list(name: str) -> re.Pattern[str]:
 
 @cache
 def _noun_phrase() -> re.Pattern[str]:
-    return compiled(r"(?<!\w)(?:(?:{owners}) |l')(?P<thing>[\w'’-]+(?: [\w'’-]+){0,2})")
+    return compiled(r"(?:^|(?<!\w)(?:(?:{owners}) |l'))(?=(?P<thing>[\w'’-]+(?: [\w'’-]+){0,2}))")
 
 
 @cache
@@ -169,7 +174,8 @@ def _without(text: str, values: Sequence[_Value]) -> str:
 
 def _things(text: str) -> Iterator[tuple[str, ...]]:
     """The phrases that name a thing, without one that only says who changes another."""
-    found = list(_noun_phrase().finditer(text))
+    said = spoken(text)
+    found = list(_noun_phrase().finditer(said))
     for number, match in enumerate(found):
         is_agent = number + 1 < len(found) and _list("moves").search(match["thing"])
         phrase = tuple(_until_a_verb(match["thing"]))
@@ -302,8 +308,9 @@ def _olds(old: str) -> list[str]:
 def _counterpart(given: str, old: str) -> str | None:
     """The last words before the denial that are written as the old value is."""
     value, own = _values(old), _values(given)
-    if value and own and value[0].text == old:
-        return own[-1].text
+    same = [each.text for each in own if value and each.shape == value[0].shape]
+    if value and value[0].text == old and same:
+        return same[-1]
     if value or not old[:1].isalnum():
         return None
     parts = given.split()

@@ -21,11 +21,11 @@ PACKAGE: Final = "palimpsest.memory.meaning"
 MOST = 300  # characters of a sentence that is read for its meaning
 LEAST_SHARED = 3  # letters of two forms of a word
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
-_PUNCTUATION = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+")
+_PUNCTUATION = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+|\s+[:;]-?[()/DP]+\s+")
 _DATES = re.compile(
     r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
 )  # that were written beside relative ones
-_REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNORECASE)
+_REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot|hab|nen|ne)\b", re.IGNORECASE)
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """First words of phrases that too many sentences have: these phrases have other marks."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
@@ -246,6 +246,8 @@ def _may_be_rewritten(lower: str) -> bool:
         or "im" in lower
         or "any more" in lower
         or "cannot" in lower
+        or "hab " in lower
+        or " ne" in lower
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many languages
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -83,13 +83,32 @@ def slot_of(text: str) -> Slot | None:
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
         said = after(_lead(), said)
-    said = restated(_LAST.sub("", said)) if numbers else ""
-    for number in numbers:
-        phrase = _phrases()[number]
-        found = compiled(phrase.pattern).match(said)
-        if found and (slot := _slot(phrase, found, said)):
-            return slot
+    for said_so in _readings(_LAST.sub("", said)) if numbers else ():
+        for number in numbers:
+            phrase = _phrases()[number]
+            found = compiled(phrase.pattern).match(said_so)
+            if found and (slot := _slot(phrase, found, said_so)):
+                return slot
     return None
+
+
+_CLAUSE = re.compile(
+    r"(?:,|;| -|:) (?:(?:and|so|but|und|aber|et|mais|y|pero) )?(?=(?:i|we|my|our|ich|wir|meine?|unsere?|je|j'|mon|ma|mi)\b)",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\b(?:if|when|unless|wenn|falls|als|si|quand|cuando|as a|should|would|used to|maybe|not)\b", re.IGNORECASE
+)
+
+
+def _readings(said: str) -> Iterator[str]:
+    """The sentence, with what it says of a change as what is; then its last clause about the user,
+    if what comes before it is no condition.
+    """
+    yield restated(said)
+    joint = _CLAUSE.search(said)
+    if joint is not None and not _CONDITION.search(said):
+        yield restated(spoken(said[joint.end() :]))
 
 
 def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
