@@ -147,7 +147,7 @@ def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]
 
 
 def _has_pronoun(text: str) -> bool:
-    return not _PRONOUNS.isdisjoint(text.lower().split())
+    return not _PRONOUNS.isdisjoint(_WORD.findall(text.lower()))
 
 
 def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:

@@ -140,13 +140,13 @@ def move_of(text: str) -> Move | None:
     if _list("additions").search(plain) or (_list("was").search(plain) and not is_changed):
         return None
     region = _without(plain[: _end_of_clause(plain, values[-1].end)], values)
-    things = tuple(_things(region))
+    is_marked = is_changed or bool(_list("changes").search(plain))
+    things = tuple(_things(region, is_marked=is_marked))
     if not things:
         return None
     old = [value for value in values if _old_value().search(plain[: value.start])]
     new = tuple(value for value in values if value not in old)
     named = tuple(word for word in naming(region) if word not in _change_words())
-    is_marked = is_changed or bool(_list("changes").search(plain))
     denied = tuple(folded(value.text) for value in old)
     of = tuple(word for each in _of_whom().finditer(region) for word in naming(each["word"]))
     return Move(things, named, new, denied, of, is_marked) if new else None
@@ -161,8 +161,13 @@ def changes_a_value(text: str) -> bool:
 
 
 def _end_of_clause(text: str, place: int) -> int:
-    found = re.compile(r"[,;.!?–—]\s|$").search(text, place)
+    found = _clause_end().search(text, place)
     return found.start() if found else len(text)
+
+
+@cache
+def _clause_end() -> re.Pattern[str]:
+    return compiled(r"[,;.!?–—]\s|\s(?:{joining})\s|$")
 
 
 def _without(text: str, values: Sequence[_Value]) -> str:
@@ -172,14 +177,16 @@ def _without(text: str, values: Sequence[_Value]) -> str:
     return left
 
 
-def _things(text: str) -> Iterator[tuple[str, ...]]:
-    """The phrases that name a thing, without one that only says who changes another."""
+def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
+    """The phrases that name a thing, without one that only says who changes another. The sentence
+    may begin with one that lacks its article, if it says that something has changed.
+    """
     said = spoken(text)
     found = list(_noun_phrase().finditer(said))
     for number, match in enumerate(found):
         is_agent = number + 1 < len(found) and _list("moves").search(match["thing"])
         phrase = tuple(_until_a_verb(match["thing"]))
-        if phrase and not is_agent:
+        if phrase and not is_agent and (match[0] or is_marked):
             yield phrase
 
 

@@ -247,7 +247,8 @@ def _may_be_rewritten(lower: str) -> bool:
         or "any more" in lower
         or "cannot" in lower
         or "hab " in lower
-        or " ne" in lower
+        or " ne " in lower
+        or " nen " in lower
     )
 
 
