@@ -19,6 +19,7 @@ from palimpsest.memory.meaning.ends import End, ends_of, is_ended
 from palimpsest.memory.meaning.frames import (
     contrasted,
     contrasts_of,
+    differ_in_value,
     may_move,
     move_of,
     moved,
@@ -112,6 +113,7 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
             if other.type == "fact"
             and other.subject == statement.subject
             and says_the_same_of(other.content, statement.content)
+            and not differ_in_value(other.content, statement.content)
         ),
         None,
     )
@@ -187,7 +189,8 @@ def _corrects(
         content = corrected(other.content, found)
         if content is not None:
             better = replace(other_finding, content=content, relations=())
-            state.statements[place] = (better, replace(other, content=content), its_rank)
+            right = _with_times(replace(other, content=content), statement)
+            state.statements[place] = (better, right, its_rank)
             return True
     for record in _likely_records(found, finding, chunk, state):
         content = corrected(record.content, found)

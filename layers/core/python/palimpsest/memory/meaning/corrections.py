@@ -32,7 +32,6 @@ _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40}
 _UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
 FIRST_PART = 40  # characters
 _MARKED = re.compile(r"[,;:.!–—-]")
-_DIGIT = re.compile(r"\d")
 _PART = re.compile(r"[,;–—]\s+|\s-\s+")
 _SPEAKS = re.compile(r"(?i)(?:i|ich|je|da|das|that|my|mein) (?!have\b|'|am\b|live\b|work\b)")
 _MARKS = frozenset(",:.!–—-")
@@ -124,7 +123,7 @@ def correction_of(text: str) -> Correction | None:
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
     lead = _signals_first().match(said)
-    if lead is not None and (_is_clear(lead[0]) or _DIGIT.search(said, lead.end())):
+    if lead is not None and (_is_clear(lead[0]) or _is_dated(said[lead.end() :])):
         marked = said[lead.end() :].strip(_ENDS)
     bare = after(_signals_first(), said).strip(_ENDS)
     for tried in dict.fromkeys((said, marked, bare)):
@@ -146,6 +145,12 @@ def _is_clear(lead: str) -> bool:
     """
     said = lead.strip()
     return said[-1:] in _MARKS or len(_signal().findall(said)) > 1
+
+
+def _is_dated(rest: str) -> bool:
+    """Whether a text begins with a number, or with a day."""
+    first, *_ = after(_glue(), rest.strip(_ENDS)).split() or [""]
+    return bool(_number().match(first.strip(_ENDS)))
 
 
 def begins_as_correction(text: str) -> tuple[str, str] | None:

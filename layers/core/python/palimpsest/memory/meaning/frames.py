@@ -37,6 +37,7 @@ _VALUE: Final = (
     r"|(?P<number>[€$£] ?\d[\d.,]*\d?k?|\d(?:[\d.,]*\d)?(?: ?(?:%|€|\$|£)|k|mg|g|kg|ml|cl|l|cm|mm|m|km|min|gb|tb|mb)?"
     r"|(?:{number_words})\b))(?![\w])(?: \(\d{4}-\d\d(?:-\d\d)?\))?"
 )
+_FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
 _ENDS = " \t.!,;:-()\"'"
 
 
@@ -112,7 +113,7 @@ def may_move(text: str) -> bool:
     plain = text[:MOST]
     if not _DIGIT.search(plain) and _value_words().isdisjoint(word_set(lowered(plain))):
         return False
-    return bool(_value().search(plain)) and bool(_noun_phrase().search(plain))
+    return bool(_value().search(plain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def move_of(text: str) -> Move | None:
     region = _without(plain[: _end_of_clause(plain, values[-1].end)], values)
     is_marked = is_changed or bool(_list("changes").search(plain))
     things = tuple(_things(region, is_marked=is_marked))
-    if not things:
+    if not things and not (is_marked and _FIRST_PERSON.search(region)):
         return None
     old = [value for value in values if _old_value().search(plain[: value.start])]
     new = tuple(value for value in values if value not in old)
@@ -150,6 +151,16 @@ def move_of(text: str) -> Move | None:
     denied = tuple(folded(value.text) for value in old)
     of = tuple(word for each in _of_whom().finditer(region) for word in naming(each["word"]))
     return Move(things, named, new, denied, of, is_marked) if new else None
+
+
+def differ_in_value(one: str, other: str) -> bool:
+    """Whether two sentences have different days, times or numbers of one kind."""
+    ours, theirs = _values(one[:MOST]), _values(other[:MOST])
+    return any(
+        each.shape == known.shape and folded(each.text) != folded(known.text)
+        for each in ours
+        for known in theirs
+    )
 
 
 def changes_a_value(text: str) -> bool:
@@ -228,10 +239,12 @@ def _is_of(by: Move, named: Sequence[str]) -> bool:
     heads = {thing[0] for thing in by.things} | set(by.of)
     if not all(any(is_alike(head, word) for word in named) for head in heads):
         return False
-    if by.is_marked:
+    if by.is_marked and by.things:
         return True
     both = all(is_meant_by(word, named) for word in by.named)
-    return both and all(is_meant_by(word, by.named) for word in named) and _is_dated(named)
+    return both and all(is_meant_by(word, by.named) for word in named) and (
+        not by.things or _is_dated(named)
+    )
 
 
 @cache

@@ -29,6 +29,11 @@ MOST_NAMED = 4  # words of statements that are compared by what they name
 LEAST_PLURAL = 3  # letters of a word without the ending of its plural
 MOST_VALUE = 6  # words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
+_NOW = re.compile(
+    r"(?<=\w) (?:now|these days|at the moment|currently|nowadays|from now on|already|jetzt|inzwischen|mittlerweile"
+    r"|maintenant|désormais|ahora)$",
+    re.IGNORECASE,
+)
 OF_THE_USER = "the user"  # in a model's words
 _BEYOND = re.compile(r"[,;.!?].*$")
 
@@ -83,7 +88,7 @@ def slot_of(text: str) -> Slot | None:
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
         said = after(_lead(), said)
-    for said_so in _readings(_LAST.sub("", said)) if numbers else ():
+    for said_so in _readings(_NOW.sub("", _LAST.sub("", said))) if numbers else ():
         for number in numbers:
             phrase = _phrases()[number]
             found = compiled(phrase.pattern).match(said_so)
