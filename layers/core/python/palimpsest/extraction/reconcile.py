@@ -4,6 +4,7 @@ findings of a model and those without one go through the same decisions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,13 +26,14 @@ from palimpsest.memory.meaning.frames import (
     moved,
 )
 from palimpsest.memory.meaning.reading import naming
-from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, slot_of
+from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
 from palimpsest.memory.times import moment_of
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
 from palimpsest.text.sentences import is_question
 
 MOST_ENDED = 4  # records by one statement
+ALLERGY = "allergy_"
 MOST_ENDS = 12  # of one step
 Known = Callable[[], Sequence[Record]]
 """Reads the current records, newest first."""
@@ -101,6 +103,8 @@ def _in_its_topic(statement: Statement) -> Statement:
 
 def _in_known_words(statement: Statement, state: _Known) -> Statement:
     """The statement in the words of a memory that says the same, which then has one more source."""
+    if statement.type == "fact" and (statement.topic or "").startswith(ALLERGY):
+        return _of_known_allergy(statement, state)
     if statement.type != "fact" or statement.topic is not None:
         return statement
     if not 0 < len(naming(statement.content)) <= MOST_NAMED:
@@ -120,6 +124,21 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
     if known is None:
         return statement
     return replace(statement, content=known.content, version_of=known.topic_key)
+
+
+def _of_known_allergy(statement: Statement, state: _Known) -> Statement:
+    """The statement in the words of a known one about the same thing in the plural or singular."""
+    named = _singular_topic(statement.topic_key)
+    own: Iterator[Statement | Record] = (other for _, other, _ in state.statements)
+    for other in chain(own, state.records):
+        is_other = other.topic_key != statement.topic_key and other.subject == statement.subject
+        if is_other and _singular_topic(other.topic_key) == named:
+            return replace(statement, content=other.content, version_of=other.topic_key)
+    return statement
+
+
+def _singular_topic(topic: str | None) -> tuple[str, ...]:
+    return tuple(singular(word) for word in re.findall(r"[^\W_]+", topic or ""))
 
 
 def _order(statement: Statement, rank: int) -> Order:

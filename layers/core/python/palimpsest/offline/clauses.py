@@ -77,7 +77,6 @@ def without_greeting(text: str) -> str:
     return text[found.end() :] if found else text
 
 
-_FIRST = re.compile(r"\W*(\w+)")
 _SUBJECTS = frozenset(
     {"i", "we", "my", "our", "the", "you", "he", "she", "it", "they", "this", "that", "a", "an", "what"}
     | {"how", "can", "could", "if", "in", "is", "when", "ich", "wir", "mein", "meine", "der", "die", "das"}
@@ -86,8 +85,8 @@ _SUBJECTS = frozenset(
 
 def _has_subject(sentence: str) -> bool:
     """Whether a sentence begins with a word that begins none without a subject."""
-    found = _FIRST.match(sentence)
-    return found is None or lowered(found[1]) in _SUBJECTS
+    first = sentence.split(None, 1)[:1]
+    return not first or first[0].strip(",.").lower() in _SUBJECTS or "'" in first[0]
 
 
 def with_subject(sentence: str) -> str:

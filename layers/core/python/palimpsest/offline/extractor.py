@@ -61,9 +61,7 @@ WORTH_REMEMBERING = (
     2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
 )
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
-OF_A_SLOT = frozenset(
-    {"residence", "employer", "occupation", "department", "birthday", "allergy"}
-)
+OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
 """The kinds whose topic is told by the meaning of the whole statement, where that is known."""
 MAY_LEAN = frozenset({"preference", "favorite", "task"})
 """The kinds of statements that may need their conversation: "I prefer the second one"."""

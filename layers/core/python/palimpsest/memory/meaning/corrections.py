@@ -93,7 +93,7 @@ def _weak() -> re.Pattern[str]:
 
 def without_signals(text: str) -> str:
     """The text without the words at its beginning that say that something was wrong."""
-    if not _MARKED.search(text, 0, FIRST_PART):
+    if not _may_correct(text) or not _MARKED.search(text, 0, FIRST_PART):
         return text
     if not begins_with(text, "signals", "openers") and not _SPEAKS.match(text):
         return text
@@ -122,9 +122,8 @@ def correction_of(text: str) -> Correction | None:
         return None
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
-    lead = _signals_first().match(said)
-    if lead is not None and (_is_clear(lead[0]) or _is_dated(said[lead.end() :])):
-        marked = said[lead.end() :].strip(_ENDS)
+    left = _after_clear_signals(text.strip())
+    marked = marked if left is None else spoken(left).strip(_ENDS)
     bare = after(_signals_first(), said).strip(_ENDS)
     for tried in dict.fromkeys((said, marked, bare)):
         for number in candidates("corrections", text):
@@ -133,7 +132,7 @@ def correction_of(text: str) -> Correction | None:
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
     rest = after(_weak(), rest)
-    if rest == said:
+    if rest == said and left is None:
         return None
     is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
     return Correction(rest, is_meant=False) if is_short and _is_value(rest) else None
@@ -145,6 +144,15 @@ def _is_clear(lead: str) -> bool:
     """
     said = lead.strip()
     return said[-1:] in _MARKS or len(_signal().findall(said)) > 1
+
+
+def _after_clear_signals(text: str) -> str | None:
+    """What a text says after words that clearly say that something was wrong; None without such."""
+    lead = _signals_first().match(text)
+    if lead is None or not _signal().search(lead[0]):
+        return None
+    left = text[lead.end() :]
+    return left if _is_clear(lead[0]) or _is_dated(left) else None
 
 
 def _is_dated(rest: str) -> bool:
@@ -247,7 +255,12 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
         return None
     is_word = first.isalpha()
     places = [token for token in tokens if _number().match(token[0])]
-    same = [token for token in places if token[0].isalpha() == is_word]
+    is_time = ":" in first
+    same = [
+        token
+        for token in places
+        if token[0].isalpha() == is_word and (":" in token[0]) == is_time
+    ]
     best = (same or places)[-1:]
     return best[0].span() if best else None
 

@@ -101,6 +101,13 @@ def _change_words() -> frozenset[str]:
     return frozenset(word for each in listed for word in re.findall(r"[^\W_]+", each))
 
 
+@cache
+def _marks() -> frozenset[str]:
+    """Words of which every sentence about a change has one."""
+    listed = filled_words(PACKAGE, ["{moves}", "{changes}"])
+    return frozenset(word for each in listed for word in re.findall(r"^[^\W_]+", each))
+
+
 def _values(text: str) -> list[_Value]:
     return [
         _Value(found.lastgroup or "", found.start(), found.end(), found[0])
@@ -147,7 +154,7 @@ def move_of(text: str) -> Move | None:
         return None
     old = [value for value in values if _old_value().search(plain[: value.start])]
     new = tuple(value for value in values if value not in old)
-    named = tuple(word for word in naming(region) if word not in _change_words())
+    named = tuple(word for word in _named(region) if word not in _change_words())
     denied = tuple(folded(value.text) for value in old)
     of = tuple(word for each in _of_whom().finditer(region) for word in naming(each["word"]))
     return Move(things, named, new, denied, of, is_marked) if new else None
@@ -167,6 +174,8 @@ def changes_a_value(text: str) -> bool:
     """Whether a sentence, whatever it is about, says that something has a new value now."""
     if contrasts_of(text):
         return True
+    if _marks().isdisjoint(word_set(lowered(text[:MOST]))):
+        return False
     move = move_of(text) if may_move(text) else None
     return move is not None and move.is_marked
 
@@ -214,7 +223,7 @@ def moved(content: str, by: Move) -> str | None:
     has no such values, or the same ones.
     """
     own = _values(content[:MOST])
-    named = naming(_without(content[:MOST], own))
+    named = _named(_without(content[:MOST], own))
     if not own or not named or not _is_of(by, named):
         return None
     if not all(_has(content, old) for old in by.denied):
@@ -226,6 +235,11 @@ def moved(content: str, by: Move) -> str | None:
             result = result[: value.start] + new + result[value.end :]
             changes += 1
     return result if changes else None
+
+
+def _named(text: str) -> Sequence[str]:
+    """The words that name something; all words of a text that has none, as "I get up at"."""
+    return naming(text) or words(spoken(text))
 
 
 def _has(content: str, value: str) -> bool:

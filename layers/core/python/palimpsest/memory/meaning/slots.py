@@ -126,8 +126,6 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
     if not value:
         return None
     named = phrase.name
-    if named == "allergy":
-        value = tuple(map(_singular, value))
     if phrase.form != "slots":
         thing = map(_canonical, words(groups.get("thing") or ""))
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
@@ -136,7 +134,7 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
     return Slot(named, value, text, frozenset(extra))
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
     """An English word without the ending of its plural."""
     if word.endswith("ies") and len(word) > LEAST_PLURAL:
         return word[:-3] + "y"
