@@ -152,7 +152,18 @@ def _after_clear_signals(text: str) -> str | None:
     if lead is None or not _signal().search(lead[0]):
         return None
     left = text[lead.end() :]
-    return left if _is_clear(lead[0]) or _is_dated(left) else None
+    is_value = _is_dated(left) or _is_placed(left)
+    return left if _is_clear(lead[0]) or is_value else None
+
+
+_PLACED = re.compile(
+    r"^(?P<glue>in|at|to|from|for|aus|bei|nach|für|à|chez|en|de|con) (?P<name>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)$"
+)
+
+
+def _is_placed(rest: str) -> bool:
+    """Whether a text is only a name with a preposition: "in Leoben"."""
+    return _PLACED.match(rest.strip(_ENDS)) is not None
 
 
 def _is_dated(rest: str) -> bool:
@@ -199,8 +210,14 @@ def is_signal(text: str) -> bool:
     return not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
 
 
+_AFTER = r"(?<!\w){} ([A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)"
+
+
 def corrected(content: str, by: Correction) -> str | None:
     """The content with the new value in the place of the old one; None if it has no such place."""
+    placed = _PLACED.match(by.new.strip(_ENDS)) if by.old is None else None
+    if placed and (found := re.search(_AFTER.format(placed["glue"]), content)):
+        return content[: found.start(1)] + placed["name"] + content[found.end(1) :]
     new = after(_glue(), by.new).strip(_ENDS)
     if not new:
         return None
@@ -223,7 +240,7 @@ def _place_of(content: str, old: str) -> tuple[int, int] | None:
 
 @cache
 def _number() -> re.Pattern[str]:
-    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|h\d*|[.%€$])?(?: ?[ap]m)?|{months}|{weekdays})$")
+    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|h\d*|[.%€$])?(?: ?[ap]m)?|\d+[a-z]{1,3}|[a-z]{1,3}\d+|{ordinals}|{months}|{weekdays})$")
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final
 
@@ -54,6 +54,7 @@ TOPICS: Final = {
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"})
 """What a statement of an end may be about without naming it, by the words of a record."""
 MOST_SAID = 4  # words of a record, among which its verb is
+MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
 NOT_LEFT: Final = frozenset({"residence", "birthplace"})
 
@@ -167,7 +168,22 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
         meant = naming(before if _PRONOUN.match(named) else named)
         end = End(cue.kind, cue.about, meant, named)
         ends += [end] if end.words or end.about else []
+        shorter = naming(_without_tail(named)) if cue.kind in MAY_HAVE_A_TAIL else ()
+        ends += [replace(end, words=shorter)] if shorter and shorter != meant else []
     return ends
+
+
+@cache
+def _tail() -> re.Pattern[str]:
+    return compiled(r"(?<=\w) (?:{tails})\b(?P<rest>.*)$")
+
+
+def _without_tail(named: str) -> str:
+    """What ends, without words on when or why it did, if they name nobody."""
+    found = _tail().search(named)
+    if found is None or any(word[:1].isupper() for word in found["rest"].split()):
+        return named
+    return named[: found.start()]
 
 
 def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match[str]]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from typing import Final
 
@@ -19,6 +20,7 @@ from palimpsest.text.triggers import lowered, word_set
 from palimpsest.text.word_files import filled_words
 
 MOST = 300  # characters of a sentence that is read
+ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
 _DATE: Final = (
@@ -57,6 +59,14 @@ class Contrast:
     old: str
     rest: tuple[str, ...]
 
+    @property
+    def is_of_spelling(self) -> bool:
+        return _likeness(self.new, self.old) >= ALIKE
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+
 
 @cache
 def _value() -> re.Pattern[str]:
@@ -82,7 +92,7 @@ def _list(name: str) -> re.Pattern[str]:
 
 @cache
 def _noun_phrase() -> re.Pattern[str]:
-    return compiled(r"(?:^|(?<!\w)(?:(?:{owners}) |l'))(?=(?P<thing>[\w'’-]+(?: [\w'’-]+){0,2}))")
+    return compiled(r"(?:^(?!(?:let|make|set|put|change|please|say|call|use|dis|mets|mach|sagen|pon)\b)|(?<!\w)(?:(?:{owners}) |l'))(?=(?P<thing>[\w'’-]+(?: [\w'’-]+){0,2}))")
 
 
 @cache
@@ -352,7 +362,8 @@ def _counterpart(given: str, old: str) -> str | None:
         taken = len(parts)
         while taken and parts[taken - 1][:1].isupper():
             taken -= 1
-        return " ".join(parts[taken:]) or None
+        alike = [part for part in parts if _likeness(part, old) >= ALIKE and part[0].isupper()]
+        return " ".join(parts[taken:]) or " ".join(alike[:1]) or None
     count = len(old.split())
     return " ".join(parts[-count:]) if len(parts) >= count else None
 
@@ -365,6 +376,6 @@ def contrasted(content: str, by: Contrast) -> str | None:
     left = content[: found.start()] + " " + content[found.end() :]
     named = naming(left)
     is_near = any(is_alike(word, other) for word in by.rest for other in named)
-    if not is_near:
+    if not is_near and not (by.is_of_spelling and by.old[0].isupper()):
         return None
     return content[: found.start()] + by.new + content[found.end() :]

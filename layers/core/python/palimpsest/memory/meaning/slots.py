@@ -34,6 +34,7 @@ _NOW = re.compile(
     r"|maintenant|désormais|ahora)$",
     re.IGNORECASE,
 )
+_NEW = frozenset({"new", "current", "neue", "neuer", "neues", "nouveau", "nouvelle", "nuevo", "nueva"})
 OF_THE_USER = "the user"  # in a model's words
 _BEYOND = re.compile(r"[,;.!?].*$")
 
@@ -127,7 +128,7 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
         return None
     named = phrase.name
     if phrase.form != "slots":
-        thing = map(_canonical, words(groups.get("thing") or ""))
+        thing = (_canonical(word) for word in words(groups.get("thing") or "") if word not in _NEW)
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
     beyond = _BEYOND.search(said, match.end("value") if groups.get("value") else len(said))
     extra = set(naming(given)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
