@@ -27,9 +27,9 @@ from palimpsest.memory.meaning.frames import (
 )
 from palimpsest.memory.meaning.reading import naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
-from palimpsest.memory.times import moment_of
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
+from palimpsest.memory.times import moment_of
 from palimpsest.text.sentences import is_question
 
 MOST_ENDED = 4  # records by one statement
@@ -267,9 +267,7 @@ def is_preference(topic: str | None) -> bool:
     return topic is not None and topic.startswith("preference")
 
 
-def _meant_record(
-    change: Change, statement: Statement, rank: int, state: _Known
-) -> Record | None:
+def _meant_record(change: Change, statement: Statement, rank: int, state: _Known) -> Record | None:
     """The stored record that a change means: the only thing of its kind, or the newest of one."""
     order = _order(statement, rank)
     meant = [
@@ -353,9 +351,7 @@ def _asked(seq: int, chunk: Chunk) -> bool:
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:
     """The statement as the next version of the record, with its content put right."""
-    occurs_at, due_at = _times(
-        content, statement, occurs_at=record.occurs_at, due_at=record.due_at
-    )
+    occurs_at, due_at = _times(content, statement, occurs_at=record.occurs_at, due_at=record.due_at)
     return replace(
         statement,
         type=record.type,

@@ -25,7 +25,8 @@ _PATTERNS = {
     "own_thing": r"\b(?:{possessives})\b|\d",
     "is_greeted": r"{greeting}(?=\w)",
     "only_greets": r"{greeted}[!,. ]*",
-    "elided": r"(?P<lead>(?:(?:{before_a_remark}|{leads_in})\b[,.!]* )*)(?:(?P<i>{verbs_of_i})|(?P<ich>{verbs_of_ich}))\b",
+    "elided": r"(?P<lead>(?:(?:{before_a_remark}|{leads_in})\b[,.!]* )*)"
+    r"(?:(?P<i>{verbs_of_i})|(?P<ich>{verbs_of_ich}))\b",
     "leads_in": r"(?:(?:oh|ah|ok(?:ay)?|well),? )?(?:{leads_in})[,:]? (?=\w)",
     "introduces": r"(?:this is|I['’]?m|I am) {name}",
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
@@ -78,8 +79,39 @@ def without_greeting(text: str) -> str:
 
 
 _SUBJECTS = frozenset(
-    {"i", "we", "my", "our", "the", "you", "he", "she", "it", "they", "this", "that", "a", "an", "what"}
-    | {"how", "can", "could", "if", "in", "is", "when", "ich", "wir", "mein", "meine", "der", "die", "das"}
+    {
+        "i",
+        "we",
+        "my",
+        "our",
+        "the",
+        "you",
+        "he",
+        "she",
+        "it",
+        "they",
+        "this",
+        "that",
+        "a",
+        "an",
+        "what",
+    }
+    | {
+        "how",
+        "can",
+        "could",
+        "if",
+        "in",
+        "is",
+        "when",
+        "ich",
+        "wir",
+        "mein",
+        "meine",
+        "der",
+        "die",
+        "das",
+    }
 )
 
 
@@ -96,7 +128,7 @@ def with_subject(sentence: str) -> str:
     verb = found["i"] or found["ich"]
     subject = "I" if found["i"] else "Ich"
     place = found.end("lead")
-    return f"{sentence[:place]}{subject} {verb[0].lower()}{sentence[place + 1:]}"
+    return f"{sentence[:place]}{subject} {verb[0].lower()}{sentence[place + 1 :]}"
 
 
 def to_the_point(text: str) -> str:

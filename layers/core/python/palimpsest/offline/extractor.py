@@ -26,7 +26,7 @@ from palimpsest.memory.meaning.corrections import (
 )
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
 from palimpsest.memory.meaning.frames import changes_a_value
-from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.memory.meaning.slots import Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans
 from palimpsest.memory.record import Method
 from palimpsest.offline.clauses import (
@@ -122,10 +122,11 @@ def _findings(
             before.append(sentence)
             continue
         first = begins_as_correction(sentence)
+        rest = sentence
         if first is not None and not _states_known(sentence):
             yield replace(_depending(first[0], message.seq), quote=first[0])
-            sentence = first[1]
-        text = with_names(_plainly(with_subject(put_right(sentence))), before)
+            rest = first[1]
+        text = with_names(_plainly(with_subject(put_right(rest))), before)
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
@@ -215,13 +216,11 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)
-    if kind is None or matched is None:
+    if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
         found = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
         if found is None or slot is None:
             return found
         return partial(found, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
-    if slot is not None and kind.name == "life_event" and not ends_of(text):
-        return partial(_finding(text, quote), type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
     topic = _topic(kind, matched)
     is_of_slot = kind.type == "fact" and kind.name in OF_A_SLOT
     if slot is None and is_of_slot and ends_of(text):
@@ -238,6 +237,11 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
         _finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic
     )
     return partial(found, relations=tuple(_relations(kind, matched, text)))
+
+
+def _is_of_a_relative(kind: StatementKind, slot: Slot | None, text: str) -> bool:
+    """Whether an event in somebody's life gives a topic its value: "My dad moved to Truro."."""
+    return slot is not None and kind.name == "life_event" and not ends_of(text)
 
 
 def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated | None:

@@ -156,14 +156,14 @@ def _after_clear_signals(text: str) -> str | None:
     return left if _is_clear(lead[0]) or is_value else None
 
 
-_PLACED = re.compile(
-    r"^(?P<glue>in|at|to|from|for|aus|bei|nach|für|à|chez|en|de|con) (?P<name>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)$"
-)
+@cache
+def _placed() -> re.Pattern[str]:
+    return compiled("{name_with_preposition}")
 
 
 def _is_placed(rest: str) -> bool:
     """Whether a text is only a name with a preposition: "in Leoben"."""
-    return _PLACED.match(rest.strip(_ENDS)) is not None
+    return _placed().match(rest.strip(_ENDS)) is not None
 
 
 def _is_dated(rest: str) -> bool:
@@ -215,7 +215,7 @@ _AFTER = r"(?<!\w){} ([A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)"
 
 def corrected(content: str, by: Correction) -> str | None:
     """The content with the new value in the place of the old one; None if it has no such place."""
-    placed = _PLACED.match(by.new.strip(_ENDS)) if by.old is None else None
+    placed = _placed().match(by.new.strip(_ENDS)) if by.old is None else None
     if placed and (found := re.search(_AFTER.format(placed["glue"]), content)):
         return content[: found.start(1)] + placed["name"] + content[found.end(1) :]
     new = after(_glue(), by.new).strip(_ENDS)
@@ -240,7 +240,7 @@ def _place_of(content: str, old: str) -> tuple[int, int] | None:
 
 @cache
 def _number() -> re.Pattern[str]:
-    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|h\d*|[.%€$])?(?: ?[ap]m)?|\d+[a-z]{1,3}|[a-z]{1,3}\d+|{ordinals}|{months}|{weekdays})$")
+    return compiled("{number_or_day}")
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
@@ -274,9 +274,7 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     places = [token for token in tokens if _number().match(token[0])]
     is_time = ":" in first
     same = [
-        token
-        for token in places
-        if token[0].isalpha() == is_word and (":" in token[0]) == is_time
+        token for token in places if token[0].isalpha() == is_word and (":" in token[0]) == is_time
     ]
     best = (same or places)[-1:]
     return best[0].span() if best else None

@@ -9,10 +9,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from typing import Final
 
 from palimpsest.memory.meaning.ends import is_unreal
-from palimpsest.memory.meaning.reading import PACKAGE, compiled, is_alike, is_meant_by, naming, spoken
+from palimpsest.memory.meaning.reading import (
+    PACKAGE,
+    compiled,
+    is_alike,
+    is_meant_by,
+    naming,
+    spoken,
+)
 from palimpsest.text.analyser import words
 from palimpsest.text.folding import folded
 from palimpsest.text.sentences import is_question
@@ -23,22 +29,6 @@ MOST = 300  # characters of a sentence that is read
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
-_DATE: Final = (
-    r"(?:\d{1,2}(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:{months})\b(?:,? (?:de )?\d{4})?"
-    r"|(?:{months}) \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4})?|\d{1,2}\.\d{1,2}\.(?:\d{2,4})?"
-    r"|\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)|\d{1,2}/\d{1,2}(?:/\d{2,4})?)"
-)
-_VALUE: Final = (
-    rf"(?<![\w.,:])(?:(?P<day>(?:(?:next |this |nächsten |diesen )?(?:{{weekdays}}),? ?(?:the |den |dem |le |el )?)?{_DATE}"
-    r"|(?:next |this |nächsten |diesen )?(?:{weekdays})|(?:{near_days})"
-    r"|(?<=\bin )(?:{months})|(?<=\bto )(?:{months})|(?<=\buntil )(?:{months})|(?<=\bim )(?:{months})"
-    r"|(?<=\bauf )(?:{months})|(?<=\ben )(?:{months})|(?<=\ba )(?:{months}))"
-    r"|(?P<time>\d{1,2}(?::\d\d| ?h ?\d\d|h)(?: ?(?:[ap]\.?m\b\.?|uhr))?|\d{1,2}(?:\.\d\d)? ?(?:[ap]\.?m\b\.?|uhr\b|o'clock\b)"
-    r"|noon\b|midnight\b|(?:half|quarter) (?:past|to) \w+|(?<=\bat )\d{1,2}(?![\d.,:%])|(?<=\bum )\d{1,2}(?![\d.,:%])"
-    r"|(?<=\bat )(?:{number_words})|(?<=\bum )(?:{number_words})|(?<=a las )\d{1,2}(?![\d.,:%]))"
-    r"|(?P<number>[€$£] ?\d[\d.,]*\d?k?|\d(?:[\d.,]*\d)?(?: ?(?:%|€|\$|£)|k|mg|g|kg|ml|cl|l|cm|mm|m|km|min|gb|tb|mb)?"
-    r"|(?:{number_words})\b))(?![\w])(?: \(\d{4}-\d\d(?:-\d\d)?\))?"
-)
 _FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
 _ENDS = " \t.!,;:-()\"'"
 
@@ -70,7 +60,7 @@ def _likeness(one: str, other: str) -> float:
 
 @cache
 def _value() -> re.Pattern[str]:
-    return compiled(_VALUE)
+    return compiled("{any_value}")
 
 
 _DIGIT = re.compile(r"\d")
@@ -92,7 +82,7 @@ def _list(name: str) -> re.Pattern[str]:
 
 @cache
 def _noun_phrase() -> re.Pattern[str]:
-    return compiled(r"(?:^(?!(?:let|make|set|put|change|please|say|call|use|dis|mets|mach|sagen|pon)\b)|(?<!\w)(?:(?:{owners}) |l'))(?=(?P<thing>[\w'’-]+(?: [\w'’-]+){0,2}))")
+    return compiled("{noun_phrase}")
 
 
 @cache
@@ -136,7 +126,8 @@ def may_move(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
-    phrase, `of` tells with whom or for what it is; without `is_marked` nothing in the sentence says that something has changed.
+    phrase, `of` tells with whom or for what it is; without `is_marked` nothing in the
+    sentence says that something has changed.
     """
 
     things: tuple[tuple[str, ...], ...]
@@ -197,7 +188,7 @@ def _end_of_clause(text: str, place: int) -> int:
 
 @cache
 def _clause_end() -> re.Pattern[str]:
-    return compiled(r"[,;.!?–—]\s|\s(?:{joining})\s|$")
+    return compiled(r"[,;.!?\u2013\u2014]\s|\s(?:{joining})\s|$")
 
 
 def _without(text: str, values: Sequence[_Value]) -> str:
@@ -261,14 +252,18 @@ def _has(content: str, value: str) -> bool:
 
 def _is_of(by: Move, named: Sequence[str]) -> bool:
     heads = {thing[0] for thing in by.things} | set(by.of)
-    if not all(any(is_alike(head, word) for word in named) for head in heads):
+    if not all(_is_like_one(head, named) for head in heads):
         return False
     if by.is_marked and by.things:
         return True
     both = all(is_meant_by(word, named) for word in by.named)
-    return both and all(is_meant_by(word, by.named) for word in named) and (
-        not by.things or _is_dated(named)
-    )
+    if not both or not all(is_meant_by(word, by.named) for word in named):
+        return False
+    return not by.things or _is_dated(named)
+
+
+def _is_like_one(word: str, others: Sequence[str]) -> bool:
+    return any(is_alike(word, other) for other in others)
 
 
 @cache
@@ -285,7 +280,7 @@ _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis",
 
 
 def _new_value(value: _Value, own: Sequence[_Value], by: Move) -> str | None:
-    """The new value for the place of this one, which is the only one of its shape on either side."""
+    """The new value for the place of this one, if each side has one value of its shape."""
     same = [new for new in by.values if new.shape == value.shape]
     if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
         denied = folded(value.text) in by.denied
@@ -295,17 +290,12 @@ def _new_value(value: _Value, own: Sequence[_Value], by: Move) -> str | None:
 
 @cache
 def _contrast() -> re.Pattern[str]:
-    return compiled(
-        r"(?P<new>[^,;.!?]{1,60}?)(?P<mark>,?) (?:and |und |et |y )?(?:{instead_of}) (?P<old>[^,;.!?]{1,40})(?=[,;.!?]|$)"
-    )
+    return compiled("{new_not_old}")
 
 
 @cache
 def _but() -> re.Pattern[str]:
-    return compiled(
-        r"(?:^|\s)(?:not|nicht|pas|no) (?P<old>[^,;.!?]{1,40}?),? (?:but|sondern|mais|sino)"
-        r" (?:rather |plutôt )?(?P<new>[^,;.!?]{1,40})(?=[,;.!?]|$)"
-    )
+    return compiled("{not_old_but_new}")
 
 
 @cache
@@ -335,7 +325,9 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
 def _is_plain_denial(match: re.Match[str]) -> bool:
     """Whether a match denies a verb, and not a value: "I am not in Bonn"."""
     mark = match.string[match.end("mark") : match.start("old")]
-    is_clear = match["mark"] == "," or any(found in mark for found in (" of", " than", "statt", " lieu", " vez", "que "))
+    is_clear = match["mark"] == "," or any(
+        found in mark for found in (" of", " than", "statt", " lieu", " vez", "que ")
+    )
     return not is_clear and not _values(match["old"])
 
 
@@ -375,7 +367,7 @@ def contrasted(content: str, by: Contrast) -> str | None:
         return None
     left = content[: found.start()] + " " + content[found.end() :]
     named = naming(left)
-    is_near = any(is_alike(word, other) for word in by.rest for other in named)
+    is_near = any(_is_like_one(word, named) for word in by.rest)
     if not is_near and not (by.is_of_spelling and by.old[0].isupper()):
         return None
     return content[: found.start()] + by.new + content[found.end() :]

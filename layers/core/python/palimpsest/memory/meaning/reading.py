@@ -21,7 +21,9 @@ PACKAGE: Final = "palimpsest.memory.meaning"
 MOST = 300  # characters of a sentence that is read for its meaning
 LEAST_SHARED = 3  # letters of two forms of a word
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
-_PUNCTUATION = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+|\s+[:;]-?[()/DP]+\s+")
+_PUNCTUATION = re.compile(
+    r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+|\s+[:;]-?[()/DP]+\s+"
+)
 _DATES = re.compile(
     r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
 )  # that were written beside relative ones
@@ -193,9 +195,7 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
 
 @cache
 def _restatements() -> Sequence[tuple[re.Pattern[str], str, str]]:
-    return [
-        (compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, "restated")
-    ]
+    return [(compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, "restated")]
 
 
 def restated(said: str) -> str:

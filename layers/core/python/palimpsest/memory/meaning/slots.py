@@ -29,12 +29,16 @@ MOST_NAMED = 4  # words of statements that are compared by what they name
 LEAST_PLURAL = 3  # letters of a word without the ending of its plural
 MOST_VALUE = 6  # words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
-_NOW = re.compile(
-    r"(?<=\w) (?:now|these days|at the moment|currently|nowadays|from now on|already|jetzt|inzwischen|mittlerweile"
-    r"|maintenant|désormais|ahora)$",
-    re.IGNORECASE,
+
+
+@cache
+def _now() -> re.Pattern[str]:
+    return compiled("{trailing_now}")
+
+
+_NEW = frozenset(
+    {"new", "current", "neue", "neuer", "neues", "nouveau", "nouvelle", "nuevo", "nueva"}
 )
-_NEW = frozenset({"new", "current", "neue", "neuer", "neues", "nouveau", "nouvelle", "nuevo", "nueva"})
 OF_THE_USER = "the user"  # in a model's words
 _BEYOND = re.compile(r"[,;.!?].*$")
 
@@ -89,7 +93,7 @@ def slot_of(text: str) -> Slot | None:
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
         said = after(_lead(), said)
-    for said_so in _readings(_NOW.sub("", _LAST.sub("", said))) if numbers else ():
+    for said_so in _readings(_now().sub("", _LAST.sub("", said))) if numbers else ():
         for number in numbers:
             phrase = _phrases()[number]
             found = compiled(phrase.pattern).match(said_so)
@@ -98,13 +102,14 @@ def slot_of(text: str) -> Slot | None:
     return None
 
 
-_CLAUSE = re.compile(
-    r"(?:,|;| -|:) (?:(?:and|so|but|und|aber|et|mais|y|pero) )?(?=(?:i|we|my|our|ich|wir|meine?|unsere?|je|j'|mon|ma|mi)\b)",
-    re.IGNORECASE,
-)
-_CONDITION = re.compile(
-    r"\b(?:if|when|unless|wenn|falls|als|si|quand|cuando|as a|should|would|used to|maybe|not)\b", re.IGNORECASE
-)
+@cache
+def _clause() -> re.Pattern[str]:
+    return compiled("{own_clause_after}")
+
+
+@cache
+def _condition() -> re.Pattern[str]:
+    return compiled("{condition}")
 
 
 def _readings(said: str) -> Iterator[str]:
@@ -112,8 +117,8 @@ def _readings(said: str) -> Iterator[str]:
     if what comes before it is no condition.
     """
     yield restated(said)
-    joint = _CLAUSE.search(said)
-    if joint is not None and not _CONDITION.search(said):
+    joint = _clause().search(said)
+    if joint is not None and not _condition().search(said):
         yield restated(spoken(said[joint.end() :]))
 
 
