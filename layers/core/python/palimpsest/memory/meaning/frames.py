@@ -29,6 +29,9 @@ MOST = 300  # characters of a sentence that is read
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
+_PLAIN = re.compile(
+    r"(?i)^\W*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) .{2,40} (?:is|are|ist|sind|est|es)\b"
+)
 _FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
 _ENDS = " \t.!,;:-()\"'"
 
@@ -127,7 +130,7 @@ def may_move(text: str) -> bool:
 class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
     phrase, `of` tells with whom or for what it is; without `is_marked` nothing in the
-    sentence says that something has changed.
+    sentence says that something has changed. `is_plain`: "my deposit is 550 euros".
     """
 
     things: tuple[tuple[str, ...], ...]
@@ -136,6 +139,7 @@ class Move:
     denied: tuple[str, ...]
     of: tuple[str, ...]
     is_marked: bool
+    is_plain: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -148,17 +152,18 @@ def move_of(text: str) -> Move | None:
     is_changed = bool(_list("moves").search(plain))
     if _list("additions").search(plain) or (_list("was").search(plain) and not is_changed):
         return None
-    region = _without(plain[: _end_of_clause(plain, values[-1].end)], values)
+    region = _region(plain, values)
     is_marked = is_changed or bool(_list("changes").search(plain))
     things = tuple(_things(region, is_marked=is_marked))
     if not things and not (is_marked and _FIRST_PERSON.search(region)):
         return None
-    old = [value for value in values if _old_value().search(plain[: value.start])]
+    old = [value for value in values if _is_old(value, values, plain)]
     new = tuple(value for value in values if value not in old)
     named = tuple(word for word in _named(region) if word not in _change_words())
     denied = tuple(folded(value.text) for value in old)
     of = tuple(word for each in _of_whom().finditer(region) for word in naming(each["word"]))
-    return Move(things, named, new, denied, of, is_marked) if new else None
+    is_plain = bool(_PLAIN.search(region))
+    return Move(things, named, new, denied, of, is_marked, is_plain) if new else None
 
 
 def differ_in_value(one: str, other: str) -> bool:
@@ -184,6 +189,24 @@ def changes_a_value(text: str) -> bool:
 def _end_of_clause(text: str, place: int) -> int:
     found = _clause_end().search(text, place)
     return found.start() if found else len(text)
+
+
+def _region(text: str, values: Sequence[_Value]) -> str:
+    """The clause of the values without them; with what comes before, if the clause names nothing
+    of somebody's.
+    """
+    end = _end_of_clause(text, values[-1].end)
+    start = max(text.rfind(mark, 0, values[0].start) for mark in (", ", "; ", ". ", "! ", ": "))
+    whole = _without(text[:end], values)
+    clause = whole[start + 2 :] if start >= 0 else whole
+    return clause if any(found[0] for found in _noun_phrase().finditer(clause)) else whole
+
+
+def _is_old(value: _Value, values: Sequence[_Value], text: str) -> bool:
+    """Whether the words before a value say that it no longer is. "from" needs a later value."""
+    found = _old_value().search(text[: value.start])
+    is_from = found is not None and _list("from_words").search(found[0])
+    return found is not None and not (is_from and value is values[-1])
 
 
 @cache
@@ -252,14 +275,14 @@ def _has(content: str, value: str) -> bool:
 
 def _is_of(by: Move, named: Sequence[str]) -> bool:
     heads = {thing[0] for thing in by.things} | set(by.of)
-    if not all(_is_like_one(head, named) for head in heads):
+    if not all(is_meant_by(head, named) for head in heads):
         return False
     if by.is_marked and by.things:
         return True
     both = all(is_meant_by(word, named) for word in by.named)
     if not both or not all(is_meant_by(word, by.named) for word in named):
         return False
-    return not by.things or _is_dated(named)
+    return not by.things or by.is_plain or _is_dated(named)
 
 
 def _is_like_one(word: str, others: Sequence[str]) -> bool:
@@ -312,7 +335,7 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
         return ()
     found = list[Contrast]()
     for match in (*_but().finditer(plain), *_contrast().finditer(plain)):
-        old, given = match["old"].strip(_ENDS), match["new"].strip(_ENDS)
+        old, given = match["old"].strip(_ENDS), _without_now(match["new"].strip(_ENDS))
         is_plain = match.re is _contrast() and _is_plain_denial(match)
         for each in [] if is_plain or _list("no_more").search(old) else _olds(old):
             new = _counterpart(given, each)
@@ -320,6 +343,10 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
                 left = plain.replace(each, " ").replace(new, " ")
                 found.append(Contrast(new, each, naming(left)))
     return tuple(found)
+
+
+def _without_now(text: str) -> str:
+    return compiled("{trailing_now}").sub("", text)
 
 
 def _is_plain_denial(match: re.Match[str]) -> bool:
