@@ -20,7 +20,7 @@ from palimpsest.wiring.service import Service
 from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.truth.form import ANYBODY, OURS, VOICES, Case, Check, Session, load
+from benchmarks.truth.form import ANYBODY, ORDINARY, OURS, VOICES, Case, Check, Session, load
 
 TENANT = Scope("truth")
 PAGE = 100
@@ -208,12 +208,16 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """The table over our own set, and one over the set of other voices."""
-    named = {"our cases": OURS, "in other voices": VOICES}
+    """The tables over our own set, over the set of other voices, and over ordinary people's."""
+    named = {"our cases": [OURS], "in other voices": [VOICES], "of ordinary people": ORDINARY}
     return [
-        table(outcomes(load(folder), believed_in_process), name=name)
-        for name, folder in named.items()
+        table(outcomes(all_of(folders), believed_in_process), name=name)
+        for name, folders in named.items()
     ]
+
+
+def all_of(folders: Sequence[Path]) -> list[Case]:
+    return [case for folder in folders for case in load(folder)]
 
 
 def main() -> None:

@@ -30,7 +30,8 @@ ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
 _PLAIN = re.compile(
-    r"(?i)^\W*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) .{2,40} (?:is|are|ist|sind|est|es)\b"
+    r"(?i)^\W*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) .{2,40}"
+    r" (?:is|are|ist|sind|est|es)\b"
 )
 _FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
 _ENDS = " \t.!,;:-()\"'"
