@@ -1,5 +1,5 @@
 import pytest
-from palimpsest.memory.meaning.corrections import begins_as_correction
+from palimpsest.memory.meaning.corrections import begins_as_correction, correction_of
 from palimpsest.memory.meaning.frames import (
     contrasted,
     contrasts_of,
@@ -51,6 +51,7 @@ def test_a_sentence_that_says_so_gives_a_thing_a_new_value(
         ("Our standup is at 9:30.", "If the standup moved to 10:00, I could come"),
         ("Our standup is at 9:30.", "We also have a standup at 10:00 now"),
         ("My team won on Monday", "My team won on Thursday"),
+        ("My flight is on 3 May", "My flight back is on 10 May"),
     ],
 )
 def test_another_thing_or_what_is_only_supposed_leaves_the_value(content: str, said: str) -> None:
@@ -72,6 +73,11 @@ def test_a_contrast_puts_the_new_value_in_the_place_of_the_old_one(
 ) -> None:
     results = [better for each in contrasts_of(said) if (better := contrasted(content, each))]
     assert results[:1] == ([expected] if expected else [])
+
+
+def test_a_sentence_is_no_value_in_the_place_of_a_number() -> None:
+    assert correction_of("I slept 5 hours, not 4") is None
+    assert correction_of("It's 5, not 4") is not None
 
 
 def test_two_sentences_with_other_days_do_not_say_the_same() -> None:

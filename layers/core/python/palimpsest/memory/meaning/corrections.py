@@ -191,6 +191,8 @@ def _correction(match: re.Match[str]) -> Correction | None:
     old = _last_signals().sub("", said).strip(_ENDS) or said or None
     if not _is_value(new) or (old is not None and is_signal(old)):
         return None
+    if old is not None and _is_dated(old) and not _is_dated(after(_weak(), new)):
+        return None
     return Correction(new, old)
 
 
