@@ -14,6 +14,11 @@ OURS = Path(__file__).parent / "cases"
 VOICES = OURS / "voices"
 """A second set: support chats, group chats, transcripts of speech, and developers."""
 
+ORDINARY = tuple(OURS / name for name in ("everyday", "later", "third", "fourth"))
+"""Four sets in which ordinary people end, correct and repeat what they said. Each was written before
+it was run, the last three after repairs.
+"""
+
 ANYBODY = "anybody"
 """The subject of a check that asks all memories, such as those about the user's own dog."""
 

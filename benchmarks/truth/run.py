@@ -21,7 +21,7 @@ from palimpsest.service.service import Service
 from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.truth.form import ANYBODY, OURS, VOICES, Case, Check, Session, load
+from benchmarks.truth.form import ANYBODY, ORDINARY, OURS, VOICES, Case, Check, Session, load
 from benchmarks.truth.obedient import OBEYED, ObedientModel
 
 TENANT = Scope("truth")
@@ -219,27 +219,32 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """The tables over our own set and over the set of other voices: without a model, and of the
-    kinds that hold whatever a model says, with one that believes all that it reads.
+    """The tables over our own set, over the set of other voices, and over ordinary people's: without
+    a model, and of the kinds that hold whatever a model says, with one that believes all that it
+    reads.
     """
-    named = {"our cases": OURS, "in other voices": VOICES}
+    named = {"our cases": [OURS], "in other voices": [VOICES], "of ordinary people": ORDINARY}
     alone = [
-        table(outcomes(load(folder), believed_in_process), name=name)
-        for name, folder in named.items()
+        table(outcomes(all_of(folders), believed_in_process), name=name)
+        for name, folders in named.items()
     ]
     obeyed = [
         table(
-            outcomes(obeyed_in(folder), believed_with_obedience),
+            outcomes(obeyed_in(folders), believed_with_obedience),
             name=name,
             by="with a model that obeys",
         )
-        for name, folder in named.items()
+        for name, folders in named.items()
     ]
     return [*alone, *obeyed]
 
 
-def obeyed_in(folder: Path) -> list[Case]:
-    return [case for case in load(folder) if case.kind in OBEYED]
+def obeyed_in(folders: Sequence[Path]) -> list[Case]:
+    return [case for case in all_of(folders) if case.kind in OBEYED]
+
+
+def all_of(folders: Sequence[Path]) -> list[Case]:
+    return [case for folder in folders for case in load(folder)]
 
 
 def main() -> None:
@@ -249,7 +254,7 @@ def main() -> None:
     parser.add_argument("--obedient", action="store_true", help="with a model that obeys")
     options = parser.parse_args()
     if options.obedient:
-        results = outcomes(obeyed_in(options.set), believed_with_obedience)
+        results = outcomes(obeyed_in([options.set]), believed_with_obedience)
         print(for_terminal(table(results, by="with a model that obeys")))
     else:
         results = outcomes(load(options.set), believed_in_process)

@@ -4,11 +4,23 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.truth.form import OURS, VOICES, Case, Check, load
-from benchmarks.truth.run import Memory, failing, outcomes, passes, table
+from benchmarks.truth.form import ORDINARY, OURS, VOICES, Case, Check, load
+from benchmarks.truth.run import (
+    Memory,
+    all_of,
+    believed_in_process,
+    failing,
+    outcomes,
+    passes,
+    table,
+)
 
 CASES = load(OURS)
-EACH_SET = pytest.mark.parametrize("cases", [CASES, load(VOICES)], ids=["ours", "voices"])
+ORDINARY_CASES = all_of(ORDINARY)
+EACH_SET = pytest.mark.parametrize(
+    "cases", [CASES, load(VOICES), ORDINARY_CASES], ids=["ours", "voices", "ordinary"]
+)
+LEAST_HELD, LEAST_KNOWN = 0.92, 0.96  # of what ordinary people say, which was seen since
 
 
 def test_the_second_set_speaks_in_four_voices_and_four_languages() -> None:
@@ -21,6 +33,14 @@ def test_the_second_set_speaks_in_four_voices_and_four_languages() -> None:
     for path in VOICES.glob("*.json"):
         told = [case for case in load(VOICES) if case.id.startswith(path.stem)]
         assert {case.language for case in told} == {"en", "de", "fr", "es"}, path
+
+
+def test_what_ordinary_people_end_correct_and_repeat_keeps_its_floors() -> None:
+    results = outcomes(ORDINARY_CASES, believed_in_process)
+    held = [result.passed for result in results if result.case.twin_of is None]
+    known = [result.passed for result in results if result.case.twin_of is not None]
+    assert sum(held) / len(held) >= LEAST_HELD, failing(results)
+    assert sum(known) / len(known) >= LEAST_KNOWN, failing(results)
 
 
 def case_of(name: str, *checks: dict[str, object], twin_of: str | None = None) -> Case:

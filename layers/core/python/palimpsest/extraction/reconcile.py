@@ -4,9 +4,11 @@ of a model and of rules go through the same decisions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from itertools import chain
 
 from palimpsest.conversations.message import Message, text_of
@@ -15,13 +17,23 @@ from palimpsest.extraction.finding import Finding
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
+from palimpsest.memory.meaning.frames import (
+    contrasted,
+    contrasts_of,
+    differ_in_value,
+    may_move,
+    move_of,
+    moved,
+)
 from palimpsest.memory.meaning.reading import naming
-from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, slot_of
+from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
+from palimpsest.memory.times import moment_of
 from palimpsest.text.sentences import is_question
 
 MOST_ENDED = 4  # most records that one statement ends
+ALLERGY = "allergy_"
 MOST_ENDS = 12  # of one step
 Known = Callable[[], Sequence[Record]]
 """Reads the current records, newest first."""
@@ -64,6 +76,8 @@ def reconciled(
         if finding.depends and _corrects(finding, statement, rank, chunk, state):
             put_right.add(quoted)
             continue
+        if _changes(finding, statement, rank, state):
+            continue
         is_end = _ends(finding, statement, rank, state)
         if finding.depends and is_end:
             put_right.add(quoted)
@@ -93,6 +107,8 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
     """The statement in the words of a memory that says the same. That memory then gets one more
     source.
     """
+    if statement.type == "fact" and (statement.topic or "").startswith(ALLERGY):
+        return _of_known_allergy(statement, state)
     if statement.type != "fact" or statement.topic is not None:
         return statement
     if not 0 < len(naming(statement.content)) <= MOST_NAMED:
@@ -105,12 +121,28 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
             if other.type == "fact"
             and other.subject == statement.subject
             and says_the_same_of(other.content, statement.content)
+            and not differ_in_value(other.content, statement.content)
         ),
         None,
     )
     if known is None:
         return statement
     return replace(statement, content=known.content, version_of=known.topic_key)
+
+
+def _of_known_allergy(statement: Statement, state: _Known) -> Statement:
+    """The statement in the words of a known one about the same thing in the plural or singular."""
+    named = _singular_topic(statement.topic_key)
+    own: Iterator[Statement | Record] = (other for _, other, _ in state.statements)
+    for other in chain(own, state.records):
+        is_other = other.topic_key != statement.topic_key and other.subject == statement.subject
+        if is_other and _singular_topic(other.topic_key) == named:
+            return replace(statement, content=other.content, version_of=other.topic_key)
+    return statement
+
+
+def _singular_topic(topic: str | None) -> tuple[str, ...]:
+    return tuple(singular(word) for word in re.findall(r"[^\W_]+", topic or ""))
 
 
 def _order(statement: Statement, rank: int) -> Order:
@@ -180,7 +212,8 @@ def _corrects(
         content = corrected(other.content, found)
         if content is not None:
             better = replace(other_finding, content=content, relations=())
-            state.statements[place] = (better, replace(other, content=content), its_rank)
+            right = _with_times(replace(other, content=content), statement)
+            state.statements[place] = (better, right, its_rank)
             return True
     for record in _likely_records(found, finding, chunk, state):
         content = corrected(record.content, found)
@@ -189,6 +222,87 @@ def _corrects(
             state.statements.append((replace(finding, content=content), right, rank))
             return True
     return False
+
+
+def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
+    """Whether a full statement gives another one a new value, which then says it rightly."""
+    better = _new_contents(statement)
+    if not better:
+        return False
+    for change in better:
+        for place in reversed(range(len(state.statements))):
+            other_finding, other, its_rank = state.statements[place]
+            content = _changed(change, _draft(other), statement)
+            if content is not None:
+                says = replace(other_finding, content=content, relations=())
+                right = _with_times(replace(other, content=content), statement)
+                state.statements[place] = (says, right, its_rank)
+                return True
+        if (record := _meant_record(change, statement, rank, state)) is not None:
+            content = change(record.content) or record.content
+            right = _version(statement, record, content)
+            state.statements.append((replace(finding, content=content), right, rank))
+            return True
+    return False
+
+
+Change = Callable[[str], str | None]
+"""Puts the new value of a statement into another content; None if that is about something else."""
+
+
+def _new_contents(statement: Statement) -> Sequence[Change]:
+    """The ways in which a statement may change another one."""
+    if statement.type not in ("fact", "event"):
+        return ()
+    text = statement.content
+    ways: list[Change] = [partial(contrasted, by=each) for each in contrasts_of(text)]
+    move = move_of(text) if may_move(text) else None
+    return [*ways, partial(moved, by=move)] if move is not None else ways
+
+
+def _changed(change: Change, other: Record, statement: Statement) -> str | None:
+    if other.type == "instruction" or is_preference(other.topic_key):
+        return None
+    is_same = other.topic_key is not None and other.topic_key == statement.topic_key
+    return None if is_same else change(other.content)
+
+
+def is_preference(topic: str | None) -> bool:
+    return topic is not None and topic.startswith("preference")
+
+
+def _meant_record(change: Change, statement: Statement, rank: int, state: _Known) -> Record | None:
+    """The stored record that a change means: the only thing of its kind, or the newest of one."""
+    order = _order(statement, rank)
+    meant = [
+        record
+        for record in state.records
+        if record.order < order and _changed(change, record, statement) is not None
+    ]
+    named = {naming(record.content) for record in meant}
+    return max(meant, key=lambda record: record.order) if len(named) == 1 else None
+
+
+def _with_times(right: Statement, by: Statement) -> Statement:
+    """The statement with the times of the one that put it right."""
+    occurs_at, due_at = _times(right.content, by, occurs_at=right.occurs_at, due_at=right.due_at)
+    return replace(right, occurs_at=occurs_at, due_at=due_at)
+
+
+def _times(
+    content: str, by: Statement, *, occurs_at: str | None, due_at: str | None
+) -> tuple[str | None, str | None]:
+    """When a content happens or is due that a statement has put right. Without a new day it is the
+    day before.
+    """
+    moment = None
+    if (by.occurs_at or by.due_at) and by.valid_from is not None:
+        said = datetime.fromtimestamp(by.valid_from / 1_000, UTC).date()
+        moment = moment_of(content, at=said)
+    new = (moment.first.isoformat() if moment else None) or by.occurs_at or by.due_at
+    if due_at is not None:
+        return None, new or due_at
+    return new or occurs_at, None
 
 
 def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
@@ -241,10 +355,13 @@ def _asked(seq: int, chunk: Chunk) -> bool:
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:
     """The statement as the next version of the record, with the corrected content."""
+    occurs_at, due_at = _times(content, statement, occurs_at=record.occurs_at, due_at=record.due_at)
     return replace(
         statement,
         type=record.type,
         content=content,
+        due_at=due_at,
+        occurs_at=occurs_at,
         subject=record.subject,
         importance=record.importance,
         keywords=record.keywords,

@@ -25,6 +25,8 @@ _PATTERNS = {
     "own_thing": r"\b(?:{possessives})\b|\d",
     "is_greeted": r"{greeting}(?=\w)",
     "only_greets": r"{greeted}[!,. ]*",
+    "elided": r"(?P<lead>(?:(?:{before_a_remark}|{leads_in})\b[,.!]* )*)"
+    r"(?:(?P<i>{verbs_of_i})|(?P<ich>{verbs_of_ich}))\b",
     "leads_in": r"(?:(?:oh|ah|ok(?:ay)?|well),? )?(?:{leads_in})[,:]? (?=\w)",
     "introduces": r"(?:this is|I['’]?m|I am) {name}",
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
@@ -74,6 +76,59 @@ def without_greeting(text: str) -> str:
     """The text without the greeting that it begins with, unless it is nothing else."""
     found = _pattern("is_greeted").match(text)
     return text[found.end() :] if found else text
+
+
+_SUBJECTS = frozenset(
+    {
+        "i",
+        "we",
+        "my",
+        "our",
+        "the",
+        "you",
+        "he",
+        "she",
+        "it",
+        "they",
+        "this",
+        "that",
+        "a",
+        "an",
+        "what",
+    }
+    | {
+        "how",
+        "can",
+        "could",
+        "if",
+        "in",
+        "is",
+        "when",
+        "ich",
+        "wir",
+        "mein",
+        "meine",
+        "der",
+        "die",
+        "das",
+    }
+)
+
+
+def _has_subject(sentence: str) -> bool:
+    """Whether a sentence begins with a word that begins none without a subject."""
+    first = sentence.split(None, 1)[:1]
+    return not first or first[0].strip(",.").lower() in _SUBJECTS or "'" in first[0]
+
+
+def with_subject(sentence: str) -> str:
+    """The sentence with the subject that it leaves out: "Got a new car." as "I got a new car."."""
+    if _has_subject(sentence) or (found := _pattern("elided").match(sentence)) is None:
+        return sentence
+    verb = found["i"] or found["ich"]
+    subject = "I" if found["i"] else "Ich"
+    place = found.end("lead")
+    return f"{sentence[:place]}{subject} {verb[0].lower()}{sentence[place + 1 :]}"
 
 
 def to_the_point(text: str) -> str:

@@ -18,13 +18,15 @@ from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.burials import Stated as Statement
 from palimpsest.memory.meaning.corrections import (
+    begins_as_correction,
     correction_of,
     is_signal,
     put_right,
     without_signals,
 )
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
-from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.memory.meaning.frames import changes_a_value
+from palimpsest.memory.meaning.slots import Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans
 from palimpsest.memory.record import Method
 from palimpsest.offline.clauses import (
@@ -36,6 +38,7 @@ from palimpsest.offline.clauses import (
     says_nothing,
     to_the_point,
     with_greeting,
+    with_subject,
     without_greeting,
 )
 from palimpsest.offline.people import relation, with_names
@@ -118,11 +121,18 @@ def _findings(
         if announced or corrects:
             before.append(sentence)
             continue
-        text = with_names(put_right(sentence), before)
+        first = begins_as_correction(sentence)
+        rest = sentence
+        if first is not None and not _states_known(sentence):
+            yield replace(_depending(first[0], message.seq), quote=first[0])
+            rest = first[1]
+        text = with_names(_plainly(with_subject(put_right(rest))), before)
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
         is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
+        if not found and changes_a_value(sentence):
+            yield _depending(sentence, message.seq)
         if is_end and not any(ends_of(one.keywords["content"]) for one in found):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in found:
@@ -131,6 +141,14 @@ def _findings(
                 if text is sentence
                 else finding(seqs=(message.seq,), quote=sentence)
             )
+
+
+def _plainly(sentence: str) -> str:
+    """The sentence without the words that say that something was wrong, if it states something of
+    a known kind.
+    """
+    plain = without_signals(sentence)
+    return plain if plain != sentence and not _is_known(sentence) and _is_known(plain) else sentence
 
 
 def _states_known(sentence: str) -> bool:
@@ -198,7 +216,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)
-    if kind is None or matched is None:
+    if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
         found = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
         if found is None or slot is None:
             return found
@@ -219,6 +237,11 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
         _finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic
     )
     return partial(found, relations=tuple(_relations(kind, matched, text)))
+
+
+def _is_of_a_relative(kind: StatementKind, slot: Slot | None, text: str) -> bool:
+    """Whether an event in somebody's life gives a topic its value: "My dad moved to Truro."."""
+    return slot is not None and kind.name == "life_event" and not ends_of(text)
 
 
 def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated | None:

@@ -46,7 +46,7 @@ def speaker_of(
     begun = sentence_start(text, max(place, 0))
     sentence = text[begun : max(place, 0) + len(finding.quote)].strip()
     report = _report().match(sentence) if place >= 0 else None
-    if report and not whole("first_person").fullmatch(report["name"]):
+    if report and not whole("first_person").fullmatch(report["name"].split()[-1]):
         is_own = is_own_name(report["name"], user=user, names=names)
         return None if is_own else report["name"]
     name = message.chat.get("name")

@@ -32,6 +32,9 @@ _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40}
 _UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
 FIRST_PART = 40  # characters
 _MARKED = re.compile(r"[,;:.!–—-]")
+_PART = re.compile(r"[,;–—]\s+|\s-\s+")
+_SPEAKS = re.compile(r"(?i)(?:i|ich|je|da|das|that|my|mein) (?!have\b|'|am\b|live\b|work\b)")
+_MARKS = frozenset(",:.!–—-")
 _ENDS = " \t.!,;:-–—()\"'”“„"
 
 
@@ -89,8 +92,10 @@ def _weak() -> re.Pattern[str]:
 
 
 def without_signals(text: str) -> str:
-    """The text without opening words that say that something was wrong ("no, sorry, …")."""
-    if not _MARKED.search(text, 0, FIRST_PART) or not begins_with(text, "signals", "openers"):
+    """The text without opening words that say that something was wrong."""
+    if not _may_correct(text) or not _MARKED.search(text, 0, FIRST_PART):
+        return text
+    if not begins_with(text, "signals", "openers") and not _SPEAKS.match(text):
         return text
     rest = after(_signals_first(), text)
     return rest[0].upper() + rest[1:] if len(words(rest)) > 1 else text
@@ -111,12 +116,14 @@ def correction_of(text: str) -> Correction | None:
     """The correction if the whole text is one, else None."""
     starred = _STARRED.match(text.strip()) if "*" in text else None
     if starred:
-        new = starred["new"] or starred["other"]
+        new = (starred["new"] or starred["other"]).split(",")[0]
         return Correction(new.strip(_ENDS), is_meant=False)
     if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not _may_correct(text):
         return None
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
+    left = _after_clear_signals(text.strip())
+    marked = marked if left is None else spoken(left).strip(_ENDS)
     bare = after(_signals_first(), said).strip(_ENDS)
     for tried in dict.fromkeys((said, marked, bare)):
         for number in candidates("corrections", text):
@@ -125,18 +132,66 @@ def correction_of(text: str) -> Correction | None:
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
     rest = after(_weak(), rest)
-    if rest == said:
+    if rest == said and left is None:
         return None
     is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
     return Correction(rest, is_meant=False) if is_short and _is_value(rest) else None
+
+
+def _is_clear(lead: str) -> bool:
+    """Whether the words before a value say clearly that something was wrong: a mark ends them, or
+    there are several.
+    """
+    said = lead.strip()
+    return said[-1:] in _MARKS or len(_signal().findall(said)) > 1
+
+
+def _after_clear_signals(text: str) -> str | None:
+    """What a text says after words that clearly say that something was wrong; None without such."""
+    lead = _signals_first().match(text)
+    if lead is None or not _signal().search(lead[0]):
+        return None
+    left = text[lead.end() :]
+    is_value = _is_dated(left) or _is_placed(left)
+    return left if _is_clear(lead[0]) or is_value else None
+
+
+@cache
+def _placed() -> re.Pattern[str]:
+    return compiled("{name_with_preposition}")
+
+
+def _is_placed(rest: str) -> bool:
+    """Whether a text is only a name with a preposition: "in Leoben"."""
+    return _placed().match(rest.strip(_ENDS)) is not None
+
+
+def _is_dated(rest: str) -> bool:
+    """Whether a text begins with a number, or with a day."""
+    first, *_ = after(_glue(), rest.strip(_ENDS)).split() or [""]
+    return bool(_number().match(first.strip(_ENDS)))
+
+
+def begins_as_correction(text: str) -> tuple[str, str] | None:
+    """A correction at the beginning of a text, and what the text says after it."""
+    if "?" in text or not _PART.search(text) or not _may_correct(text) or not _begins(text):
+        return None
+    for mark in _PART.finditer(text):
+        head, rest = text[: mark.start()], text[mark.end() :]
+        if rest and not is_signal(head) and correction_of(head) is not None:
+            return head, rest[0].upper() + rest[1:]
+    return None
 
 
 def _correction(match: re.Match[str]) -> Correction | None:
     groups = match.groupdict()
     new = after(_signals_first(), groups["new"]).strip(_ENDS)
     new = _signal().sub(" ", new).strip(_ENDS) or new
-    old = (groups.get("old") or "").strip(_ENDS) or None
+    said = (groups.get("old") or "").strip(_ENDS)
+    old = _last_signals().sub("", said).strip(_ENDS) or said or None
     if not _is_value(new) or (old is not None and is_signal(old)):
+        return None
+    if old is not None and _is_dated(old) and not _is_dated(after(_weak(), new)):
         return None
     return Correction(new, old)
 
@@ -157,10 +212,14 @@ def is_signal(text: str) -> bool:
     return not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
 
 
+_AFTER = r"(?<!\w){} ([A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)"
+
+
 def corrected(content: str, by: Correction) -> str | None:
-    """The content with the new value in place of the old one; None if the content has no value to
-    replace.
-    """
+    """The content with the new value in the place of the old one; None if it has no such place."""
+    placed = _placed().match(by.new.strip(_ENDS)) if by.old is None else None
+    if placed and (found := re.search(_AFTER.format(placed["glue"]), content)):
+        return content[: found.start(1)] + placed["name"] + content[found.end(1) :]
     new = after(_glue(), by.new).strip(_ENDS)
     if not new:
         return None
@@ -183,7 +242,7 @@ def _place_of(content: str, old: str) -> tuple[int, int] | None:
 
 @cache
 def _number() -> re.Pattern[str]:
-    return compiled(r"^(?:#?{number}(?:st|nd|rd|th|h\d*|[.%€$])?(?: ?[ap]m)?|{months}|{weekdays})$")
+    return compiled("{number_or_day}")
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
@@ -215,7 +274,10 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
         return None
     is_word = first.isalpha()
     places = [token for token in tokens if _number().match(token[0])]
-    same = [token for token in places if token[0].isalpha() == is_word]
+    is_time = ":" in first
+    same = [
+        token for token in places if token[0].isalpha() == is_word and (":" in token[0]) == is_time
+    ]
     best = (same or places)[-1:]
     return best[0].span() if best else None
 

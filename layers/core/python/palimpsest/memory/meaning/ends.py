@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final
 
@@ -40,9 +40,8 @@ _PRONOUN = re.compile(
 _PRONOUNS = frozenset(
     {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
-# words that name something. A longer record also says other things, which remain true.
-LONGEST = 10
-PLAINLY = 0.6  # of a record's words, if a denial does not mention a change
+LONGEST = 12  # words that name something: a longer record says more than what ends
+PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
 OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
 """Kinds of ends that may concern other people and things than the user."""
@@ -54,8 +53,10 @@ TOPICS: Final = {
     "study": ("study",),
 }
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"})
-"""Topics that a statement may end without naming them. The words of a record decide."""
-MOST_SAID = 4  # the first words of a record, which contain its verb
+"""What a statement of an end may be about without naming it, by the words of a record."""
+MOST_SAID = 4  # words of a record, among which its verb is
+MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
+NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
 NOT_LEFT: Final = frozenset({"residence", "birthplace"})
 
 
@@ -97,6 +98,11 @@ def _unreal() -> re.Pattern[str]:
     return compiled_lower(rf"\b(?:{'|'.join(phrases)})\b")
 
 
+def _never(clause: str) -> bool:
+    """Whether a clause says that something never was."""
+    return not NEVER.isdisjoint(lowered(clause).split())
+
+
 @cache
 def _owns() -> frozenset[str]:
     return frozenset(entries(PACKAGE, "owns"))
@@ -118,9 +124,15 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     parts = clauses(said)
     whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
-        found += _ends_of(spoken(clause), before, _likely(clause, said, numbers))
+        likely = _likely(clause, said, numbers)
+        found += () if _never(clause) else _ends_of(spoken(clause), before, likely)
         before = clause if _has_pronoun(said) else ""
-    return () if found and _unreal().search(lowered(said)) else tuple(found)
+    return () if found and is_unreal(said) else tuple(found)
+
+
+def is_unreal(text: str) -> bool:
+    """Whether a text supposes, plans or wishes."""
+    return bool(_unreal().search(lowered(text)))
 
 
 def may_end(text: str) -> bool:
@@ -137,7 +149,7 @@ def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]
 
 
 def _has_pronoun(text: str) -> bool:
-    return not _PRONOUNS.isdisjoint(text.lower().split())
+    return not _PRONOUNS.isdisjoint(_WORD.findall(text.lower()))
 
 
 def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
@@ -157,7 +169,22 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
         meant = naming(before if _PRONOUN.match(named) else named)
         end = End(cue.kind, cue.about, meant, named)
         ends += [end] if end.words or end.about else []
+        shorter = naming(_without_tail(named)) if cue.kind in MAY_HAVE_A_TAIL else ()
+        ends += [replace(end, words=shorter)] if shorter and shorter != meant else []
     return ends
+
+
+@cache
+def _tail() -> re.Pattern[str]:
+    return compiled(r"(?<=\w) (?:{tails})\b(?P<rest>.*)$")
+
+
+def _without_tail(named: str) -> str:
+    """What ends, without words on when or why it did, if they name nobody."""
+    found = _tail().search(named)
+    if found is None or any(word[:1].isupper() for word in found["rest"].split()):
+        return named
+    return named[: found.start()]
 
 
 def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match[str]]]:

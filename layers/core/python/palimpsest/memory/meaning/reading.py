@@ -21,11 +21,13 @@ PACKAGE: Final = "palimpsest.memory.meaning"
 MOST = 300  # most characters of a sentence that is read
 LEAST_SHARED = 3  # letters that two forms of a word must share
 _ENDS = " \t\n.!…,;:-–—*\"'”“„"
-_PUNCTUATION = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+")
+_PUNCTUATION = re.compile(
+    r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+|\s+[:;]-?[()/DP]+\s+"
+)
 _DATES = re.compile(
     r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
-)  # absolute dates that were added after relative dates
-_REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot)\b", re.IGNORECASE)
+)  # that were written beside relative ones
+_REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot|hab|nen|ne)\b", re.IGNORECASE)
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """Words that begin too many sentences. Phrases that begin with one are found by another word."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
@@ -193,6 +195,22 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
     ]
 
 
+@cache
+def _restatements() -> Sequence[tuple[re.Pattern[str], str, str]]:
+    return [(compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, "restated")]
+
+
+def restated(said: str) -> str:
+    """A sentence that says what has changed, as one that says what is: "I switched my bank to
+    Monzo" as "my bank is Monzo".
+    """
+    lower = said.lower()
+    for pattern, by, has in _restatements():
+        if has in lower and (found := pattern.match(said)):
+            return found.expand(by)
+    return said
+
+
 def after(pattern: re.Pattern[str], text: str) -> str:
     """The text without a match of the pattern at its beginning."""
     found = pattern.match(text)
@@ -230,6 +248,9 @@ def _may_be_rewritten(lower: str) -> bool:
         or "im" in lower
         or "any more" in lower
         or "cannot" in lower
+        or "hab " in lower
+        or " ne " in lower
+        or " nen " in lower
     )
 
 

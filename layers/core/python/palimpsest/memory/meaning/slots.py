@@ -6,7 +6,7 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many languages
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -17,6 +17,7 @@ from palimpsest.memory.meaning.reading import (
     classes,
     compiled,
     naming,
+    restated,
     rests,
     shared,
     slot_entries,
@@ -24,10 +25,21 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.text.analyser import words
 
-MOST_NAMED = 4  # most words that name something, in statements that are compared by these words
-MOST_VALUE = 6  # most words of a value
+MOST_NAMED = 4  # words of statements that are compared by what they name
+LEAST_PLURAL = 3  # letters of a word without the ending of its plural
+MOST_VALUE = 6  # words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
-OF_THE_USER = "the user"  # how models name the user in statements
+
+
+@cache
+def _now() -> re.Pattern[str]:
+    return compiled("{trailing_now}")
+
+
+_NEW = frozenset(
+    {"new", "current", "neue", "neuer", "neues", "nouveau", "nouvelle", "nuevo", "nueva"}
+)
+OF_THE_USER = "the user"  # in a model's words
 _BEYOND = re.compile(r"[,;.!?].*$")
 
 
@@ -81,13 +93,33 @@ def slot_of(text: str) -> Slot | None:
     said = spoken(text) if numbers else ""
     if begins_with(said, "signals"):
         said = after(_lead(), said)
-    said = _LAST.sub("", said)
-    for number in numbers:
-        phrase = _phrases()[number]
-        found = compiled(phrase.pattern).match(said)
-        if found and (slot := _slot(phrase, found, said)):
-            return slot
+    for said_so in _readings(_now().sub("", _LAST.sub("", said))) if numbers else ():
+        for number in numbers:
+            phrase = _phrases()[number]
+            found = compiled(phrase.pattern).match(said_so)
+            if found and (slot := _slot(phrase, found, said_so)):
+                return slot
     return None
+
+
+@cache
+def _clause() -> re.Pattern[str]:
+    return compiled("{own_clause_after}")
+
+
+@cache
+def _condition() -> re.Pattern[str]:
+    return compiled("{condition}")
+
+
+def _readings(said: str) -> Iterator[str]:
+    """The sentence, with what it says of a change as what is; then its last clause about the user,
+    if what comes before it is no condition.
+    """
+    yield restated(said)
+    joint = _clause().search(said)
+    if joint is not None and not _condition().search(said):
+        yield restated(spoken(said[joint.end() :]))
 
 
 def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
@@ -101,11 +133,19 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
         return None
     named = phrase.name
     if phrase.form != "slots":
-        thing = map(_canonical, words(groups.get("thing") or ""))
+        thing = (_canonical(word) for word in words(groups.get("thing") or "") if word not in _NEW)
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
     beyond = _BEYOND.search(said, match.end("value") if groups.get("value") else len(said))
     extra = set(naming(given)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
     return Slot(named, value, text, frozenset(extra))
+
+
+def singular(word: str) -> str:
+    """An English word without the ending of its plural."""
+    if word.endswith("ies") and len(word) > LEAST_PLURAL:
+        return word[:-3] + "y"
+    is_plural = word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return word[:-1] if is_plural and len(word) > LEAST_PLURAL else word
 
 
 @cache

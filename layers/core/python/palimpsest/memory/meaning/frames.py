@@ -1,0 +1,401 @@
+"""Reads the days, times and numbers that things have ("our standup is at 9:30"), and tells whether
+another sentence gives one of them a new value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
+
+from palimpsest.memory.meaning.ends import is_unreal
+from palimpsest.memory.meaning.reading import (
+    PACKAGE,
+    compiled,
+    is_alike,
+    is_meant_by,
+    naming,
+    spoken,
+)
+from palimpsest.text.analyser import words
+from palimpsest.text.folding import folded
+from palimpsest.text.sentences import is_question
+from palimpsest.text.triggers import lowered, word_set
+from palimpsest.text.word_files import filled_words
+
+MOST = 300  # characters of a sentence that is read
+ALIKE = 0.8  # of two spellings of one name
+MOST_OLD = 4  # words of a value that is denied
+MOST_THINGS = 3  # words after "my" that may name what has the value
+_PLAIN = re.compile(
+    r"(?i)^\W*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) .{2,40}"
+    r" (?:is|are|ist|sind|est|es)\b"
+)
+_FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
+_ENDS = " \t.!,;:-()\"'"
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    shape: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A new value, and the old one that the same sentence denies: "41, not 14"."""
+
+    new: str
+    old: str
+    rest: tuple[str, ...]
+
+    @property
+    def is_of_spelling(self) -> bool:
+        return _likeness(self.new, self.old) >= ALIKE
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+
+
+@cache
+def _value() -> re.Pattern[str]:
+    return compiled("{any_value}")
+
+
+_DIGIT = re.compile(r"\d")
+
+
+@cache
+def _value_words() -> frozenset[str]:
+    """Words of which every value without a digit has one."""
+    lists = filled_words(PACKAGE, ["{weekdays}", "{months}", "{near_days}", "{number_words}"])
+    found = {word for each in lists for word in re.findall(r"[^\W_]+", each.replace("s?", ""))}
+    plurals = {f"{word}s" for word in found}
+    return frozenset(found | plurals | {"noon", "midnight", "half", "quarter"})
+
+
+@cache
+def _list(name: str) -> re.Pattern[str]:
+    return compiled(rf"(?<!\w)(?:{{{name}}})(?!\w)")
+
+
+@cache
+def _noun_phrase() -> re.Pattern[str]:
+    return compiled("{noun_phrase}")
+
+
+@cache
+def _of_whom() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{of_words}) (?:(?:{owners}|l') ?)?(?P<word>[^\W\d_]{3,})")
+
+
+@cache
+def _old_value() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{before_old}) (?:(?:the|am|dem|den|le|el) )?$")
+
+
+@cache
+def _change_words() -> frozenset[str]:
+    listed = filled_words(PACKAGE, ["{moves}", "{changes}"])
+    return frozenset(word for each in listed for word in re.findall(r"[^\W_]+", each))
+
+
+@cache
+def _marks() -> frozenset[str]:
+    """Words of which every sentence about a change has one."""
+    listed = filled_words(PACKAGE, ["{moves}", "{changes}"])
+    return frozenset(word for each in listed for word in re.findall(r"^[^\W_]+", each))
+
+
+def _values(text: str) -> list[_Value]:
+    return [
+        _Value(found.lastgroup or "", found.start(), found.end(), found[0])
+        for found in _value().finditer(text)
+    ]
+
+
+def may_move(text: str) -> bool:
+    """Whether a sentence may give something a new day, time or number."""
+    plain = text[:MOST]
+    if not _DIGIT.search(plain) and _value_words().isdisjoint(word_set(lowered(plain))):
+        return False
+    return bool(_value().search(plain))
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A sentence that gives a thing new values. `things` are the words that name it, each as a
+    phrase, `of` tells with whom or for what it is; without `is_marked` nothing in the
+    sentence says that something has changed. `is_plain`: "my deposit is 550 euros".
+    """
+
+    things: tuple[tuple[str, ...], ...]
+    named: tuple[str, ...]
+    values: tuple[_Value, ...]
+    denied: tuple[str, ...]
+    of: tuple[str, ...]
+    is_marked: bool
+    is_plain: bool = False
+
+
+@lru_cache(maxsize=64)
+def move_of(text: str) -> Move | None:
+    """What a sentence gives new values to; None where it asks, supposes, adds or tells the past."""
+    plain = text[:MOST]
+    values = _values(plain)
+    if not values or is_question(plain) or is_unreal(plain):
+        return None
+    is_changed = bool(_list("moves").search(plain))
+    if _list("additions").search(plain) or (_list("was").search(plain) and not is_changed):
+        return None
+    region = _region(plain, values)
+    is_marked = is_changed or bool(_list("changes").search(plain))
+    things = tuple(_things(region, is_marked=is_marked))
+    if not things and not (is_marked and _FIRST_PERSON.search(region)):
+        return None
+    old = [value for value in values if _is_old(value, values, plain)]
+    new = tuple(value for value in values if value not in old)
+    named = tuple(word for word in _named(region) if word not in _change_words())
+    denied = tuple(folded(value.text) for value in old)
+    of = tuple(word for each in _of_whom().finditer(region) for word in naming(each["word"]))
+    is_plain = bool(_PLAIN.search(region))
+    return Move(things, named, new, denied, of, is_marked, is_plain) if new else None
+
+
+def differ_in_value(one: str, other: str) -> bool:
+    """Whether two sentences have different days, times or numbers of one kind."""
+    ours, theirs = _values(one[:MOST]), _values(other[:MOST])
+    return any(
+        each.shape == known.shape and folded(each.text) != folded(known.text)
+        for each in ours
+        for known in theirs
+    )
+
+
+def changes_a_value(text: str) -> bool:
+    """Whether a sentence, whatever it is about, says that something has a new value now."""
+    if contrasts_of(text):
+        return True
+    if _marks().isdisjoint(word_set(lowered(text[:MOST]))):
+        return False
+    move = move_of(text) if may_move(text) else None
+    return move is not None and move.is_marked
+
+
+def _end_of_clause(text: str, place: int) -> int:
+    found = _clause_end().search(text, place)
+    return found.start() if found else len(text)
+
+
+def _region(text: str, values: Sequence[_Value]) -> str:
+    """The clause of the values without them; with what comes before, if the clause names nothing
+    of somebody's.
+    """
+    end = _end_of_clause(text, values[-1].end)
+    start = max(text.rfind(mark, 0, values[0].start) for mark in (", ", "; ", ". ", "! ", ": "))
+    whole = _without(text[:end], values)
+    clause = whole[start + 2 :] if start >= 0 else whole
+    return clause if any(found[0] for found in _noun_phrase().finditer(clause)) else whole
+
+
+def _is_old(value: _Value, values: Sequence[_Value], text: str) -> bool:
+    """Whether the words before a value say that it no longer is. "from" needs a later value."""
+    found = _old_value().search(text[: value.start])
+    is_from = found is not None and _list("from_words").search(found[0])
+    return found is not None and not (is_from and value is values[-1])
+
+
+@cache
+def _clause_end() -> re.Pattern[str]:
+    return compiled(r"[,;.!?\u2013\u2014]\s|\s(?:{joining})\s|$")
+
+
+def _without(text: str, values: Sequence[_Value]) -> str:
+    left = text
+    for value in reversed(values):
+        left = f"{left[: value.start]} {left[value.end :]}"
+    return left
+
+
+def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
+    """The phrases that name a thing, without one that only says who changes another. The sentence
+    may begin with one that lacks its article, if it says that something has changed.
+    """
+    said = spoken(text)
+    found = list(_noun_phrase().finditer(said))
+    for number, match in enumerate(found):
+        is_agent = number + 1 < len(found) and _list("moves").search(match["thing"])
+        phrase = tuple(_until_a_verb(match["thing"]))
+        if phrase and not is_agent and (match[0] or is_marked):
+            yield phrase
+
+
+def _until_a_verb(thing: str) -> Iterator[str]:
+    """The words of a phrase up to the first that names nothing."""
+    for word in words(thing):
+        if word in _change_words() or not naming(word):
+            return
+        yield word
+
+
+def moved(content: str, by: Move) -> str | None:
+    """The content with the new values in the places of its own; None if it is about another thing,
+    has no such values, or the same ones.
+    """
+    own = _values(content[:MOST])
+    named = _named(_without(content[:MOST], own))
+    if not own or not named or not _is_of(by, named):
+        return None
+    if not all(_has(content, old) for old in by.denied):
+        return None
+    result, changes = content, 0
+    for value in reversed(own):
+        new = _new_value(value, own, by)
+        if new is not None and folded(new) != folded(value.text):
+            result = result[: value.start] + new + result[value.end :]
+            changes += 1
+    return result if changes else None
+
+
+def _named(text: str) -> Sequence[str]:
+    """The words that name something; all words of a text that has none, as "I get up at"."""
+    return naming(text) or words(spoken(text))
+
+
+def _has(content: str, value: str) -> bool:
+    """Whether a content has a value, in any form of a day."""
+    plain, digits = folded(content), re.findall(r"\d+", value)
+    own = re.findall(r"\d+", plain)
+    return all(each in own for each in digits) if digits else value in plain
+
+
+def _is_of(by: Move, named: Sequence[str]) -> bool:
+    heads = {thing[0] for thing in by.things} | set(by.of)
+    if not all(is_meant_by(head, named) for head in heads):
+        return False
+    if by.is_marked and by.things:
+        return True
+    both = all(is_meant_by(word, named) for word in by.named)
+    if not both or not all(is_meant_by(word, by.named) for word in named):
+        return False
+    return not by.things or by.is_plain or _is_dated(named)
+
+
+def _is_like_one(word: str, others: Sequence[str]) -> bool:
+    return any(is_alike(word, other) for other in others)
+
+
+@cache
+def _dated_things() -> frozenset[str]:
+    return frozenset(folded(word) for word in filled_words(PACKAGE, ["{dated_things}"]))
+
+
+def _is_dated(named: Sequence[str]) -> bool:
+    """Whether the words name a thing that has one day, time or number."""
+    return any(word in _dated_things() or word.endswith(_COMPOUNDS) for word in named)
+
+
+_COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")
+
+
+def _new_value(value: _Value, own: Sequence[_Value], by: Move) -> str | None:
+    """The new value for the place of this one, if each side has one value of its shape."""
+    same = [new for new in by.values if new.shape == value.shape]
+    if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
+        denied = folded(value.text) in by.denied
+        return same[0].text if denied and len(same) == 1 else None
+    return same[0].text
+
+
+@cache
+def _contrast() -> re.Pattern[str]:
+    return compiled("{new_not_old}")
+
+
+@cache
+def _but() -> re.Pattern[str]:
+    return compiled("{not_old_but_new}")
+
+
+@cache
+def _contrast_words() -> frozenset[str]:
+    listed = filled_words(PACKAGE, ["{instead_of}"])
+    return frozenset(each.split()[0] for each in listed)
+
+
+@lru_cache(maxsize=64)
+def contrasts_of(text: str) -> tuple[Contrast, ...]:
+    """The values that a fuller sentence puts in the place of others, the likeliest first."""
+    plain = text[:MOST]
+    if _contrast_words().isdisjoint(word_set(lowered(plain))) or is_question(plain):
+        return ()
+    found = list[Contrast]()
+    for match in (*_but().finditer(plain), *_contrast().finditer(plain)):
+        old, given = match["old"].strip(_ENDS), _without_now(match["new"].strip(_ENDS))
+        is_plain = match.re is _contrast() and _is_plain_denial(match)
+        for each in [] if is_plain or _list("no_more").search(old) else _olds(old):
+            new = _counterpart(given, each)
+            if new and folded(new) != folded(each):
+                left = plain.replace(each, " ").replace(new, " ")
+                found.append(Contrast(new, each, naming(left)))
+    return tuple(found)
+
+
+def _without_now(text: str) -> str:
+    return compiled("{trailing_now}").sub("", text)
+
+
+def _is_plain_denial(match: re.Match[str]) -> bool:
+    """Whether a match denies a verb, and not a value: "I am not in Bonn"."""
+    mark = match.string[match.end("mark") : match.start("old")]
+    is_clear = match["mark"] == "," or any(
+        found in mark for found in (" of", " than", "statt", " lieu", " vez", "que ")
+    )
+    return not is_clear and not _values(match["old"])
+
+
+def _olds(old: str) -> list[str]:
+    """What may be the old value in the words after a denial: all of it, or without its first
+    words.
+    """
+    parts = old.split()
+    if len(parts) > MOST_OLD + 1:
+        return []
+    return [" ".join(parts[start:]) for start in range(len(parts))]
+
+
+def _counterpart(given: str, old: str) -> str | None:
+    """The last words before the denial that are written as the old value is."""
+    value, own = _values(old), _values(given)
+    same = [each.text for each in own if value and each.shape == value[0].shape]
+    if value and value[0].text == old and same:
+        return same[-1]
+    if value or not old[:1].isalnum():
+        return None
+    parts = given.split()
+    if old[0].isupper():
+        taken = len(parts)
+        while taken and parts[taken - 1][:1].isupper():
+            taken -= 1
+        alike = [part for part in parts if _likeness(part, old) >= ALIKE and part[0].isupper()]
+        return " ".join(parts[taken:]) or " ".join(alike[:1]) or None
+    count = len(old.split())
+    return " ".join(parts[-count:]) if len(parts) >= count else None
+
+
+def contrasted(content: str, by: Contrast) -> str | None:
+    """The content with the new value of the contrast; None if it is about something else."""
+    found = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
+    if found is None or (by.old[0].isupper() and not found[0][0].isupper()):
+        return None
+    left = content[: found.start()] + " " + content[found.end() :]
+    named = naming(left)
+    is_near = any(_is_like_one(word, named) for word in by.rest)
+    if not is_near and not (by.is_of_spelling and by.old[0].isupper()):
+        return None
+    return content[: found.start()] + by.new + content[found.end() :]
