@@ -18,6 +18,9 @@ MOST_SAID = 40
 ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
 """The share of common words from which two statements say the same."""
 
+FEW = 4
+"""Words of a statement that is about a single deleted word: "I've had asthma since childhood"."""
+
 BEGINNING = 4
 """Letters by which words are compared: "allergic" and "allergy" begin alike."""
 
@@ -216,6 +219,8 @@ class _Words:
 
 def _is_same(burial: Burial, topics: set[str], said: _Words) -> bool:
     own, named = {*burial.words}, {*burial.values}
+    if own <= said.begun and (len(own) > 1 or len(said.begun) <= FEW):
+        return True
     if topics & {*burial.topics} and named and named <= said.whole:
         return True
     shared = len(own & said.begun) / max(1, len(own | said.begun))

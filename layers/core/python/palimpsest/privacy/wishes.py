@@ -20,10 +20,13 @@ _WORD = re.compile(r"[^\W_]")
 _STEM = re.compile(
     r"record|remember|forg[eo]t|between|memor|sav|stor|not[ei]|keep|log|writ|jot|retain|down"
     r"|heard|pretend|strike|eras|delet|wip|scrub|remov|disregard|leave|uns\b|merk|speicher|vergiss"
-    r"|vergess|behalt|protokoll|schreib|streich|lösch|tu so|entre|reti|rete|enregistr|mémoris|gard"
+    r"|vergess|behalt|protokoll|schreib|streich|lösch|tu so|entre|reti|rete|enregistr|mémo|gard"
     r"|oubli|micro|off\b|efface|supprim|officieu|consign|conserv|fais comme|recuerd|recordar|guard"
     r"|guárd|anot|registr|almacen|apunt|olv[ií]d|borr|elimin|extraofi|haz como|actas|cámara|should"
-    r"|souv|rappel|secret",
+    r"|souv|rappel|secret|confid|confian|vertrau|ears|never|exclud|omit|trace"
+    r"|constancia|rastro|ignor|drop|discard|undo|unsee|unhear|wände|gehört|gesagt|entend|rien"
+    r"|walls|take down|hold on|hang on|this (?:room|chat)|commit|transfer|strike|uns|retract|withdr|dicho|n['’]?t (?:say|tell|hear|read)|oído|leído"
+    r"|escuch|metas|pongas|mets|mettez|as if|nada",
     re.IGNORECASE,
 )
 """One of these is in every wish: most texts have none, and no more is read of them."""
