@@ -25,7 +25,8 @@ _STEM = re.compile(
     r"|guárd|anot|registr|almacen|apunt|olv[ií]d|borr|elimin|extraofi|haz como|actas|cámara|should"
     r"|souv|rappel|secret|confid|confian|vertrau|ears|never|exclud|omit|trace"
     r"|constancia|rastro|ignor|drop|discard|undo|unsee|unhear|wände|gehört|gesagt|entend|rien"
-    r"|walls|take down|hold on|hang on|this (?:room|chat)|commit|transfer|strike|uns|retract|withdr|dicho|n['’]?t (?:say|tell|hear|read)|oído|leído"
+    r"|walls|take down|hold on|hang on|this (?:room|chat)|commit|transfer|strike|uns|retract"
+    r"|withdr|dicho|n['’]?t (?:say|tell|hear|read)|oído|leído"
     r"|escuch|metas|pongas|mets|mettez|as if|nada",
     re.IGNORECASE,
 )

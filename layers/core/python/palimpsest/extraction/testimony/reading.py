@@ -15,6 +15,7 @@ from palimpsest.extraction.testimony.questions import questions_apart
 from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
 from palimpsest.extraction.testimony.turns import labelled
 from palimpsest.extraction.testimony.words import anywhere
+from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
 from palimpsest.privacy.wishes import wish_of
 
 Withheld = tuple[tuple[SpanClass, str], ...]
@@ -51,6 +52,7 @@ class Reader:
     withheld: dict[int, Withheld] = field(default_factory=dict)
     owns: dict[int, str] = field(default_factory=dict)
     awaits: bool = False
+    asked: bool = False
 
     def reads(self, message: Message) -> str | None:
         """Take notice of a message, the next of the session: why nothing of it is testimony, or
@@ -58,13 +60,15 @@ class Reader:
         """
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
+            self.asked = message.role == "assistant" and asks_for_secret(text)
             return self._answered(message, text)
+        asked, self.asked = self.asked, False
         if wish_of(text).takes_back and self.last_of_user is not None:
             self.taken_back[self.last_of_user] = "off_record"
         if self.last_of_user is not None and _takes_back(text):
             self.taken_back[self.last_of_user] = "material"
         self.last_of_user = message.seq
-        if is_off_record(message, text):
+        if is_off_record(message, text) or (asked and is_bare_secret(text)):
             self.withheld[message.seq] = (("off_record", text),)
             self.answers_material = True
             return "off_record"
@@ -175,5 +179,9 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         if message.role in ("user", "assistant"):
             reader.reads(message)
     return Reader(
-        user, plays=reader.plays, answers_material=reader.answers_material, awaits=reader.awaits
+        user,
+        plays=reader.plays,
+        answers_material=reader.answers_material,
+        awaits=reader.awaits,
+        asked=reader.asked,
     )
