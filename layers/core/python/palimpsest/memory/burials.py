@@ -108,8 +108,12 @@ class Buried:
             {_digest(self.scope, term) for term in content_terms(content)},
             {_digest(self.scope, term[:BEGINNING]) for term in _named(content)},
         )
-        mine = _digest(self.scope, about)
-        return any(each.subject == mine and _is_same(each, topics, said_now) for each in later)
+        mine = {_digest(self.scope, one) for one in (about, *self._abouts(content))}
+        return any(each.subject in mine and _is_same(each, topics, said_now) for each in later)
+
+    def _abouts(self, content: str) -> Iterator[str]:
+        """Whom a statement is about by its own words: an opening may hide that it is a dog."""
+        return (_subject(state.subject, self.scope) for state in self.states(content))
 
     def _topics(self, content: str, topic: str | None, about: str) -> set[str]:
         """The topics that a statement has, or that its words have."""

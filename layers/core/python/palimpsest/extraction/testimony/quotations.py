@@ -22,7 +22,7 @@ LEAST_QUOTATION, LEAST_SPACES = 8, 2
 WORDS_OF_A_REPORT = 2
 LONGEST_NAME_OF_ANOTHER = 60
 _OPENING = re.compile(rf"{OPENERS}|(?<![\w'])'(?=\w)")
-_CLOSING = frozenset("\"”“»«’'›‹」』`")
+_CLOSING = frozenset("\"”“»«’‘'›‹」』`")
 _QUOTING = Phrases(
     ("quoting",), before="", after=rf"(?!\w)[^\n.!?\"“„«]{{0,60}}?(?P<quote>{QUOTATION})"
 )

@@ -13,11 +13,12 @@ from palimpsest.extraction.testimony.extents import (
     paragraph_end,
     quotation_end,
     return_of_the_speaker,
+    sentence_end,
     sentence_start,
     text_end,
 )
 from palimpsest.extraction.testimony.lines import Mark, shape_of
-from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, whole
+from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases, whole
 
 LONGEST_REQUEST = 240
 WORDS_OF_A_LABEL = 2
@@ -35,6 +36,7 @@ _REQUEST = Phrases(
     rf"|(?P<quote>(?={QUOTATION})))",
 )
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
+_FIRST_LINE = re.compile(r"\s*(?P<head>[^\n]{4,240}?[?:.!…]?)[ \t]*\n\s*(?=\S)")
 _LABELLED = re.compile(
     r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
 )
@@ -46,6 +48,7 @@ def announced(text: str) -> Iterator[Mark]:
     yield from _introduced(text)
     yield from _labelled_sources(text)
     yield from _above(text)
+    yield from _below(text)
 
 
 def _requests(text: str) -> Iterator[Mark]:
@@ -69,6 +72,8 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
         end = quotation_end(text, start)
         if end is not None:
             return start, end, "request"
+    is_bare = bool(match["work"]) and _is_bare(about)
+    names_it = names_it or is_bare
     follows = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
     is_announced = match["colon"] or (follows and (match["work"] or match["line"]))
     if match["quote"] is not None or start == len(text) or not is_announced:
@@ -97,6 +102,28 @@ def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
     return is_own and not names_it
 
 
+@cache
+def _bare() -> re.Pattern[str]:
+    return re.compile(rf"\W*(?:(?:{phrases('bare_objects')})(?!\w)\W*)*", re.IGNORECASE)
+
+
+def _is_bare(about: str) -> bool:
+    """Whether words after a request name nothing to work on: it is what stands around them."""
+    return _bare().fullmatch(about) is not None
+
+
+def _below(text: str) -> Iterator[Mark]:
+    """What stands under a question about it: "Is this a scam?"."""
+    head = _FIRST_LINE.match(text)
+    if head is None or not anywhere("asks_of_text").search(text, 0, head.end("head")):
+        return
+    if anywhere("first_person").search(text, head.end(), sentence_end(text, head.end())):
+        is_apart = "\n\n" in head[0]
+        if not is_apart and not anywhere("sources").search(text, 0, head.end("head")):
+            return
+    yield head.end(), text_end(text, head.end("head"), is_long=True), "request"
+
+
 def _above(text: str) -> Iterator[Mark]:
     """Texts that stand before the request to work on them: such a request ends the text."""
     match = anywhere("above").search(text)
@@ -111,11 +138,23 @@ def _above(text: str) -> Iterator[Mark]:
     if len(last) > LONGEST_REQUEST or not body[:start].strip():
         return
     work = _WORK.search(last)
-    is_asked = (work and anywhere("it").search(last, work.start())) or (
-        is_apart and anywhere("answers_it").search(last)
+    is_line = is_apart or body[start - 1 : start] == "\n"
+    is_asked = (work and _names_the_text(last, work, is_line=is_line)) or (
+        is_line and any(anywhere(name).search(last) for name in _ANSWERED[not is_apart :])
     )
     if is_asked and not anywhere("deferred").search(last):
         yield 0, start, "request"
+
+
+_ANSWERED = ("answers_it", "asks_of_text")
+"""Requests under a text to answer or judge it; the second ones also right under it."""
+
+
+def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
+    """Whether a request under a text is about that text: it names it, or names nothing."""
+    if anywhere("it").search(last, work.start()) or last.lstrip().startswith("^"):
+        return True
+    return is_line and bool(work["work"]) and _is_bare(last[work.end("work") :])
 
 
 @cache
