@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.testimony.extents import text_end
 from palimpsest.extraction.testimony.frames import play_begins, play_ends, takes_back_a_joke
-from palimpsest.extraction.testimony.questions import questions_apart
+from palimpsest.extraction.testimony.questions import apart
 from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
 from palimpsest.extraction.testimony.turns import labelled
 from palimpsest.extraction.testimony.words import anywhere
@@ -97,7 +97,7 @@ class Reader:
 
     def _read_out(self, own: str) -> str:
         """Own words as an extractor reads them: who says a line stands before it."""
-        return questions_apart(labelled(own, is_own=_names_of(self.user)))
+        return apart(labelled(own, is_own=_names_of(self.user)))
 
     def _answered(self, message: Message, text: str) -> str | None:
         """An answer to material, or within a play, repeats or continues it."""
