@@ -109,7 +109,12 @@ class Buried:
             {_digest(self.scope, term[:BEGINNING]) for term in _named(content)},
         )
         mine = {_digest(self.scope, one) for one in (about, *self._abouts(content))}
-        return any(each.subject in mine and _is_same(each, topics, said_now) for each in later)
+        user = _digest(self.scope, "")
+        # Whom a sentence is about is told by its form alone; a deleted dog may be "it" there.
+        return any(
+            (each.subject in mine or each.subject != user) and _is_same(each, topics, said_now)
+            for each in later
+        )
 
     def _abouts(self, content: str) -> Iterator[str]:
         """Whom a statement is about by its own words: an opening may hide that it is a dog."""

@@ -29,10 +29,10 @@ _GIVES = re.compile(
 )
 _NOT_BY_SPEAKER = r"(?<!\bi )(?<!\bich )(?<!\bje )"
 _REQUEST = Phrases(
-    ("work", "work_on_this"),
+    ("work", "work_on_it", "work_on_this"),
     before=_NOT_BY_SPEAKER,
     after=r"(?!\w)(?P<about>[^\n:.!?\"“„«»]{0,100}?)"
-    r"(?:(?P<colon>[ ]?:)|(?P<line>[.!?]?[ \t]*\n)|(?P<stop>[.!?](?=\s|$)|$)"
+    r"(?:(?P<colon>[ ]?:|[ ][-–—](?=[ ]))|(?P<line>[.!?]?[ \t]*\n)|(?P<stop>[.!?](?=\s|$)|$)"
     rf"|(?P<quote>(?={QUOTATION})))",
 )
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
@@ -72,9 +72,10 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
         end = quotation_end(text, start)
         if end is not None:
             return start, end, "request"
-    is_bare = bool(match["work"]) and _is_bare(about)
-    names_it = names_it or is_bare
+    is_bare = bool(match["work"] or match["work_on_it"]) and _is_bare(about)
+    names_it = names_it or is_bare or bool(match["work_on_it"])
     follows = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
+    follows = follows or (is_bare and bool(about.strip()) and not match["work_on_it"])
     is_announced = match["colon"] or (follows and (match["work"] or match["line"]))
     if match["quote"] is not None or start == len(text) or not is_announced:
         return None
@@ -91,7 +92,7 @@ def _is_text(thing: str) -> bool:
 
 def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
     """Whether a request is about what the speaker says of themselves: "Check my plan: I moved"."""
-    if anywhere("asks").search(match["about"]):
+    if anywhere("asks").search(match["about"]) or anywhere("from_my").search(match["about"]):
         return True
     is_own = anywhere("first_person").search(match["about"]) is not None
     thing = _MINE.match(match["about"])
