@@ -5,9 +5,9 @@ from __future__ import annotations
 # ruff: noqa: RUF001 - marks of many scripts
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from palimpsest.privacy.phrases import anywhere
+from palimpsest.privacy.phrases import anywhere, phrases
 
 MOST_READ = 2_000
 """Characters at each end of a message that are read: a wish stands where the speaker speaks."""
@@ -34,6 +34,33 @@ _STEM = re.compile(
 """One of these is in every wish: most texts have none, and no more is read of them."""
 
 
+@cache
+def _denied() -> re.Pattern[str]:
+    """An order not to keep what is said: a clause that begins with a denial of keeping, or with
+    keeping and its denial, and that names only "this", or announces something.
+    """
+    denial, keeping, kept = phrases("denials"), phrases("keeping"), phrases("kept")
+    small = rf"(?:(?:{phrases('fillers')})(?!\w)[ ]*,?[ ]*)*+"
+    both = rf"(?:(?:{phrases('fillers')}|(?P<kept>{kept}))(?!\w)[ ]*)*+"
+    after = rf"(?:(?:{phrases('fillers')}|(?P<after>{kept}))(?!\w)[ ]*)*+"
+    again = rf"(?:(?:{phrases('fillers')}|(?P<again>{kept}))(?!\w)[ ]*)*+"
+    return re.compile(
+        rf"(?:\A|(?<=[.!?,;:(\n])|(?<=[–-] ))[ \t]*{small}(?:"
+        rf"(?:{denial})(?!\w)[ ]+(?:(?!(?:i|ich|je|yo)\b)[\w'’]+[ ]+){{0,3}}?{both}"
+        rf"(?:{keeping})(?!\w)[ ]*{after}"
+        rf"|(?:{keeping})(?!\w)[ ]+{again}(?:{denial})(?!\w)[ ]*{small})"
+        r"(?P<end>:|[.,!;)–\n-]|\Z)",
+        re.IGNORECASE,
+    )
+
+
+def _denies_keeping(said: str) -> bool:
+    return any(
+        match["end"] == ":" or match["kept"] or match["after"] or match["again"]
+        for match in _denied().finditer(said)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """`is_off_record`: nobody may remember the message. `takes_back`: nor what the speaker said
@@ -58,11 +85,13 @@ def wish_of(text: str) -> Wish:
     said = anywhere("keep").sub(" ", _QUOTED.sub(" ", text))
     takes_back = anywhere("forget").search(said) is not None
     is_off = takes_back or anywhere("off_record").search(said) is not None
+    is_off = is_off or _denies_keeping(said)
     if not is_off:
         return NO_WISH
     rest = anywhere("forget").sub(" ", said)
     announces = anywhere("announces").search(rest) is not None
     rest = anywhere("off_record").sub(" ", anywhere("announces").sub(" ", rest))
+    rest = _denied().sub(" ", rest)
     rest = anywhere("nothing_said").sub(" ", rest)
     is_bare = _WORD.search(rest) is None
     covers_next = announces and (is_bare or said.rstrip().endswith((":", "?")))

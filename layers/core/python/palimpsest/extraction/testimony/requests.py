@@ -76,7 +76,8 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     names_it = names_it or is_bare or bool(match["work_on_it"])
     follows = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
     follows = follows or (is_bare and bool(about.strip()) and not match["work_on_it"])
-    is_announced = match["colon"] or (follows and (match["work"] or match["line"]))
+    is_named = names_it and bool(match["stop"]) and bool(anywhere("sources").search(about))
+    is_announced = match["colon"] or (follows and (match["work"] or match["line"] or is_named))
     if match["quote"] is not None or start == len(text) or not is_announced:
         return None
     is_long = anywhere("long_things").search(about) is not None
@@ -140,20 +141,24 @@ def _above(text: str) -> Iterator[Mark]:
         return
     work = _WORK.search(last)
     is_line = is_apart or body[start - 1 : start] == "\n"
-    is_asked = (work and _names_the_text(last, work, is_line=is_line)) or (
-        is_line and any(anywhere(name).search(last) for name in _ANSWERED[not is_apart :])
+    points = last.lstrip().startswith(_POINTERS)
+    is_asked = (
+        points
+        or (work and _names_the_text(last, work, is_line=is_line))
+        or (is_line and any(anywhere(name).search(last) for name in _ANSWERED[not is_apart :]))
     )
     if is_asked and not anywhere("deferred").search(last):
         yield 0, start, "request"
 
 
+_POINTERS = ("^", "<-", "←", "↑")
 _ANSWERED = ("answers_it", "asks_of_text")
 """Requests under a text to answer or judge it; the second ones also right under it."""
 
 
 def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
     """Whether a request under a text is about that text: it names it, or names nothing."""
-    if anywhere("it").search(last, work.start()) or last.lstrip().startswith("^"):
+    if anywhere("it").search(last, work.start()):
         return True
     return is_line and bool(work["work"]) and _is_bare(last[work.end("work") :])
 

@@ -16,7 +16,8 @@ LEAST_NAMED = 2  # words with content in what "it" may mean
 _OWN_CLAUSE = re.compile(
     r"\W*(?:i(?:['’](?:m|ve|d))?|we(?:['’](?:re|ve))?|my|our|ich|wir|mein\w*"
     r"|je|j['’]|nous|mon|ma|yo|mi)"
-    r"(?!\w)(?P<said>[^,;]{6,}?)(?:[,;]| (?:and|but|because|so|und|aber|weil|et|mais|car|y|pero)\b)",
+    r"(?!\w)(?P<said>[^,;]{6,}?)"
+    r"(?:[,;]| (?:and|but|because|so|und|aber|weil|et|mais|car|y|pero)\b)",
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"^\W*(?:\d{1,2}[.)] )?")
