@@ -28,7 +28,10 @@ _STEM = re.compile(
     r"|constancia|rastro|ignor|drop|discard|undo|unsee|unhear|wände|gehört|gesagt|entend|rien"
     r"|walls|take down|hold on|hang on|this (?:room|chat)|commit|transfer|strike|uns|retract"
     r"|withdr|dicho|n['’]?t (?:say|tell|hear|read)|oído|leído"
-    r"|escuch|metas|pongas|mets|mettez|as if|nada",
+    r"|escuch|metas|pongas|mets|mettez|as if|nada|forgot"
+    r"|drop|purge|kick|throw|seal|word|mum['’]?s|tell|repeat|quiet|hush|nobody|no[- ]one|salg|sale"
+    r"|salir|digas|diga|cuent|palabra|nadie|sceau|dis|motus|personne|geheim|wort|sag|erzähl|verrat"
+    r"|siegel|niemand|keiner|verlässt|pas un mot|private|hidden",
     re.IGNORECASE,
 )
 """One of these is in every wish: most texts have none, and no more is read of them."""

@@ -55,11 +55,11 @@ def _requests(text: str) -> Iterator[Mark]:
     """Texts that follow a request to work on them."""
     place = 0
     while match := _REQUEST.search(text, place):
-        place = match.end()
+        place = match.start() + 1  # a request may hold another one: "here is my bio, improve it:"
         mark = _of_request(text, match)
         if mark is not None:
             yield mark
-            place = max(place, mark[1])
+            place = max(match.end(), mark[1])
 
 
 def _of_request(text: str, match: re.Match[str]) -> Mark | None:
