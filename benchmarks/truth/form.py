@@ -14,6 +14,9 @@ OURS = Path(__file__).parent / "cases"
 VOICES = OURS / "voices"
 """A second set: support chats, group chats, transcripts of speech, and developers."""
 
+LATER = tuple(OURS / name for name in ("streets", "strangers", "passers", "newcomers"))
+"""Sets that were each written after the rules, run once, and used to repair them afterwards."""
+
 ANYBODY = "anybody"
 """The subject of a check that asks all memories, such as those about the user's own dog."""
 

@@ -20,7 +20,7 @@ from palimpsest.wiring.service import Service
 from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.truth.form import ANYBODY, OURS, VOICES, Case, Check, Session, load
+from benchmarks.truth.form import ANYBODY, LATER, OURS, VOICES, Case, Check, Session, load
 
 TENANT = Scope("truth")
 PAGE = 100
@@ -208,8 +208,9 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """The table over our own set, and one over the set of other voices."""
+    """The table over our own set, and one over each other set."""
     named = {"our cases": OURS, "in other voices": VOICES}
+    named |= {f"written later, {folder.name}": folder for folder in LATER}
     return [
         table(outcomes(load(folder), believed_in_process), name=name)
         for name, folder in named.items()

@@ -4,11 +4,14 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.truth.form import OURS, VOICES, Case, Check, load
+from benchmarks.truth.form import LATER, OURS, VOICES, Case, Check, load
 from benchmarks.truth.run import Memory, failing, outcomes, passes, table
 
 CASES = load(OURS)
-EACH_SET = pytest.mark.parametrize("cases", [CASES, load(VOICES)], ids=["ours", "voices"])
+FOLDERS = (OURS, VOICES, *LATER)
+EACH_SET = pytest.mark.parametrize(
+    "cases", [load(folder) for folder in FOLDERS], ids=[folder.name for folder in FOLDERS]
+)
 
 
 def test_the_second_set_speaks_in_four_voices_and_four_languages() -> None:
