@@ -18,6 +18,8 @@ ORDINARY = tuple(OURS / name for name in ("everyday", "later", "third", "fourth"
 """Four sets in which ordinary people end, correct and repeat what they said. Each was written before
 it was run, the last three after repairs.
 """
+LATER = tuple(OURS / name for name in ("streets", "strangers", "passers", "newcomers"))
+"""Sets that were each written after the rules, run once, and used to repair them afterwards."""
 
 ANYBODY = "anybody"
 """The subject of a check that asks all memories, such as those about the user's own dog."""

@@ -21,7 +21,7 @@ from palimpsest.service.service import Service
 from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.truth.form import ANYBODY, ORDINARY, OURS, VOICES, Case, Check, Session, load
+from benchmarks.truth.form import ANYBODY, LATER, ORDINARY, OURS, VOICES, Case, Check, Session, load
 from benchmarks.truth.obedient import OBEYED, ObedientModel
 
 TENANT = Scope("truth")
@@ -219,14 +219,15 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """The tables over our own set, over the set of other voices, and over ordinary people's: without
-    a model, and of the kinds that hold whatever a model says, with one that believes all that it
-    reads.
+    """The tables over our own set, over the set of other voices, over ordinary people's, and over
+    the sets that were written later: without a model, and of the kinds that hold whatever a model
+    says, with one that believes all that it reads.
     """
-    named = {"our cases": [OURS], "in other voices": [VOICES], "of ordinary people": ORDINARY}
+    named = {"our cases": [OURS], "in other voices": [VOICES]}
+    later = {f"written later, {folder.name}": [folder] for folder in LATER}
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)
-        for name, folders in named.items()
+        for name, folders in {**named, "of ordinary people": ORDINARY, **later}.items()
     ]
     obeyed = [
         table(

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.truth.form import ORDINARY, OURS, VOICES, Case, Check, load
+from benchmarks.truth.form import LATER, ORDINARY, OURS, VOICES, Case, Check, load
 from benchmarks.truth.run import (
     Memory,
     all_of,
@@ -17,8 +17,9 @@ from benchmarks.truth.run import (
 
 CASES = load(OURS)
 ORDINARY_CASES = all_of(ORDINARY)
+FOLDERS = (OURS, VOICES, *ORDINARY, *LATER)
 EACH_SET = pytest.mark.parametrize(
-    "cases", [CASES, load(VOICES), ORDINARY_CASES], ids=["ours", "voices", "ordinary"]
+    "cases", [load(folder) for folder in FOLDERS], ids=[folder.name for folder in FOLDERS]
 )
 LEAST_HELD, LEAST_KNOWN = 0.92, 0.96  # of what ordinary people say, which was seen since
 

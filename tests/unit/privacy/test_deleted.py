@@ -187,3 +187,25 @@ def test_an_earlier_value_stays_in_the_history_of_a_deleted_memory() -> None:
     hunt.service.manage_memories.delete(SARAH, hunt.id_of("Bonn"))
     found = hunt.service.stores.memories.versions(SARAH, "residence")
     assert [each.content for each in found] == ["I live in Kiel."]
+
+
+@pytest.mark.parametrize(
+    ("said", "again", "word"),
+    [
+        ("My dog is called Rufus.", "btw my dog is called Rufus and he's a beagle", "Rufus"),
+        ("Ich habe Asthma.", "Übrigens habe ich Asthma seit der Kindheit.", "Asthma"),
+        ("Trabajo en Zara.", "Hola, trabajo en Zara desde 2019.", "Zara"),
+    ],
+)
+def test_an_old_statement_that_contains_a_deleted_one_stays_deleted(
+    said: str, again: str, word: str
+) -> None:
+    hunt = Hunt(model=False)
+    hunt.send("s", [{"role": "user", "content": said}])
+    hunt.later()
+    assert any(word in content for content in hunt.known())
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of(word))
+    hunt.work()
+    hunt.send("t", [{"role": "user", "content": again, "timestamp": "2020-01-01T00:00:00Z"}])
+    hunt.later()
+    assert not any(word in content for content in hunt.known())

@@ -6,6 +6,16 @@ import pytest
 from palimpsest.privacy.wishes import NO_WISH, wish_of
 
 OFF = [
+    "I have a crush on Nils, and this shouldn't go into your memory, and I like tea.",
+    "This is confidential and not to be stored: I'm under investigation.",
+    "Nobody needs to store this, but I failed my driving test.",
+    "Do not commit this to memory: I'm pregnant.",
+    "Ich bin schwanger, aber das muss erstmal unter uns bleiben.",
+    "Nicht merken bitte: ich habe mich bei SAP beworben.",
+    "Das gehört nicht in dein Gedächtnis: ich war im Gefängnis.",
+    "Surtout ne note pas ça, j'ai perdu mon emploi.",
+    "No lo recuerdes, pero estoy buscando trabajo.",
+    "Que esto no salga de aquí: estoy embarazada.",
     "Don't remember this: I'm seeing a therapist.",
     "Off the record, I hate my job.",
     "I'm pregnant. Please don't save this.",
@@ -45,6 +55,11 @@ OFF = [
     "No quiero que recuerdes esto: estoy enfermo.",
 ]
 BACK = [
+    "Scratch that, you never heard it.",
+    "Forget that last bit.",
+    "No he dicho nada.",
+    "Vergiss das von eben.",
+    "Please drop it from your memory.",
     "Forget what I just said.",
     "Please forget everything I just told you",
     "forget I said that",
@@ -73,6 +88,11 @@ NEXT = [
     "Darf ich dir etwas sagen, das unter uns bleibt?",
 ]
 NONE = [
+    "This milk should not be kept in the fridge.",
+    "I'd prefer not to keep a car.",
+    "The meeting was not recorded.",
+    "My files are confidential at work.",
+    "I make a memory of each trip.",
     "Don't forget that I live in Kiel.",
     "Please remember this: I live in Kiel.",
     "I bought an off the record player, no: an off-brand record player.",

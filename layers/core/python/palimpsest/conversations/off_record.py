@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
+from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
 from palimpsest.privacy.wishes import wish_of
 
-ON_RECORD, THIS_TURN, NEXT_TURN_TOO = 0, 1, 2
-"""What a session's newest turn says of itself: nothing; that it is off the record; the next too."""
+ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED = 0, 1, 2, 3
+"""What a session's newest turn says of itself: nothing; that it is off the record; the next too;
+nothing, but its answer asks for a secret.
+"""
 
 MOST_TAKEN_BACK = 30
 """Messages of a turn that a later message takes back."""
@@ -28,15 +31,17 @@ class Marked:
 
 def marked(messages: Sequence[Message], *, reach: int) -> Marked:
     """The messages of an append, with marks on those that nobody may remember: what a user says off
-    the record, and all that answers it.
+    the record, a secret that only answers a question, and all that answers these.
     """
     done: list[Message] = []
     takes_back = False
     for message in messages:
         is_off = message.is_off_record
         if message.role == "user":
-            wish = wish_of(text_of(message.chat))
+            text = text_of(message.chat)
+            wish = wish_of(text)
             is_off = is_off or wish.is_off_record or reach == NEXT_TURN_TOO
+            is_off = is_off or (reach == ASKED and is_bare_secret(text))
             if wish.takes_back:
                 start = last_turn(done)
                 takes_back = takes_back or start is None
@@ -46,7 +51,10 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
             if wish.covers_next or has_none_before:
                 reach = NEXT_TURN_TOO
         else:
-            is_off = is_off or (reach != ON_RECORD and message.role not in UNSHOWN_ROLES)
+            is_hidden = reach in (THIS_TURN, NEXT_TURN_TOO)
+            is_off = is_off or (is_hidden and message.role not in UNSHOWN_ROLES)
+            if message.role == "assistant" and not is_hidden:
+                reach = ASKED if asks_for_secret(text_of(message.chat)) else ON_RECORD
         done.append(off_record(message) if is_off else message)
     return Marked(tuple(done), reach, takes_back)
 

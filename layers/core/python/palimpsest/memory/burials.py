@@ -18,6 +18,9 @@ MOST_SAID = 40
 ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
 """Two statements say the same if at least this share of their words is common."""
 
+FEW = 4
+"""Words of a statement that is about a single deleted word: "I've had asthma since childhood"."""
+
 BEGINNING = 4
 """How many first letters of words are compared: "allergic" and "allergy" begin alike."""
 
@@ -107,8 +110,17 @@ class Buried:
             {_digest(self.scope, term) for term in content_terms(content)},
             {_digest(self.scope, term[:BEGINNING]) for term in _named(content)},
         )
-        mine = _digest(self.scope, about)
-        return any(each.subject == mine and _is_same(each, topics, said_now) for each in later)
+        mine = {_digest(self.scope, one) for one in (about, *self._abouts(content))}
+        user = _digest(self.scope, "")
+        # Whom a sentence is about is told by its form alone; a deleted dog may be "it" there.
+        return any(
+            (each.subject in mine or each.subject != user) and _is_same(each, topics, said_now)
+            for each in later
+        )
+
+    def _abouts(self, content: str) -> Iterator[str]:
+        """Whom a statement is about by its own words: an opening may hide that it is a dog."""
+        return (_subject(state.subject, self.scope) for state in self.states(content))
 
     def _topics(self, content: str, topic: str | None, about: str) -> set[str]:
         """The topics of a statement: the given one, and topics that its words name."""
@@ -219,6 +231,8 @@ class _Words:
 
 def _is_same(burial: Burial, topics: set[str], said: _Words) -> bool:
     own, named = {*burial.words}, {*burial.values}
+    if own <= said.begun and (len(own) > 1 or len(said.begun) <= FEW):
+        return True
     if topics & {*burial.topics} and named and named <= said.whole:
         return True
     shared = len(own & said.begun) / max(1, len(own | said.begun))

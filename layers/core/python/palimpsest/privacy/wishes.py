@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many scripts
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from palimpsest.privacy.phrases import anywhere
+from palimpsest.privacy.phrases import anywhere, phrases
 
 MOST_READ = 2_000
 """How many characters at each end of a message are read. People state a wish at the beginning or
@@ -22,15 +23,49 @@ _WORD = re.compile(r"[^\W_]")
 _STEM = re.compile(
     r"record|remember|forg[eo]t|between|memor|sav|stor|not[ei]|keep|log|writ|jot|retain|down"
     r"|heard|pretend|strike|eras|delet|wip|scrub|remov|disregard|leave|uns\b|merk|speicher|vergiss"
-    r"|vergess|behalt|protokoll|schreib|streich|lösch|tu so|entre|reti|rete|enregistr|mémoris|gard"
+    r"|vergess|behalt|protokoll|schreib|streich|lösch|tu so|entre|reti|rete|enregistr|mémo|gard"
     r"|oubli|micro|off\b|efface|supprim|officieu|consign|conserv|fais comme|recuerd|recordar|guard"
     r"|guárd|anot|registr|almacen|apunt|olv[ií]d|borr|elimin|extraofi|haz como|actas|cámara|should"
-    r"|souv|rappel|secret",
+    r"|souv|rappel|secret|confid|confian|vertrau|ears|never|exclud|omit|trace"
+    r"|constancia|rastro|ignor|drop|discard|undo|unsee|unhear|wände|gehört|gesagt|entend|rien"
+    r"|walls|take down|hold on|hang on|this (?:room|chat)|commit|transfer|strike|uns|retract"
+    r"|withdr|dicho|n['’]?t (?:say|tell|hear|read)|oído|leído"
+    r"|escuch|metas|pongas|mets|mettez|as if|nada|forgot"
+    r"|drop|purge|kick|throw|seal|word|mum['’]?s|tell|repeat|quiet|hush|nobody|no[- ]one|salg|sale"
+    r"|salir|digas|diga|cuent|palabra|nadie|sceau|dis|motus|personne|geheim|wort|sag|erzähl|verrat"
+    r"|siegel|niemand|keiner|verlässt|pas un mot|private|hidden",
     re.IGNORECASE,
 )
 """Every wish contains one of these stems. Most texts contain none, so nothing else is tried on
 them.
 """
+
+
+@cache
+def _denied() -> re.Pattern[str]:
+    """An order not to keep what is said: a clause that begins with a denial of keeping, or with
+    keeping and its denial, and that names only "this", or announces something.
+    """
+    denial, keeping, kept = phrases("denials"), phrases("keeping"), phrases("kept")
+    small = rf"(?:(?:{phrases('fillers')})(?!\w)[ ]*,?[ ]*)*+"
+    both = rf"(?:(?:{phrases('fillers')}|(?P<kept>{kept}))(?!\w)[ ]*)*+"
+    after = rf"(?:(?:{phrases('fillers')}|(?P<after>{kept}))(?!\w)[ ]*)*+"
+    again = rf"(?:(?:{phrases('fillers')}|(?P<again>{kept}))(?!\w)[ ]*)*+"
+    return re.compile(
+        rf"(?:\A|(?<=[.!?,;:(\n])|(?<=[–-] ))[ \t]*{small}(?:"
+        rf"(?:{denial})(?!\w)[ ]+(?:(?!(?:i|ich|je|yo)\b)[\w'’]+[ ]+){{0,3}}?{both}"
+        rf"(?:{keeping})(?!\w)[ ]*{after}"
+        rf"|(?:{keeping})(?!\w)[ ]+{again}(?:{denial})(?!\w)[ ]*{small})"
+        r"(?P<end>:|[.,!;)–\n-]|\Z)",
+        re.IGNORECASE,
+    )
+
+
+def _denies_keeping(said: str) -> bool:
+    return any(
+        match["end"] == ":" or match["kept"] or match["after"] or match["again"]
+        for match in _denied().finditer(said)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +93,13 @@ def wish_of(text: str) -> Wish:
     said = anywhere("keep").sub(" ", _QUOTED.sub(" ", text))
     takes_back = anywhere("forget").search(said) is not None
     is_off = takes_back or anywhere("off_record").search(said) is not None
+    is_off = is_off or _denies_keeping(said)
     if not is_off:
         return NO_WISH
     rest = anywhere("forget").sub(" ", said)
     announces = anywhere("announces").search(rest) is not None
     rest = anywhere("off_record").sub(" ", anywhere("announces").sub(" ", rest))
+    rest = _denied().sub(" ", rest)
     rest = anywhere("nothing_said").sub(" ", rest)
     is_bare = _WORD.search(rest) is None
     covers_next = announces and (is_bare or said.rstrip().endswith((":", "?")))

@@ -71,7 +71,8 @@ def signature() -> re.Pattern[str]:
     """
     return re.compile(
         rf"^[ \t]*(?:{phrases('closing')})[ \t]*(?:[,!.]|[ \t]*$)[ \t]*"
-        rf"(?:(?P<here>[A-ZÀ-Þ][^\n,.!?]{{0,40}})|\n\s*(?P<name>[^\n.!?]{{1,40}}))[ \t]*$",
+        rf"(?:(?P<here>[A-ZÀ-Þ][^\n,.!?]{{0,40}})"
+        r"|\n\s*(?P<name>(?:(?:Dr|Prof|Mr|Mrs|Ms|St)\.[ ])*[^\n.!?]{1,40}))[ \t]*$",
         re.IGNORECASE | re.MULTILINE,
     )
 

@@ -13,6 +13,7 @@ from palimpsest.extraction.testimony.extents import (
     after_blanks,
     quotation_end,
     sentence_end,
+    sentence_start,
     text_end,
 )
 from palimpsest.extraction.testimony.lines import Mark
@@ -22,7 +23,7 @@ LEAST_QUOTATION, LEAST_SPACES = 8, 2
 WORDS_OF_A_REPORT = 2
 LONGEST_NAME_OF_ANOTHER = 60
 _OPENING = re.compile(rf"{OPENERS}|(?<![\w'])'(?=\w)")
-_CLOSING = frozenset("\"”“»«’'›‹」』`")
+_CLOSING = frozenset("\"”“»«’‘'›‹」』`")
 _QUOTING = Phrases(
     ("quoting",), before="", after=rf"(?!\w)[^\n.!?\"“„«]{{0,60}}?(?P<quote>{QUOTATION})"
 )
@@ -34,6 +35,22 @@ def quotations(text: str) -> Iterator[Mark]:
     yield from _quotations(text)
     yield from _all_quotations(text)
     yield from _reported(text)
+    yield from _reported_after(text)
+
+
+_AFTER = re.compile(
+    r",[\"'”»’]* (?:she|he|they|er|sie|il|elle|él|ella|[A-ZÀ-Þ][\w'-]+)"
+    r" (?:says?|said|told me|claims|writes|wrote|sagt|sagte|meint|meinte|dit|disait|dice|dijo)"
+    r"(?=[ \t]*(?:[.!?…]|\n|\Z))"
+)
+
+
+def _reported_after(text: str) -> Iterator[Mark]:
+    """Sentences that end with who says them: "I can't eat gluten, she says."."""
+    for match in _AFTER.finditer(text):
+        start = sentence_start(text, match.start())
+        if anywhere("first_person").search(text, start, match.start()) is not None:
+            yield start, match.end(), "quotation"
 
 
 def _quotations(text: str) -> Iterator[Mark]:

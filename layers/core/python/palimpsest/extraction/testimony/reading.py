@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.testimony.extents import text_end
 from palimpsest.extraction.testimony.frames import play_begins, play_ends, takes_back_a_joke
-from palimpsest.extraction.testimony.questions import questions_apart
+from palimpsest.extraction.testimony.questions import apart
 from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
 from palimpsest.extraction.testimony.turns import labelled
 from palimpsest.extraction.testimony.words import anywhere
+from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
 from palimpsest.privacy.wishes import wish_of
 
 Withheld = tuple[tuple[SpanClass, str], ...]
@@ -50,6 +51,7 @@ class Reader:
     withheld: dict[int, Withheld] = field(default_factory=dict)
     owns: dict[int, str] = field(default_factory=dict)
     awaits: bool = False
+    asked: bool = False
 
     def reads(self, message: Message) -> str | None:
         """Read the next message of the session. Return why nothing in it is testimony, or None if
@@ -57,13 +59,15 @@ class Reader:
         """
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
+            self.asked = message.role == "assistant" and asks_for_secret(text)
             return self._answered(message, text)
+        asked, self.asked = self.asked, False
         if wish_of(text).takes_back and self.last_of_user is not None:
             self.taken_back[self.last_of_user] = "off_record"
         if self.last_of_user is not None and _takes_back(text):
             self.taken_back[self.last_of_user] = "material"
         self.last_of_user = message.seq
-        if is_off_record(message, text):
+        if is_off_record(message, text) or (asked and is_bare_secret(text)):
             self.withheld[message.seq] = (("off_record", text),)
             self.answers_material = True
             return "off_record"
@@ -92,7 +96,7 @@ class Reader:
         """Own words as an extractor reads them: each line with the name of its speaker before
         it.
         """
-        return questions_apart(labelled(own, is_own=_names_of(self.user)))
+        return apart(labelled(own, is_own=_names_of(self.user)))
 
     def _answered(self, message: Message, text: str) -> str | None:
         """Note what is withheld of a message that is off the record, answers material, continues a
@@ -176,5 +180,9 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         if message.role in ("user", "assistant"):
             reader.reads(message)
     return Reader(
-        user, plays=reader.plays, answers_material=reader.answers_material, awaits=reader.awaits
+        user,
+        plays=reader.plays,
+        answers_material=reader.answers_material,
+        awaits=reader.awaits,
+        asked=reader.asked,
     )

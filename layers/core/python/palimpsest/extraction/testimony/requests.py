@@ -13,11 +13,12 @@ from palimpsest.extraction.testimony.extents import (
     paragraph_end,
     quotation_end,
     return_of_the_speaker,
+    sentence_end,
     sentence_start,
     text_end,
 )
 from palimpsest.extraction.testimony.lines import Mark, shape_of
-from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, whole
+from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases, whole
 
 LONGEST_REQUEST = 240
 WORDS_OF_A_LABEL = 2
@@ -28,13 +29,14 @@ _GIVES = re.compile(
 )
 _NOT_BY_SPEAKER = r"(?<!\bi )(?<!\bich )(?<!\bje )"
 _REQUEST = Phrases(
-    ("work", "work_on_this"),
+    ("work", "work_on_it", "work_on_this"),
     before=_NOT_BY_SPEAKER,
     after=r"(?!\w)(?P<about>[^\n:.!?\"“„«»]{0,100}?)"
-    r"(?:(?P<colon>[ ]?:)|(?P<line>[.!?]?[ \t]*\n)|(?P<stop>[.!?](?=\s|$)|$)"
+    r"(?:(?P<colon>[ ]?:|[ ][-–—](?=[ ]))|(?P<line>[.!?]?[ \t]*\n)|(?P<stop>[.!?](?=\s|$)|$)"
     rf"|(?P<quote>(?={QUOTATION})))",
 )
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
+_FIRST_LINE = re.compile(r"\s*(?P<head>[^\n]{4,240}?[?:.!…]?)[ \t]*\n\s*(?=\S)")
 _LABELLED = re.compile(
     r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
 )
@@ -46,17 +48,18 @@ def announced(text: str) -> Iterator[Mark]:
     yield from _introduced(text)
     yield from _labelled_sources(text)
     yield from _above(text)
+    yield from _below(text)
 
 
 def _requests(text: str) -> Iterator[Mark]:
     """Texts that follow a request to work on them."""
     place = 0
     while match := _REQUEST.search(text, place):
-        place = match.end()
+        place = match.start() + 1  # a request may hold another one: "here is my bio, improve it:"
         mark = _of_request(text, match)
         if mark is not None:
             yield mark
-            place = max(place, mark[1])
+            place = max(match.end(), mark[1])
 
 
 def _of_request(text: str, match: re.Match[str]) -> Mark | None:
@@ -69,8 +72,12 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
         end = quotation_end(text, start)
         if end is not None:
             return start, end, "request"
+    is_bare = bool(match["work"] or match["work_on_it"]) and _is_bare(about)
+    names_it = names_it or is_bare or bool(match["work_on_it"])
     follows = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
-    is_announced = match["colon"] or (follows and (match["work"] or match["line"]))
+    follows = follows or (is_bare and bool(about.strip()) and not match["work_on_it"])
+    is_named = names_it and bool(match["stop"]) and bool(anywhere("sources").search(about))
+    is_announced = match["colon"] or (follows and (match["work"] or match["line"] or is_named))
     if match["quote"] is not None or start == len(text) or not is_announced:
         return None
     is_long = anywhere("long_things").search(about) is not None
@@ -88,7 +95,7 @@ def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
     """Whether a request is followed by the speaker's statements about themselves: "Check my plan: I
     moved".
     """
-    if anywhere("asks").search(match["about"]):
+    if anywhere("asks").search(match["about"]) or anywhere("from_my").search(match["about"]):
         return True
     is_own = anywhere("first_person").search(match["about"]) is not None
     thing = _MINE.match(match["about"])
@@ -97,6 +104,28 @@ def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
     if match["work_on_this"]:
         return not names_it or (is_own and _GIVES.match(match["work_on_this"]) is not None)
     return is_own and not names_it
+
+
+@cache
+def _bare() -> re.Pattern[str]:
+    return re.compile(rf"\W*(?:(?:{phrases('bare_objects')})(?!\w)\W*)*", re.IGNORECASE)
+
+
+def _is_bare(about: str) -> bool:
+    """Whether words after a request name nothing to work on: it is what stands around them."""
+    return _bare().fullmatch(about) is not None
+
+
+def _below(text: str) -> Iterator[Mark]:
+    """What stands under a question about it: "Is this a scam?"."""
+    head = _FIRST_LINE.match(text)
+    if head is None or not anywhere("asks_of_text").search(text, 0, head.end("head")):
+        return
+    if anywhere("first_person").search(text, head.end(), sentence_end(text, head.end())):
+        is_apart = "\n\n" in head[0]
+        if not is_apart and not anywhere("sources").search(text, 0, head.end("head")):
+            return
+    yield head.end(), text_end(text, head.end("head"), is_long=True), "request"
 
 
 def _above(text: str) -> Iterator[Mark]:
@@ -113,11 +142,27 @@ def _above(text: str) -> Iterator[Mark]:
     if len(last) > LONGEST_REQUEST or not body[:start].strip():
         return
     work = _WORK.search(last)
-    is_asked = (work and anywhere("it").search(last, work.start())) or (
-        is_apart and anywhere("answers_it").search(last)
+    is_line = is_apart or body[start - 1 : start] == "\n"
+    points = last.lstrip().startswith(_POINTERS)
+    is_asked = (
+        points
+        or (work and _names_the_text(last, work, is_line=is_line))
+        or (is_line and any(anywhere(name).search(last) for name in _ANSWERED[not is_apart :]))
     )
     if is_asked and not anywhere("deferred").search(last):
         yield 0, start, "request"
+
+
+_POINTERS = ("^", "<-", "←", "↑")
+_ANSWERED = ("answers_it", "asks_of_text")
+"""Requests under a text to answer or judge it; the second ones also right under it."""
+
+
+def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
+    """Whether a request under a text is about that text: it names it, or names nothing."""
+    if anywhere("it").search(last, work.start()):
+        return True
+    return is_line and bool(work["work"]) and _is_bare(last[work.end("work") :])
 
 
 @cache

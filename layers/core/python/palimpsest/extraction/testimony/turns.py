@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from palimpsest.extraction.testimony.lines import paragraphs
 from palimpsest.extraction.testimony.words import whole
+from palimpsest.text.analyser import function_words
 
 LONGEST_READ = 400
 """How many characters of a line are read."""
@@ -35,6 +36,7 @@ _TURN = re.compile(
     rf"|(?P<prompt>[a-z][\w-]{{1,20}})>[ ]"
     rf"|\*{{0,2}}@?(?P<label>[^\W\d_][\w.'’-]*(?:[ ][\w.'’-]+){{0,2}})\*{{0,2}}"
     rf"(?:[ ]\([^)\n]{{1,20}}\))?[ ]?:\*{{0,2}}(?![/\w])[ ]?"
+    r"|(?P<number>\+\d[\d ()-]{6,20})[ ]?:[ ]"
     r")"
 )
 _HEADER = re.compile(
@@ -69,6 +71,8 @@ def is_name(label: str, *, sure: bool = False) -> bool:
         return False
     if sure:
         return True
+    if len(words) > 1 and words[0].casefold() in function_words():
+        return False
     return (
         len(words) <= MOST_WORDS_OF_A_NAME
         and all(word[:1].isupper() for word in words)

@@ -9,10 +9,19 @@ import re
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.reading import PACKAGE, candidates
+from palimpsest.text.analyser import content_terms
 from palimpsest.text.word_files import word_files
 
 LONG = 13  # words; a longer sentence names its subject
 SHORT = 12
+LEAST_NAMED = 2  # words with content in what "it" may mean
+_OWN_CLAUSE = re.compile(
+    r"\W*(?:i(?:['’](?:m|ve|d))?|we(?:['’](?:re|ve))?|my|our|ich|wir|mein\w*"
+    r"|je|j['’]|nous|mon|ma|yo|mi)"
+    r"(?!\w)(?P<said>[^,;]{6,}?)"
+    r"(?:[,;]| (?:and|but|because|so|und|aber|weil|et|mais|car|y|pero)\b)",
+    re.IGNORECASE,
+)
 _MARKER = re.compile(r"^\W*(?:\d{1,2}[.)] )?")
 
 
@@ -48,7 +57,16 @@ def leans(text: str) -> bool:
     if plain.count(" ") + 1 >= LONG:
         return False
     ending = plain.rstrip(" .!")
-    return any(_patterns()[number].search(ending) for number in candidates("leaning", text))
+    found = (_patterns()[number].search(ending) for number in candidates("leaning", text))
+    return any(match and not _is_anchored(ending[: match.start()]) for match in found)
+
+
+def _is_anchored(before: str) -> bool:
+    """Whether the words before "it" in its sentence state something of the speaker that "it" may
+    mean: "I own a house in Nevada and I love it".
+    """
+    own = _OWN_CLAUSE.match(before)
+    return own is not None and len(content_terms(own["said"])) >= LEAST_NAMED
 
 
 @lru_cache(maxsize=64)

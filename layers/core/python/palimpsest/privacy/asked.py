@@ -1,0 +1,87 @@
+"""Answers that are nothing but a secret: the question before them says what they are."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from palimpsest.privacy.phrases import phrases, whole, word_set
+from palimpsest.privacy.said import PASSPHRASE
+
+MOST_READ = 600
+"""Characters at the end of a message in which it asks for something."""
+
+LONGEST_ANSWER = 200
+MOST_WORDS = 24  # of a recovery phrase
+LEAST_DIGITS, LEAST_LETTERS = 3, 4
+_WORD = re.compile(r"\S+")
+_AROUND = ".,;:!?()[]{}<>\"'“”„«»‘’`*"  # noqa: RUF001 - marks of many scripts
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    """A secret by its name, not what is about secrets: "password manager"."""
+    kinds = "|".join(phrases(name) for name in ("passwords", "keys", "codes", "asked_codes"))
+    return re.compile(
+        rf"(?<!\w)(?:{kinds})(?!\w)(?![ -]?(?:{phrases('no_password')})(?!\w))", re.IGNORECASE
+    )
+
+
+@cache
+def _asks() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{phrases('asks_for')})(?!\w)|[?:]\s*$", re.IGNORECASE)
+
+
+@cache
+def _asks_whether() -> re.Pattern[str]:
+    """Questions about a secret, which no secret answers: "Do you have a password?"."""
+    return re.compile(rf"(?<!\w)(?:{phrases('asks_whether')})(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _lead() -> re.Pattern[str]:
+    return re.compile(rf"\W*(?:(?:{phrases('answer_lead')})(?!\w)\W*)*", re.IGNORECASE)
+
+
+def asks_for_secret(text: str) -> bool:
+    """Whether the last sentences of a message ask for a password, a code or a key."""
+    for sentence in re.split(r"(?<=[.!?])\s+|\n", text[-MOST_READ:])[-3:]:
+        if not _named().search(sentence):
+            continue
+        if _asks().search(sentence) and not _asks_whether().search(sentence):
+            return True
+    return False
+
+
+def is_bare_secret(text: str) -> bool:
+    """Whether an answer to a question for a secret is that secret, with few words around it."""
+    if not text.strip() or len(text) > LONGEST_ANSWER or "?" in text.rstrip()[-1:]:
+        return False
+    lead = _lead().match(text)
+    words = [found[0].strip(_AROUND) for found in _WORD.finditer(text, lead.end() if lead else 0)]
+    words = [word for word in words if word]
+    if not words or len(words) > MOST_WORDS:
+        return False
+    first = words[0]
+    if any(char.isdigit() for char in first) or _is_no_word(first):
+        return sum(map(str.isdigit, "".join(words))) >= LEAST_DIGITS or _is_no_word(first)
+    if whole("no_answer").match(" ".join(words)):
+        return False
+    if len(words) < PASSPHRASE and first.casefold() in word_set("no_value"):
+        return False
+    is_phrase = not any(word.casefold() in word_set("joins") for word in words)
+    return is_phrase and len("".join(words)) >= LEAST_LETTERS and _is_alone(words)
+
+
+def _is_alone(words: list[str]) -> bool:
+    """Whether words make no sentence: one word, or several without a word of grammar."""
+    from palimpsest.text.analyser import function_words
+
+    return len(words) == 1 or not any(word.casefold() in function_words() for word in words)
+
+
+def _is_no_word(word: str) -> bool:
+    """Whether a word has letters and digits, marks inside, or capitals inside."""
+    has_digit = any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+    has_mark = re.search(r"\w[!@#$%^&*?~+=_|]+", word) is not None
+    return has_digit or has_mark or re.search(r"[a-z][A-Z]", word) is not None

@@ -1,0 +1,34 @@
+"""The sets that were written after the rules hold since, without a model."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from benchmarks.truth.form import LATER, load
+from benchmarks.truth.run import Outcome, believed_in_process, outcomes
+
+NONE_MAY_FAIL = ("secret", "off the record", "deleted")
+HELD, KNOWN = 0.97, 0.91
+
+
+@cache
+def results() -> tuple[Outcome, ...]:
+    cases = [case for folder in LATER for case in load(folder)]
+    return tuple(outcomes(cases, believed_in_process))
+
+
+@pytest.mark.parametrize(("is_twin", "floor"), [(False, HELD), (True, KNOWN)])
+def test_the_later_sets_keep_what_was_reached(*, is_twin: bool, floor: float) -> None:
+    counted = [one for one in results() if (one.case.twin_of is not None) is is_twin]
+    failed = [one.case.id for one in counted if not one.passed]
+    assert len(failed) <= (1 - floor) * len(counted), failed
+
+
+def test_no_secret_no_word_off_the_record_and_nothing_deleted_is_believed() -> None:
+    private = [
+        one for one in results() if one.case.kind in NONE_MAY_FAIL and one.case.twin_of is None
+    ]
+    assert len(private) > 50
+    assert [one.case.id for one in private if not one.passed] == []
