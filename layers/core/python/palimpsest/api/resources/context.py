@@ -18,6 +18,7 @@ from palimpsest.api.fields import LONGEST_WAIT, Closed, Json, MaxTokens, Moment,
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
+from palimpsest.context.ahead import ReadAhead
 from palimpsest.context.blocks.ports import Item
 from palimpsest.context.cache import LONGEST_MARK, cache_key, mark_of, use_of
 from palimpsest.context.cache import Part as CachePart
@@ -26,7 +27,7 @@ from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import SessionContext
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
-from palimpsest.conversations.session import CompactionState
+from palimpsest.conversations.session import CompactionState, Head
 from palimpsest.conversations.weight import REPLY_PRIMING, weigh
 from palimpsest.memory.filters import MemoryType
 from palimpsest.observability import logger
@@ -291,13 +292,16 @@ def answered_with_context(
     *,
     given: Chat | None = None,
     newest: Chat | None = None,
+    ahead: ReadAhead | None = None,
+    head: Head | None = None,
     status: int = 200,
 ) -> Response[str]:
     """The answer to something that is already done, with the context; null where the context can't
-    be read.
+    be read. `ahead` and `head` are an append's, as `ReadContext` takes them.
     """
+    asked: dict[str, Any] = {"given": given, "newest": newest, "ahead": ahead, "head": head}
     try:
-        context = context_of(service, call, scope, options, given=given, newest=newest)
+        context = context_of(service, call, scope, options, **asked)
         degraded = dict.fromkeys((*done.get("degraded", ()), *context["degraded"]))
         return answered(
             {**done, "context": context, "degraded": list(degraded)},
@@ -319,6 +323,8 @@ def context_of(
     *,
     given: Chat | None = None,
     newest: Chat | None = None,
+    ahead: ReadAhead | None = None,
+    head: Head | None = None,
 ) -> Context:
     is_asked = options.compact is not None
     why_not = service.prune.compact(scope, wait=call.patience(LONGEST_WAIT)) if is_asked else None
@@ -328,7 +334,8 @@ def context_of(
         "model": options.model,
         "at": options.at,
     }
-    found = read(scope, given=given, newest=newest, **asked)
+    begun: dict[str, Any] = {} if is_asked else {"ahead": ahead, "head": head}
+    found = read(scope, given=given, newest=newest, **begun, **asked)
     if is_asked and options.at is None and found.loses_turns:
         why_not = service.prune.fold(scope, budget=found.budget, wait=call.patience(LONGEST_WAIT))
         found = read(scope, given=given, newest=newest, **asked)

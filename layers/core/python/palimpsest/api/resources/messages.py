@@ -211,6 +211,9 @@ def append_messages(
     if body.context is not None:
         call.caller.require("read")
     scope = call.session(session_id)
+    said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
+    newest = next(said, None)
+    ahead = None if body.context is None else service.context.ahead(scope, newest=newest)
     with naming("memory") if body.memory else nullcontext():
         done = service.append(
             scope,
@@ -221,17 +224,19 @@ def append_messages(
             allow_repeat=body.allow_repeat,
             if_last=body.if_last,
             memory=body.memory,
+            opens=ahead,
         )
     answer = _appended(session_id, done)
     if body.context is not None:
-        said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
         return answered_with_context(
             service,
             call,
             answer,
             scope,
             body.context,
-            newest=next(said, None),
+            newest=newest,
+            ahead=ahead,
+            head=done.head,
             status=HTTPStatus.CREATED,
         )
     return answer

@@ -89,6 +89,8 @@ class BlockContent:
 class Conversation:
     """A session as a block sees it: its user, its agent, and the configuration of its memory. The
     stable part of its contexts is as it was known at `frozen_at` (epoch milliseconds; None: now).
+    `shows` tells whether its contexts show a message, by its session and sequence number; None if
+    that is known only once a context is put together.
     """
 
     scope: SessionScope
@@ -96,6 +98,7 @@ class Conversation:
     config: Strategy
     agent: str | None = None
     frozen_at: int | None = None
+    shows: Callable[[str, int], bool] | None = None
 
     @property
     def owner(self) -> UserScope:
