@@ -26,9 +26,15 @@ COUNTS = (
     "embedding_tokens",
     "cost_nano_usd",
     "unpriced",
+    "chat_calls",
+    "chat_tokens_in",
+    "chat_tokens_cached",
+    "chat_tokens_out",
+    "chat_cost_nano_usd",
+    "chat_unpriced",
 )
 """What a row counts. `bytes` are those of messages as they came. `unpriced` are calls whose price
-is not known.
+is not known. `chat_…` are calls that callers made of their own models, and reported.
 """
 
 
