@@ -16,7 +16,7 @@ def used_of_openai(answer: Mapping[str, Any]) -> Used | None:
     if not usage:
         return None
     details = usage.get("prompt_tokens_details") or {}
-    return _used(
+    return counted(
         answer.get("model"),
         tokens_in=usage.get("prompt_tokens"),
         cached=details.get("cached_tokens"),
@@ -39,7 +39,7 @@ def used_of_anthropic(message: Mapping[str, Any]) -> Used | None:
         return None
     cached = usage.get("cache_read_input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
-    return _used(
+    return counted(
         message.get("model"),
         tokens_in=(usage.get("input_tokens") or 0) + cached + written,
         cached=cached,
@@ -58,7 +58,7 @@ def used_of_events(events: Iterable[Mapping[str, Any]]) -> Used | None:
     return used_of_anthropic({"model": model, "usage": usage})
 
 
-def _used(
+def counted(
     model: str | None, *, tokens_in: int | None, cached: int | None, tokens_out: int | None,
     written: int = 0,
 ) -> Used:  # fmt: skip

@@ -20,9 +20,9 @@ from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
 from palimpsest.context.ahead import ReadAhead
 from palimpsest.context.blocks.ports import Item
-from palimpsest.context.cache import LONGEST_MARK, cache_key, mark_of, use_of
+from palimpsest.context.cache import LONGEST_MARK, CacheUse, cache_key, mark_of, use_of
 from palimpsest.context.cache import Part as CachePart
-from palimpsest.context.explain import trace
+from palimpsest.context.explain import cache_trace, trace
 from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import SessionContext
 from palimpsest.conversations.message import Chat
@@ -341,7 +341,10 @@ def context_of(
         found = read(scope, given=given, newest=newest, **asked)
     found = replace(found, has_points=options.cache_points)
     shown = _shown(found, explain=options.explain, form=options.format)
-    shown["cache"] = _cached(found, options.after, count=service.tokens.count)
+    use = _use(found, options.after, count=service.tokens.count)
+    shown["cache"] = _cached(found, use)
+    if options.explain:
+        shown["trace"] = {**shown["trace"], "cache": cache_trace(found, use)}
     if options.format in ("openai", "responses"):
         shown["prompt_cache_key"] = cache_key(scope)
     return {**shown, "why_not": why_not} if is_asked else shown
@@ -355,12 +358,18 @@ def _range(omitted: tuple[int, int] | None) -> SequenceRange | None:
     return None if omitted is None else {"from": omitted[0], "to": omitted[1]}
 
 
-def _cached(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheInfo:
-    mark = mark_of(read)
+def _use(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheUse | None:
+    """What it has in common with the context of the mark; None without one."""
     if after is None:
-        return {"mark": mark, "common_tokens": None, "broke_at": None, "why": None}
+        return None
     counted = partial(count, encoding=read.head.encoding)
-    use = use_of(read, [weigh(chat, counted) for chat in read.messages], after=after)
+    return use_of(read, [weigh(chat, counted) for chat in read.messages], after=after)
+
+
+def _cached(read: SessionContext, use: CacheUse | None) -> CacheInfo:
+    mark = mark_of(read)
+    if use is None:
+        return {"mark": mark, "common_tokens": None, "broke_at": None, "why": None}
     return {
         "mark": mark,
         "common_tokens": use.common_tokens,
