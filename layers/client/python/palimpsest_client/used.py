@@ -58,6 +58,16 @@ def used_of_events(events: Iterable[Mapping[str, Any]]) -> Used | None:
     return used_of_anthropic({"model": model, "usage": usage})
 
 
+def summed(calls: Iterable[Used]) -> Used | None:
+    """What several calls used together, as one call of the last one's model; None without any."""
+    every = list(calls)
+    if not every:
+        return None
+    names = [name for name in every[0] if name != "model"]
+    total = {name: sum(each[name] for each in every) for name in names}
+    return {"model": every[-1]["model"], **total}
+
+
 def counted(
     model: str | None, *, tokens_in: int | None, cached: int | None, tokens_out: int | None,
     written: int = 0,

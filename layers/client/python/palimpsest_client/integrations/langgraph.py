@@ -34,7 +34,7 @@ from langgraph.store.base import (
 from palimpsest_client.blocking import Palimpsest, User
 from palimpsest_client.errors import SessionNotFound
 from palimpsest_client.said import parts
-from palimpsest_client.used import Used, counted
+from palimpsest_client.used import Used, counted, summed
 
 Namespace = tuple[str, ...]
 MOST_FOUND = 100  # of one recall
@@ -176,10 +176,13 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
             return []
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store messages, up to 50 of them all or none. What the model's calls used is counted."""
-        used = [each for message in messages if (each := used_of(message)) is not None]
+        """Store messages, up to 50 of them all or none. What the model's calls used that made them
+        is counted together.
+        """
+        used = summed(each for message in messages if (each := used_of(message)) is not None)
         for part in parts(convert_to_openai_messages(list(messages)), most=MOST_AT_ONCE):
-            self._session.append(*part, usage=used.pop(0) if used else None)
+            self._session.append(*part, usage=used)
+            used = None
 
     def clear(self) -> None:
         """Remove all messages."""
