@@ -85,6 +85,21 @@ def test_the_session_is_opened_once_and_the_message_embedded_once(
     assert service.embedder.asked[before:] == [[QUESTION]]
 
 
+def test_where_only_the_window_is_near_nothing_is_read_for_it(
+    sarah: Client, service: WatchedService
+) -> None:
+    asked(sarah, "Good morning again.")  # the user's records are known now
+    service.waiting.advance(60)
+    asked(sarah, "Good morning again and again.")
+    service.watched.calls.clear()
+    service.watched_memories.calls.clear()
+    context = asked(sarah, "Good morning, I have another question.")["context"]
+    assert context["vector_matches"] == []
+    assert service.watched.calls["open"] == 1
+    assert service.watched.calls["messages_at"] == 0
+    assert service.watched_memories.calls["records"] == 0
+
+
 def test_memory_is_being_read_before_anything_is_stored(
     sarah: Client, service: WatchedService
 ) -> None:

@@ -65,12 +65,14 @@ class SearchMemories:
         vector: Vector | None = None,
         shows: Callable[[str, int], bool] | None = None,
         least: float | None = None,
+        for_messages: bool = False,
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for
         `keyword`, cosine (-1..1) for `vector`. A caller's own `vector`, of the index's dimension,
         replaces that of the text. Messages that the caller `shows` (by session and sequence number)
         and those that score below `least` are left out before they are read. A message that says an
-        earlier value of a topic is marked, as in recall.
+        earlier value of a topic is marked, as in recall. With `for_messages`, nothing is read or
+        returned unless a message is found: records only mark messages then.
 
         If the retriever fails, no other one replaces it. Raises `Unavailable`, and `Unprocessable`
         (`no_vectors`) if there is no embedding model.
@@ -94,6 +96,8 @@ class SearchMemories:
             for hit in found
             if _may_be_read(hit, shows=shows, least=least)
         ]
+        if for_messages and all(message_of(hit.key) is None for hit in hits):
+            return ()
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
         run = RecallRun(scope, query, request, scores, now, reads_uses=False)
         read = read_all(run, self.memories, self.sessions)

@@ -91,7 +91,15 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
 
         ask = search()
         near = ask.thresholds.resembles if least is None else least
-        found = ask(owner, text, mode="vector", k=k * RECORDS_BESIDE, shows=shows, least=near)
+        found = ask(
+            owner,
+            text,
+            mode="vector",
+            k=k * RECORDS_BESIDE,
+            shows=shows,
+            least=near,
+            for_messages=True,
+        )
         seen = Seen((text,))
         messages = [
             hit
