@@ -1,5 +1,6 @@
 """An append that asks for its context: read while it is stored, each thing once."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from palimpsest.conversations.session import Commit
 from palimpsest.models.builtin import SPACE
 from palimpsest.models.cached import CachingEmbedder
+from palimpsest.models.ports import Vector
 from palimpsest.scope import Scope, SessionScope
 
 from tests.unit.api.conftest import Service
@@ -170,7 +172,7 @@ def test_a_cached_vector_serves_question_and_index_where_they_are_the_same() -> 
     class Model:
         space = SPACE
 
-        def embed(self, texts: Any, *, as_questions: bool = False) -> list[list[float]]:
+        def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
             made.append(list(texts))
             return [[1.0] for _ in texts]
 

@@ -43,7 +43,7 @@ def test_parts_add_up_to_the_total_tools_included(
         service.summarize(JobNotice("acme", pending, "summarize"))
     service.index.down = True
     context = service.context(asked)
-    parts = _parts(context)
+    parts: dict[str, Any] = {**_parts(context)}
     assert sum(parts.values()) == context.total_tokens <= context.budget
     assert all(tokens >= 0 for tokens in parts.values())
     assert (parts["tools"] > 0) == bool(context.tools)
