@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -63,8 +64,9 @@ def summed(calls: Iterable[Used]) -> Used | None:
     every = list(calls)
     if not every:
         return None
-    names = [name for name in every[0] if name != "model"]
-    total = {name: sum(each[name] for each in every) for name in names}
+    total = Counter[str]()
+    for call in every:
+        total.update({name: tokens for name, tokens in call.items() if name != "model"})
     return {"model": every[-1]["model"], **total}
 
 

@@ -71,14 +71,9 @@ class ReadAhead:
 def conversation_of(scope: SessionScope, head: Head, config: Strategy) -> Conversation:
     """The session as its blocks see it."""
     is_frozen = head.is_cacheable and config.keeps_window
-    return Conversation(
-        scope,
-        head.user,
-        config,
-        head.agent,
-        frozen_at=(head.frozen_at or None) if is_frozen else None,
-        shows=kept_of(scope, head, config).has if config.memory_as == "split" else None,
-    )
+    frozen_at = (head.frozen_at or None) if is_frozen else None
+    shows = kept_of(scope, head, config).has if config.memory_as == "split" else None
+    return Conversation(scope, head.user, config, head.agent, frozen_at=frozen_at, shows=shows)
 
 
 def kept_of(scope: SessionScope, head: Head, config: Strategy) -> Kept:

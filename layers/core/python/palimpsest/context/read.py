@@ -168,7 +168,7 @@ class _Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _AfterAppend:
     """A session after an append, and what was begun while the append was stored."""
 
     head: Head
@@ -227,14 +227,14 @@ class ReadContext:
         """
         return ReadAhead(scope, newest, self.blocks, self.clock)
 
-    def _known(self, begun: Begun, head: Head) -> _Known | None:
+    def _known(self, begun: Begun, head: Head) -> _AfterAppend | None:
         is_over = head.is_gone(seconds(self.clock.now()))
-        return _Known(head, begun) if begun.is_for(head) and not is_over else None
+        return _AfterAppend(head, begun) if begun.is_for(head) and not is_over else None
 
     def _plan(
         self,
         scope: SessionScope,
-        known: _Known | None,
+        known: _AfterAppend | None,
         *,
         given: Chat | None,
         newest: Chat | None,
@@ -246,6 +246,7 @@ class ReadContext:
             head, settings = live(self.sessions.open(scope, settings=True), now=self.clock.now())
         else:
             head, settings = known.head, known.begun.settings
+        begun = None if known is None else known.begun
         config = parsed(dict(settings.memory))
         return _Plan(
             scope=scope,
@@ -259,7 +260,7 @@ class ReadContext:
             given=given,
             newest=given or newest,
             at=at,
-            begun=None if known is None else known.begun,
+            begun=begun,
         )
 
     def _read(self, plan: _Plan) -> SessionContext | None:
