@@ -19,8 +19,17 @@ from benchmarks.beside import tables as beside
 from benchmarks.conversation import QUICK_SIZES, SIZES
 from benchmarks.cost import idle
 from benchmarks.cost import operations as cost
+from benchmarks.load import (
+    context_beside,
+    fresh,
+    growth,
+    indexing,
+    large_tenant,
+    local_stack,
+    race,
+    sizes,
+)
 from benchmarks.load import figures as costs
-from benchmarks.load import fresh, growth, indexing, large_tenant, local_stack, race, sizes
 from benchmarks.load.race import Course
 from benchmarks.prompt import run as prompt
 from benchmarks.report import Table
@@ -61,7 +70,10 @@ class Run:
             "crowd": lambda: retrieval_growth.crowd(dataset, endpoint=endpoint, quick=quick),
             "tables": lambda: [retrieval_growth.in_tables(dataset, endpoint=endpoint, quick=quick)],
             "index": lambda: [indexing.table(dataset)],
-            "service": lambda: local_stack.tables(quick=quick),
+            "service": lambda: [
+                *local_stack.tables(quick=quick),
+                *context_beside.tables(quick=quick),
+            ],
             "cost": lambda: cost.tables(at, quick=quick),
             "idle": lambda: [idle.table()],
             "truth": truth.tables,

@@ -85,14 +85,20 @@ PRICED = (
     "gpt-5",
     "o3",
     "o4-mini",
+    "claude-haiku-4-5",
+    "claude-sonnet-4-5",
+    "claude-opus-4-5",
     "text-embedding-3-small",
     "text-embedding-3-large",
 )
 
+READ, WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"
+
 
 def excerpt(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The windows (tokens) and prices (US dollars for a million tokens, in and out) of the models
-    named here.
+    named here; `cached` has those of input that a prompt cache serves, and of input that is
+    written into it.
 
     Raises `KeyError` for a model, window or price that LiteLLM's table does not hold: nothing is
     made up.
@@ -103,11 +109,20 @@ def excerpt(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     prices = {
         name: [_price(table[name], "input"), _price(table[name], "output")] for name in PRICED
     }
-    return {"windows": windows, "prices": prices}
+    cached = {name: _cached(table[name]) for name in PRICED if READ in table[name]}
+    return {"windows": windows, "prices": prices, "cached": cached}
 
 
 def _window(entry: Mapping[str, Any], *, apart: bool) -> int:
     return int(entry["max_input_tokens"]) + (int(entry["max_output_tokens"]) if apart else 0)
+
+
+def _cached(entry: Mapping[str, Any]) -> list[float]:
+    """The price of input that a prompt cache serves, and of input that is written into it: where
+    the table states none for that, it costs what other input costs.
+    """
+    written = entry.get(WRITTEN, entry["input_cost_per_token"])
+    return [round(float(price) * 1_000_000, 6) for price in (entry[READ], written)]
 
 
 def _price(entry: Mapping[str, Any], direction: str) -> float:

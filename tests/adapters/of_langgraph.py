@@ -239,3 +239,23 @@ def test_a_long_history_stays_within_the_sessions_budget(user: str) -> None:
     )
     assert 0 < len(history.messages) < 60
     assert len(PalimpsestChatMessageHistory(f"s-{user}", user=user, whole=True).messages) == 121
+
+
+def test_what_a_chats_model_calls_used_is_counted_with_what_a_cache_served(user: str) -> None:
+    history = PalimpsestChatMessageHistory(f"s-{user}", user=user)
+    told: Any = {
+        "input_tokens": 5_000,
+        "output_tokens": 20,
+        "total_tokens": 5_020,
+        "input_token_details": {"cache_read": 4_096},
+    }
+    model = {"model_name": "gpt-4.1-mini-2025-04-14"}
+    replies = [
+        AIMessage(text, usage_metadata=told, response_metadata=model) for text in ("Hi.", "Bye.")
+    ]
+    history.add_messages([HumanMessage("Hello"), replies[0], HumanMessage("Bye"), replies[1]])
+    (row,) = Palimpsest().usage(by="user", user_id=user)
+    counted = (row["chat_tokens_in"], row["chat_tokens_cached"], row["chat_tokens_out"])
+    assert counted == (10_000, 8_192, 40)
+    cost = 2 * (904 * 0.4 + 4_096 * 0.1 + 20 * 1.6) / 1_000_000
+    assert row["chat_cost_usd"] == pytest.approx(cost)

@@ -452,3 +452,99 @@ def test_a_message_that_the_loop_gave_keeps_its_own_blocks_and_gets_the_point() 
     assert pointed(own, {"role": "user", "content": "Hello"}) is own
     thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}]}
     assert pointed(thought, shown) is thought
+
+
+def say_usage(model: Model) -> None:
+    """The server says what it has used: in an answer, and in a stream's last chunk if asked."""
+    usage = {
+        "prompt_tokens": 5_000,
+        "completion_tokens": 20,
+        "total_tokens": 5_020,
+        "prompt_tokens_details": {"cached_tokens": 4_096},
+    }
+    written, events = model._written, model._events
+    told = {"model": "gpt-4.1-mini", "usage": usage}
+    model._written = lambda reply: {**written(reply), **told}
+
+    def with_usage(reply: Reply) -> list[Any]:
+        chunks = [{**chunk, "model": "gpt-4.1-mini"} for chunk in events(reply)]
+        is_asked = (model.asked[-1].get("stream_options") or {}).get("include_usage")
+        return [*chunks, {**chunks[-1], "choices": [], **told}] if is_asked else chunks
+
+    model._events = with_usage
+
+
+def chat_usage(memory: Palimpsest) -> tuple[Any, ...]:
+    (row,) = memory.usage(by="user")
+    names = ("chat_calls", "chat_tokens_in", "chat_tokens_cached", "chat_tokens_out")
+    counts: dict[str, Any] = {**row}
+    return (*(counts[name] for name in names), counts["chat_cost_usd"])
+
+
+COST = (904 * 0.4 + 4_096 * 0.1 + 20 * 1.6) / 1_000_000
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_an_openai_loop_used_is_counted_with_what_its_cache_served(
+    memory: Palimpsest, model: Model, *, stream: bool
+) -> None:
+    say_usage(model)
+    client = wrap_openai(openai_client(model), user="sarah", memory=memory)
+    asked: Any = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+    reply: Any = client.chat.completions.create(**asked, stream=stream)
+    if stream:
+        chunks = list(reply)
+        assert all(chunk.choices for chunk in chunks)  # as a loop that has not asked expects it
+    assert chat_usage(memory) == (1, 5_000, 4_096, 20, pytest.approx(COST))
+
+
+def test_a_loop_that_asks_for_its_streams_usage_gets_it(memory: Palimpsest, model: Model) -> None:
+    say_usage(model)
+    client = wrap_openai(openai_client(model), user="sarah", memory=memory)
+    *_, last = client.chat.completions.create(
+        model="m",
+        messages=[{"role": "user", "content": "Hello"}],
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    assert last.usage is not None
+    assert last.usage.prompt_tokens == 5_000
+    assert chat_usage(memory)[:3] == (1, 5_000, 4_096)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_an_anthropic_loop_used_is_counted_with_what_its_cache_served(
+    memory: Palimpsest, claude: Model, *, stream: bool
+) -> None:
+    usage = {
+        "input_tokens": 100,
+        "cache_read_input_tokens": 4_000,
+        "cache_creation_input_tokens": 900,
+        "output_tokens": 1,
+    }
+    written, events = claude._written, claude._events
+    told = {"model": "claude-haiku-4-5-20251001", "usage": usage}
+    claude._written = lambda reply: {
+        **written(reply),
+        **told,
+        "usage": {**usage, "output_tokens": 20},
+    }
+
+    def with_usage(reply: Reply) -> list[Any]:
+        begin, *more, end = events(reply)
+        delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+        return [
+            {**begin, "message": {**begin["message"], **told}},
+            *more,
+            {**delta, "usage": {"output_tokens": 20}},
+            end,
+        ]
+
+    claude._events = with_usage
+    client = wrap_anthropic(anthropic_client(claude), user="sarah", memory=memory)
+    asked: Any = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "Hi"}]}
+    reply: Any = client.messages.create(**asked, stream=stream)
+    if stream:
+        list(reply)
+    cost = (100 * 1 + 4_000 * 0.1 + 900 * 1.25 + 20 * 5) / 1_000_000
+    assert chat_usage(memory) == (1, 5_000, 4_000, 20, pytest.approx(cost))

@@ -70,13 +70,15 @@ class SessionCalls:
         context: Mapping[str, Any] | None = None,
         allow_repeat: bool | None = None,
         if_last: int | None = None,
+        usage: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Steps[Appended]:
         """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults) the answer
         holds what comes next.
         The same call with the same `key` stores nothing twice; nor do messages that each have an
         `id`, without a key. With `if_last` only while that is the newest message. Raises
-        `HistoryMovedOn`.
+        `HistoryMovedOn`. `usage` is what the model call used that made the messages: `model`,
+        `tokens_in`, `cached_tokens`, `written_tokens` and `tokens_out`.
         """
         sent = [message_of(message) for message in messages]
         body = {
@@ -86,6 +88,7 @@ class SessionCalls:
             "context": context,
             "allow_repeat": allow_repeat,
             "if_last": if_last,
+            "usage": usage,
             "memory": self._configuration if self.user else None,
         }
         key = key or _key_of_ids(sent)

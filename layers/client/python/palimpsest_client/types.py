@@ -670,6 +670,12 @@ class Used(TypedDict):
     embedding_tokens: int
     cost_usd: float
     unpriced_calls: int
+    chat_calls: int
+    chat_tokens_in: int
+    chat_tokens_cached: int
+    chat_tokens_out: int
+    chat_cost_usd: float
+    chat_unpriced_calls: int
 
 
 class User(TypedDict):

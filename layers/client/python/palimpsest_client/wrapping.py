@@ -34,6 +34,13 @@ from palimpsest_client.calls import Steps
 from palimpsest_client.errors import SessionNotFound
 from palimpsest_client.said import Message, Reply, message_of, parts
 from palimpsest_client.sessions import SessionCalls, Turn
+from palimpsest_client.used import (
+    Used,
+    used_of_anthropic,
+    used_of_chunks,
+    used_of_events,
+    used_of_openai,
+)
 
 Client = TypeVar("Client")
 Mark = str
@@ -113,11 +120,34 @@ class _OpenAI:
         return {name: value for name, value in message_of(reply).items() if name != "parsed"}
 
     @staticmethod
+    def used(reply: Any) -> Used | None:
+        return used_of_openai(_said_of_usage(reply))
+
+    @staticmethod
     def streamed(parts: Sequence[Any]) -> Message:
         reply = Reply()
         for part in parts:
             reply.add(part)
         return reply.message
+
+    @staticmethod
+    def used_by_stream(parts: Sequence[Any]) -> Used | None:
+        return used_of_chunks(part.model_dump(exclude_none=True) for part in parts)
+
+    @staticmethod
+    def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:
+        """The same, with usage at the end of a stream, which the loop has not asked for. Some
+        compatible servers refuse options that they do not know.
+        """
+        options = asked.get("stream_options")
+        if not asked.get("stream") or options is not None or not _takes_keys(host):
+            return dict(asked)
+        return {**asked, "stream_options": {"include_usage": True}}
+
+    @staticmethod
+    def is_for_us(part: Any) -> bool:
+        """Whether a chunk only says the usage: a loop that has not asked for it expects none."""
+        return not part.choices and part.usage is not None
 
     form = "openai"
 
@@ -150,10 +180,32 @@ class _Anthropic:
         return reply_of(reply.model_dump(exclude_none=True))
 
     @staticmethod
+    def used(reply: Any) -> Used | None:
+        return used_of_anthropic(_said_of_usage(reply))
+
+    @staticmethod
     def streamed(parts: Sequence[Any]) -> Message:
         return reply_of_events(part.model_dump(exclude_none=True) for part in parts)
 
+    @staticmethod
+    def used_by_stream(parts: Sequence[Any]) -> Used | None:
+        return used_of_events(part.model_dump(exclude_none=True) for part in parts)
+
+    @staticmethod
+    def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
+        """Every stream of Anthropic's says its usage."""
+        return dict(asked)
+
+    @staticmethod
+    def is_for_us(part: Any) -> bool:  # noqa: ARG004 - as OpenAI's
+        return False
+
     form = "anthropic"
+
+
+def _said_of_usage(reply: Any) -> dict[str, Any]:
+    said: dict[str, Any] = reply.model_dump(include={"model", "usage"}, exclude_none=True)
+    return said
 
 
 def _takes_keys(host: str) -> bool:
@@ -196,10 +248,10 @@ class Heard:
         context = yield from self._calls.context(format=form)
         return Turn(list(context["messages"]), [], context["memory_prompt"], context)
 
-    def store(self, reply: Message) -> Steps[None]:
-        """Keep what the model said."""
+    def store(self, reply: Message, used: Used | None = None) -> Steps[None]:
+        """Keep what the model said, and count what the call used."""
         if len(reply) > 1:
-            yield from self._calls.append(reply)
+            yield from self._calls.append(reply, usage=used)
             self._learn([reply])
             self._unanswered = None
 
@@ -278,33 +330,50 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
     connection = wrapped.palimpsest._connection  # noqa: SLF001 - our own
     host = urlsplit(str(getattr(wrapped, "base_url", ""))).hostname or ""
 
+    def sent(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
+        keyed = api.keyed(turn, api.asked(turn, asked), host=host)
+        return api.counted(keyed, host=host)
+
+    def hides(asked: Mapping[str, Any]) -> Callable[[Any], bool]:
+        return api.is_for_us if asked.get("stream_options") is None else _nothing
+
     def ask(**asked: Any) -> Any:
         turn = connection.run(heard.turn(api.given(asked), api.form))
-        reply = original(**api.keyed(turn, api.asked(turn, asked), host=host))
+        reply = original(**sent(turn, asked))
         if asked.get("stream"):
-            return Streamed(reply, lambda parts: connection.run(heard.store(api.streamed(parts))))
-        connection.run(heard.store(api.stored(reply)))
+            return Streamed(reply, lambda parts: connection.run(streamed(parts)), hides(asked))
+        connection.run(heard.store(api.stored(reply), api.used(reply)))
         return reply
 
     async def ask_async(**asked: Any) -> Any:
         turn = await connection.run(heard.turn(api.given(asked), api.form))
-        reply = await original(**api.keyed(turn, api.asked(turn, asked), host=host))
+        reply = await original(**sent(turn, asked))
         if asked.get("stream"):
-            return AsyncStreamed(
-                reply, lambda parts: connection.run(heard.store(api.streamed(parts)))
-            )
-        await connection.run(heard.store(api.stored(reply)))
+            return AsyncStreamed(reply, lambda parts: connection.run(streamed(parts)), hides(asked))
+        await connection.run(heard.store(api.stored(reply), api.used(reply)))
         return reply
+
+    def streamed(parts: Sequence[Any]) -> Steps[None]:
+        return heard.store(api.streamed(parts), api.used_by_stream(parts))
 
     is_async = isinstance(wrapped.palimpsest, AsyncSession)
     setattr(resource, name, ask_async if is_async else ask)
 
 
-class Streamed:
-    """The SDK's stream, which stores the reply when it ends or is left."""
+def _nothing(_: Any) -> bool:
+    """A stream that hides no part."""
+    return False
 
-    def __init__(self, stream: Any, store: Callable[[Sequence[Any]], Any]) -> None:
-        self._stream, self._store = stream, store
+
+class Streamed:
+    """The SDK's stream, which stores the reply when it ends or is left. It does not show parts that
+    it `hides`.
+    """
+
+    def __init__(
+        self, stream: Any, store: Callable[[Sequence[Any]], Any], hides: Callable[[Any], bool]
+    ) -> None:
+        self._stream, self._store, self._hides = stream, store, hides
         self._parts: list[Any] = []
         self._reading = self._read()
 
@@ -331,7 +400,8 @@ class Streamed:
         try:
             for part in self._stream:
                 self._parts.append(part)
-                yield part
+                if not self._hides(part):
+                    yield part
         finally:
             self._store(self._parts)
 
@@ -339,8 +409,13 @@ class Streamed:
 class AsyncStreamed:
     """The same for an asynchronous SDK."""
 
-    def __init__(self, stream: Any, store: Callable[[Sequence[Any]], Awaitable[Any]]) -> None:
-        self._stream, self._store = stream, store
+    def __init__(
+        self,
+        stream: Any,
+        store: Callable[[Sequence[Any]], Awaitable[Any]],
+        hides: Callable[[Any], bool],
+    ) -> None:
+        self._stream, self._store, self._hides = stream, store, hides
         self._parts: list[Any] = []
         self._reading = self._read()
 
@@ -367,6 +442,7 @@ class AsyncStreamed:
         try:
             async for part in self._stream:
                 self._parts.append(part)
-                yield part
+                if not self._hides(part):
+                    yield part
         finally:
             await self._store(self._parts)

@@ -26,9 +26,15 @@ COUNTS = (
     "embedding_tokens",
     "cost_nano_usd",
     "unpriced",
+    "chat_calls",
+    "chat_tokens_in",
+    "chat_tokens_cached",
+    "chat_tokens_out",
+    "chat_cost_nano_usd",
+    "chat_unpriced",
 )
 """The counts of a row. `bytes` counts messages as they arrived. `unpriced` counts calls whose price
-is not known.
+is not known. The counts `chat_…` are of calls that callers made of their own models, and reported.
 """
 
 

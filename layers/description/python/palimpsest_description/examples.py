@@ -192,6 +192,12 @@ USAGE: Json = {
             "embedding_tokens": 9120,
             "cost_usd": 0.004084,
             "unpriced_calls": 0,
+            "chat_calls": 120,
+            "chat_tokens_in": 604800,
+            "chat_tokens_cached": 531200,
+            "chat_tokens_out": 21400,
+            "chat_cost_usd": 0.11680,
+            "chat_unpriced_calls": 0,
         }
     ],
     "next_cursor": None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.context.blocks.ports import Item
-from palimpsest.context.blocks.vectors import VectorMemory
+from palimpsest.context.blocks.vectors import Shows, VectorMemory
 from palimpsest.errors import ReadOnlyBlock, Unavailable
 from palimpsest.scope import UserScope
 
@@ -21,7 +21,9 @@ class Resembles:
     failure: Exception | None = None
     asked: list[tuple[UserScope, str, int, float | None]] = field(default_factory=list)
 
-    def __call__(self, owner: UserScope, text: str, *, k: int, least: float | None) -> list[Item]:
+    def __call__(
+        self, owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None
+    ) -> list[Item]:
         self.asked.append((owner, text, k, least))
         if self.failure:
             raise self.failure

@@ -34,6 +34,7 @@ from langgraph.store.base import (
 from palimpsest_client.blocking import Palimpsest, User
 from palimpsest_client.errors import SessionNotFound
 from palimpsest_client.said import parts
+from palimpsest_client.used import Used, counted, summed
 
 Namespace = tuple[str, ...]
 MOST_FOUND = 100  # of one recall
@@ -175,9 +176,13 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
             return []
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store messages, up to 50 of them all or none."""
+        """Store messages, up to 50 of them all or none. What the model's calls used that made them
+        is counted together.
+        """
+        used = summed(each for message in messages if (each := used_of(message)) is not None)
         for part in parts(convert_to_openai_messages(list(messages)), most=MOST_AT_ONCE):
-            self._session.append(*part)
+            self._session.append(*part, usage=used)
+            used = None
 
     def clear(self) -> None:
         """Remove all messages."""
@@ -185,6 +190,24 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
             self._session.withdraw(1).wait()
         except SessionNotFound:
             return
+
+
+def used_of(message: BaseMessage) -> Used | None:
+    """What the model call used that made the message, of which a prompt cache has served a part;
+    None if nobody says so.
+    """
+    told = getattr(message, "usage_metadata", None)
+    if not told:
+        return None
+    details = told.get("input_token_details") or {}
+    model = message.response_metadata.get("model_name") or message.response_metadata.get("model")
+    return counted(
+        model,
+        tokens_in=told["input_tokens"],
+        cached=details.get("cache_read"),
+        written=details.get("cache_creation") or 0,
+        tokens_out=told["output_tokens"],
+    )
 
 
 def _chat(row: Mapping[str, Any]) -> dict[str, Any]:

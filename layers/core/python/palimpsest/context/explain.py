@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from palimpsest.context.cache import CacheUse, Part, parts_of, points_of
 from palimpsest.context.read import SessionContext
 from palimpsest.conversations.blocks import PRIORITY, BlockType
 
@@ -30,6 +31,40 @@ def trace(context: SessionContext) -> Json:
         ],
         "left_out": [*_left_out_messages(context), *_left_out_items(context)],
         "failures": dict(context.failures),
+    }
+
+
+WHY_BROKEN: Mapping[Part, str] = {
+    "system": "the system message is another one",
+    "memory": "the stable memory was written anew: by a compaction, after a day, or for privacy",
+    "summary": "the summary is another one",
+    "window": "messages left the window, or were changed",
+    "recalled": "what a question needed is in its own context only",
+    "message": "the message about to be sent was not stored as it was given",
+}
+
+
+def cache_trace(context: SessionContext, use: CacheUse | None) -> Json:
+    """What a prompt cache can serve: the messages after which the formats that have cache points
+    set one, and what the context has in common with an earlier one (None: no earlier one was
+    given).
+    """
+    points: Json = {"points": list(points_of(context)), "parts": parts_of(context)}
+    if use is None:
+        return {
+            **points,
+            "common_tokens": None,
+            "broke_at": None,
+            "part": None,
+            "why": "no `after`",
+        }
+    why = "the earlier context is its beginning" if use.why is None else WHY_BROKEN[use.why]
+    return {
+        **points,
+        "common_tokens": use.common_tokens,
+        "broke_at": use.broke_at,
+        "part": use.why,
+        "why": why,
     }
 
 

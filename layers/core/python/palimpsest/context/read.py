@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from palimpsest import parallel
-from palimpsest.clock import Clock
+from palimpsest.clock import Clock, seconds
+from palimpsest.context.ahead import Begun, ReadAhead, conversation_of, kept_of
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
@@ -152,6 +153,7 @@ class _Plan:
     given: Chat | None
     newest: Chat | None
     at: int | None
+    begun: Begun | None = None
 
     @property
     def system_tokens(self) -> int | None:
@@ -160,23 +162,19 @@ class _Plan:
 
     @property
     def conversation(self) -> Conversation:
-        return Conversation(
-            self.scope, self.head.user, self.config, self.head.agent, frozen_at=self.frozen_at
-        )
-
-    @property
-    def frozen_at(self) -> int | None:
-        """The moment as of which the stable part of the context is known; None: now."""
-        is_frozen = self.head.is_cacheable and self.config.keeps_window
-        return (self.head.frozen_at or None) if is_frozen else None
+        return conversation_of(self.scope, self.head, self.config)
 
     @property
     def kept(self) -> Kept:
-        """The messages that the session's contexts show until the next compaction."""
-        head = self.head
-        pins = {seq for seq, _ in head.pins}
-        first = head.window_start if self.config.keeps_window else head.last_user_seq
-        return Kept(self.scope.session, lambda seq: seq >= first or seq in pins)
+        return kept_of(self.scope, self.head, self.config)
+
+
+@dataclass(frozen=True, slots=True)
+class _AfterAppend:
+    """A session after an append, and what was begun while the append was stored."""
+
+    head: Head
+    begun: Begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +194,8 @@ class ReadContext:
         max_tokens: int | None = None,
         model: str | None = None,
         at: int | None = None,
+        ahead: ReadAhead | None = None,
+        head: Head | None = None,
     ) -> SessionContext:
         """Return the context within `max_tokens`, or else the window of `model`, or else the
         session's own budget.
@@ -206,20 +206,37 @@ class ReadContext:
         the second one. With `at`, the result is the window alone, as it was after the message with
         that sequence number.
 
+        `ahead` is what an append has begun to read, and `head` the session after it. If nobody
+        else has changed the session, only its messages are left to read: one round trip.
+
         Raises `NotFound`, `BudgetTooSmall`, `Unprocessable` (`unknown_model`), `Unavailable`.
         """
+        begun = None if ahead is None or at is not None else ahead.begun
         for _ in range(SNAPSHOT_TRIES):
+            known = None if begun is None or head is None else self._known(begun, head)
+            begun = None  # what is read again, is read anew
             plan = self._plan(
-                scope, given=given, newest=newest, max_tokens=max_tokens, model=model, at=at
+                scope, known, given=given, newest=newest, max_tokens=max_tokens, model=model, at=at
             )
             context = self._read(plan)
             if context is not None:
                 return context
         raise Unavailable("The session is changing too fast to be read.", code="contention")
 
+    def ahead(self, scope: SessionScope, *, newest: Chat | None) -> ReadAhead:
+        """What an append calls with the session that it has read. `newest` is the user's message
+        that it stores.
+        """
+        return ReadAhead(scope, newest, self.blocks, self.clock)
+
+    def _known(self, begun: Begun, head: Head) -> _AfterAppend | None:
+        is_over = head.is_gone(seconds(self.clock.now()))
+        return _AfterAppend(head, begun) if begun.is_for(head) and not is_over else None
+
     def _plan(
         self,
         scope: SessionScope,
+        known: _AfterAppend | None,
         *,
         given: Chat | None,
         newest: Chat | None,
@@ -227,7 +244,11 @@ class ReadContext:
         model: str | None,
         at: int | None,
     ) -> _Plan:
-        head, settings = live(self.sessions.open(scope, settings=True), now=self.clock.now())
+        if known is None:
+            head, settings = live(self.sessions.open(scope, settings=True), now=self.clock.now())
+        else:
+            head, settings = known.head, known.begun.settings
+        begun = None if known is None else known.begun
         config = parsed(dict(settings.memory))
         return _Plan(
             scope=scope,
@@ -241,13 +262,14 @@ class ReadContext:
             given=given,
             newest=given or newest,
             at=at,
+            begun=begun,
         )
 
     def _read(self, plan: _Plan) -> SessionContext | None:
         """The context; None if the head's summary was taken back between the two round trips."""
         head, config = plan.head, plan.config
-        reading = None
-        if config.blocks and plan.at is None:
+        reading = None if plan.begun is None else plan.begun.of(plan.conversation)
+        if reading is None and config.blocks and plan.at is None:
             newest = None if plan.newest is None else text_of(plan.newest)
             reading = self.blocks.begin(
                 plan.conversation, newest=newest, asks=plan.given is not None

@@ -53,6 +53,10 @@ class Kept:
     session: str
     holds: Callable[[int], bool]
 
+    def has(self, session: str, seq: int) -> bool:
+        """Whether this message of any session is among them."""
+        return session == self.session and self.holds(seq)
+
     def shows(self, item: Item) -> bool:
         """Whether all messages that the item came from are kept."""
         source = item.source

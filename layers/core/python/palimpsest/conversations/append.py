@@ -94,6 +94,7 @@ class _Request:
     if_last: int | None
     extract: Extract
     memory: Mapping[str, Any] | None
+    opens: Callable[[Opened], None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ class Append:
         extract: Extract = "auto",
         memory: Mapping[str, Any] | None = None,
         is_transcript: bool = False,
+        opens: Callable[[Opened], None] | None = None,
     ) -> AppendResult:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
@@ -151,7 +153,8 @@ class Append:
         `extract` decides whether a job extracts memories from the messages that no job covers yet:
         by the session's own rule ("auto"), always ("now"), or not ("never"). An unknown session is
         created for `user`, with the fields of `memory` over the tenant's defaults; a session that
-        exists keeps its own configuration.
+        exists keeps its own configuration. `opens` is called with the session and its settings as
+        they were read, before anything is stored; not if a message is the system's.
 
         Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session
         when no user is named, `Conflict` (`owner_mismatch`, `idempotency_key_reused`,
@@ -173,6 +176,7 @@ class Append:
             if_last=if_last,
             extract=extract,
             memory=memory,
+            opens=opens,
         )
         with self.turns.at(scope):
             return until_committed(lambda: self._attempt(request), clock=self.clock)
@@ -205,15 +209,22 @@ class Append:
     def _attempt(self, request: _Request) -> AppendResult:
         now = self.clock.now()
         speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.batch.drafts)
+        opens = None if speaks_system else request.opens
         opened = self.sessions.open(
-            request.scope, settings=speaks_system, key=request.batch.key, user=request.user
+            request.scope,
+            settings=speaks_system or opens is not None,
+            key=request.batch.key,
+            user=request.user,
         )
+        if opens is not None:
+            opens(opened)
         try:
             return self._decide(request, opened, now, speaks_system=speaks_system)
         except HeadMoved as moved:
             if speaks_system or opened.head is None or not moved.head.is_next_of(opened.head):
                 raise
-            return self._decide(request, replace(opened, head=moved.head), now, speaks_system=False)
+            opened = replace(opened, head=moved.head, settings=None)
+            return self._decide(request, opened, now, speaks_system=False)
 
     def _decide(
         self, request: _Request, opened: Opened, now: datetime, *, speaks_system: bool

@@ -17,13 +17,18 @@ class CachingEmbedder:
     """Implements `Embedder` over another one: as long as the process lives, the same text is
     embedded once.
 
-    `kept` is the number of cached vectors: the last used ones.
+    `kept` is the number of cached vectors: the last used ones. With `questions_differ` false, the
+    model makes the same vector of a text as a question and as a passage, so it is made once for
+    both.
 
     The cache holds the SHA-256 of each text, never the text. It is safe to use from many threads.
     """
 
-    def __init__(self, embedder: Embedder, *, kept: int = MAX_VECTORS) -> None:
+    def __init__(
+        self, embedder: Embedder, *, kept: int = MAX_VECTORS, questions_differ: bool = True
+    ) -> None:
         self._embedder = embedder
+        self._questions_differ = questions_differ
         self._cache: LRUCache[tuple[bool, bytes], Vector] = LRUCache(kept)
         self._lock = threading.Lock()
 
@@ -32,8 +37,9 @@ class CachingEmbedder:
         return self._embedder.space
 
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
+        is_question = as_questions and self._questions_differ
         keys = [
-            (as_questions, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+            (is_question, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
             for text in texts
         ]
         with self._lock:

@@ -25,7 +25,8 @@ WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-fla
 @dataclass(frozen=True, slots=True)
 class ModelCatalogue:
     """Data of models: `windows` in tokens, input and output together, by the beginnings of models'
-    names; `prices` in US dollars for a million tokens, in and out, by name. Both were taken from
+    names; `prices` in US dollars for a million tokens, in and out, by name; `cached` the prices of
+    input that a prompt cache serves, and of input that is written into it. All were taken from
     `source` on the day `as_of`.
     """
 
@@ -33,6 +34,7 @@ class ModelCatalogue:
     as_of: str
     windows: dict[str, int]
     prices: dict[str, tuple[float, float]]
+    cached: dict[str, tuple[float, float]]
 
 
 @cache
@@ -42,7 +44,9 @@ def model_catalogue() -> ModelCatalogue:
     prices = {
         name: (price_in, price_out) for name, (price_in, price_out) in table["prices"].items()
     }
-    return ModelCatalogue(table["source"], table["as_of"], WITHDRAWN | table["windows"], prices)
+    cached = {name: (read, written) for name, (read, written) in table["cached"].items()}
+    windows = WITHDRAWN | table["windows"]
+    return ModelCatalogue(table["source"], table["as_of"], windows, prices, cached)
 
 
 def window_of(model: str) -> int | None:
@@ -91,7 +95,8 @@ AWS_PRICES: dict[str, float] = {
     "sqs_requests": 0.40,  # standard queues, of up to 64 KB
 }
 NANO_USD = 1_000_000_000
-_SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+_SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}(?:-v\d+:\d+)?)$")
+_PREFIX = re.compile(r"^(?:[a-z]{2,6}\.)?anthropic\.")
 
 
 def priced(
@@ -107,17 +112,23 @@ def priced(
     return used | ({"unpriced": model_calls} if price is None else {"cost_nano_usd": price})
 
 
-def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
-    """The cost of a call in billionths of a dollar; None if the model's price is not known.
+def cost(
+    model: str | None, *, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0
+) -> int | None:
+    """The cost of a call in billionths of a dollar; None if the model's price is not known. Of
+    `tokens_in`, so many were served by a prompt cache (`cached`) or `written` into it.
 
     A model's name may begin with its provider and end with the date of its snapshot.
     """
-    name = _SNAPSHOT.sub("", (model or "").rsplit("/", 1)[-1].lower())
-    prices = model_catalogue().prices
-    if name not in prices:
+    name = _PREFIX.sub("", _SNAPSHOT.sub("", (model or "").rsplit("/", 1)[-1].lower()))
+    catalogue = model_catalogue()
+    if name not in catalogue.prices:
         return None
-    price_in, price_out = prices[name]
-    return round((tokens_in * price_in + tokens_out * price_out) * NANO_USD / 1_000_000)
+    price_in, price_out = catalogue.prices[name]
+    price_cached, price_written = catalogue.cached.get(name, (price_in, price_in))
+    fresh = tokens_in - cached - written
+    millionths = fresh * price_in + cached * price_cached + written * price_written
+    return round((millionths + tokens_out * price_out) * NANO_USD / 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)

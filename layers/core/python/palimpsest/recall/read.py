@@ -27,7 +27,7 @@ from palimpsest.memory.versions import as_of
 from palimpsest.recall.found import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.refine import Seen
-from palimpsest.scope import UserScope
+from palimpsest.scope import SessionScope, UserScope
 from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import says
 
@@ -44,7 +44,8 @@ Given = TypeVar("Given")
 class RecallRun:
     """A recall in progress: the user, the question, the request, the messages that the asking
     session has `seen`, and the raw `scores` of each found key, by retriever. With `reads_before`,
-    the message right before each found message is read too.
+    the message right before each found message is read too; with `reads_uses`, how often records
+    were used.
     """
 
     scope: UserScope
@@ -54,6 +55,7 @@ class RecallRun:
     now: datetime
     seen: Seen = field(default_factory=Seen)
     reads_before: bool = False
+    reads_uses: bool = True
 
     @property
     def moment(self) -> int:
@@ -123,7 +125,7 @@ class _RecordReader:
     sessions: Sessions
 
     def __call__(self, run: RecallRun, ids: Sequence[str]) -> ReadResult:
-        used = parallel.begin(partial(self._uses, run.scope, ids))
+        used = parallel.begin(partial(self._uses, run.scope, ids if run.reads_uses else ()))
         stored = [
             record for page in _pages(ids) for record in self.memories.records(run.scope, page)
         ]
@@ -144,7 +146,9 @@ class _RecordReader:
         read.dropped |= {name: reason for name, reason in reasons.items() if reason is not None}
         kept = [(record, scores) for record, scores in held if reasons[record.id] is None]
         # Versions that no search found, only their topic's chain: their uses are not read yet.
-        earlier = [record.id for record, _ in kept if record.id not in run.scores]
+        earlier = [
+            record.id for record, _ in kept if run.reads_uses and record.id not in run.scores
+        ]
         uses = used.result() | self._uses(run.scope, earlier)
         read.found = self._found(run, kept, uses=uses, ends=_ends(run, pointers.values()))
         return read
@@ -313,16 +317,14 @@ def _read_session(
     run: RecallRun, session: str, keys: Mapping[int, str], *, sessions: Sessions
 ) -> ReadResult:
     scope = run.scope.owner.session(session)
-    head = sessions.open(scope).head
+    wanted = keys.keys() | ({seq - 1 for seq in keys if seq > 1} if run.reads_before else set())
+    messages, head = parallel.run_both(
+        lambda: _messages_at(sessions, scope, wanted), lambda: sessions.open(scope).head
+    )
     if head is None or head.is_gone(seconds(run.now)):
         return ReadResult(dropped=dict.fromkeys(keys.values(), "missing"))
     if head.user != run.scope.user:
         return ReadResult(dropped=dict.fromkeys(keys.values(), "foreign"))
-    wanted = keys.keys() | ({seq - 1 for seq in keys if seq > 1} if run.reads_before else set())
-    stored = (
-        message for page in _pages(sorted(wanted)) for message in sessions.messages_at(scope, page)
-    )
-    messages = {message.seq: message for message in stored}
     read = ReadResult()
     for seq, key in keys.items():
         message = messages.get(seq)
@@ -336,6 +338,15 @@ def _read_session(
             before = _said_before(messages.get(seq - 1), head) if run.reads_before else ""
             read.found.append(_found_message(message, text, run, session=session, before=before))
     return read
+
+
+def _messages_at(
+    sessions: Sessions, scope: SessionScope, seqs: Iterable[int]
+) -> Mapping[int, Message]:
+    stored = (
+        message for page in _pages(sorted(seqs)) for message in sessions.messages_at(scope, page)
+    )
+    return {message.seq: message for message in stored}
 
 
 def _said_before(message: Message | None, head: Head) -> str:

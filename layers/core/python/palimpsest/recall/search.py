@@ -9,7 +9,7 @@ from typing import Literal
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
-from palimpsest.conversations.message import Message, message_key
+from palimpsest.conversations.message import Message, message_key, message_of
 from palimpsest.conversations.ports import Compare, Near, Sessions
 from palimpsest.conversations.spoken import said_at
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
@@ -63,11 +63,16 @@ class SearchMemories:
         k: int = DEFAULT_K,
         where: MemoryFilter | None = None,
         vector: Vector | None = None,
+        shows: Callable[[str, int], bool] | None = None,
+        least: float | None = None,
+        for_messages: bool = False,
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for
         `keyword`, cosine (-1..1) for `vector`. A caller's own `vector`, of the index's dimension,
-        replaces that of the text. A message that says an earlier value of a topic is marked, as in
-        recall.
+        replaces that of the text. Messages that the caller `shows` (by session and sequence number)
+        and those that score below `least` are left out before they are read. A message that says an
+        earlier value of a topic is marked, as in recall. With `for_messages`, nothing is read or
+        returned unless a message is found: records only mark messages then.
 
         If the retriever fails, no other one replaces it. Raises `Unavailable`, and `Unprocessable`
         (`no_vectors`) if there is no embedding model.
@@ -89,9 +94,13 @@ class SearchMemories:
             hit
             for found in parallel.run_each(lambda where: search(where=where), wheres)
             for hit in found
+            if _may_be_read(hit, shows=shows, least=least)
         ]
+        if for_messages and all(message_of(hit.key) is None for hit in hits):
+            return ()
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
-        read = read_all(RecallRun(scope, query, request, scores, now), self.memories, self.sessions)
+        run = RecallRun(scope, query, request, scores, now, reads_uses=False)
+        read = read_all(run, self.memories, self.sessions)
         scored = [replace(one, score=one.candidate.scores[mode]) for one in read.found]
         best_first = sorted(scored, key=lambda one: (-one.score, one.candidate.key))
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
@@ -112,6 +121,17 @@ class SearchMemories:
                 return self.embedder.embed([query.searched], as_questions=True)[0]
         except ModelFailed as failure:
             raise Unavailable("The embedding model failed. Try again.", code="vector") from failure
+
+
+def _may_be_read(
+    hit: Hit, *, shows: Callable[[str, int], bool] | None, least: float | None
+) -> bool:
+    """Records always may: they tell which messages are outdated."""
+    message = message_of(hit.key)
+    if message is None:
+        return True
+    is_near = least is None or hit.score >= least
+    return is_near and (shows is None or not shows(*message))
 
 
 @dataclass(frozen=True, slots=True)

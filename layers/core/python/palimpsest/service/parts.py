@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from palimpsest.vectors.ports import VectorStore
 
 if TYPE_CHECKING:
     from palimpsest.graph.ports import GraphEngine
+    from palimpsest.models.metered import ReportUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +53,15 @@ def _none() -> None:
     """Return None, because there is no such model."""
 
 
+def _not_reported(tenant: str, used: Mapping[str, int], *, is_counted: bool = True) -> None:
+    """Report usage to nobody."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
     """The models in use. They are looked up for every call, because a key may be stored or removed
-    at any time. `may_name` lists the models that callers may name; None: any.
+    at any time. `may_name` lists the models that callers may name; None: any. `report` says in the
+    log what a call used.
     """
 
     embedder: Callable[[], Embedder | None] = _none
@@ -63,6 +69,7 @@ class Models:
     selector: ChatModel | None = None
     reranker: Callable[[], Reranker | None] = _none
     may_name: tuple[str, ...] | None = None
+    report: ReportUsage = _not_reported
 
     @classmethod
     def fixed(

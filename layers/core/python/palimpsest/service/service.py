@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from palimpsest.memory.removal.sources import HideSources, RedactSources
     from palimpsest.memory.removal.users import Erase
     from palimpsest.memory.user_names import ManageNames
+    from palimpsest.models.reported import CountReported
     from palimpsest.profile.read import ReadProfile
     from palimpsest.recall.recall import Recall
     from palimpsest.recall.search import FindSessions, SearchMemories
@@ -247,6 +248,13 @@ class Service:
         from palimpsest.usage import ReadUsage
 
         return ReadUsage(self.stores.usages, self.clock)
+
+    @cached_property
+    def count_reported(self) -> CountReported:
+        from palimpsest.models.metered import Meter
+        from palimpsest.models.reported import CountReported
+
+        return CountReported(Meter(self.stores.usages, self.clock, self.models.report))
 
     # extraction
 

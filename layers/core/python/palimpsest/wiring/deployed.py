@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from palimpsest import settings
+from palimpsest.observability import log_usage
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
 from palimpsest.wiring.engines import (
@@ -55,6 +56,7 @@ def sessions_service() -> Service:
     models = Models(
         embedder=lambda: question_embedder(environment, function=function),
         may_name=environment.models,
+        report=log_usage,
     )
     return _service(environment, models, OF_EVERY_TURN)
 
@@ -69,6 +71,7 @@ def memories_service() -> Service:
         selector=model,
         reranker=lambda: reranker(environment),
         may_name=environment.models,
+        report=log_usage,
     )
     return _service(environment, models, OF_MEMORIES)
 

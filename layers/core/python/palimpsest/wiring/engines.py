@@ -231,7 +231,17 @@ def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
     made = FunctionEmbedder(function, space=space) if function else embedder(environment)
-    return CachingEmbedder(MaskedEmbedder(made))
+    return CachingEmbedder(MaskedEmbedder(made), questions_differ=embeds_here(environment))
+
+
+@cache
+def index_embedder(environment: settings.EmbeddingSettings) -> Embedder:
+    """The model of the function `embed`, with a cache of its recent vectors: the index needs that
+    of a message again for the one after it, and a context may have asked for it.
+    """
+    from palimpsest.models.cached import CachingEmbedder
+
+    return CachingEmbedder(embedder(environment), questions_differ=embeds_here(environment))
 
 
 def has_key(environment: settings.ModelSettings) -> bool:

@@ -16,8 +16,8 @@ from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
 from palimpsest.wiring.engines import (
-    embedder,
     embeds_here,
+    index_embedder,
     memory_store,
     model_key,
     owners,
@@ -50,7 +50,7 @@ def embed_worker() -> EmbedWorker:
     )
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     if embeds_here(environment):
-        embedder(
+        index_embedder(
             environment
         )  # begins to load: a context that asks for a vector waits no more than seconds
 
@@ -59,7 +59,7 @@ def embed_worker() -> EmbedWorker:
         return Embed(memories, sessions, index, model, clock, steps)(changes)
 
     def vectors(texts: Sequence[str], *, as_questions: bool) -> list[Vector]:
-        return embedder(environment).embed(texts, as_questions=as_questions)
+        return index_embedder(environment).embed(texts, as_questions=as_questions)
 
     return EmbedWorker(embed, SqsVisibility(environment.embed_queue_url).hide, vectors)
 
@@ -117,5 +117,5 @@ def _embedder(environment: settings.SearchSettings) -> Embedder | None:
     words only.
     """
     if embeds_here(environment) or model_key(environment.openai_key_parameter).value():
-        return embedder(environment)
+        return index_embedder(environment)
     return None

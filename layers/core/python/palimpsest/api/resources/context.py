@@ -34,15 +34,16 @@ from palimpsest.api.fields import (
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
+from palimpsest.context.ahead import ReadAhead
 from palimpsest.context.blocks.ports import Item
-from palimpsest.context.cache import LONGEST_MARK, cache_key, mark_of, use_of
+from palimpsest.context.cache import LONGEST_MARK, CacheUse, cache_key, mark_of, use_of
 from palimpsest.context.cache import Part as CachePart
-from palimpsest.context.explain import trace
+from palimpsest.context.explain import cache_trace, trace
 from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import SessionContext
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
-from palimpsest.conversations.session import CompactionState
+from palimpsest.conversations.session import CompactionState, Head
 from palimpsest.conversations.weight import REPLY_PRIMING, weigh
 from palimpsest.memory.filters import MemoryType
 from palimpsest.observability import logger
@@ -309,13 +310,16 @@ def answered_with_context(
     *,
     given: Chat | None = None,
     newest: Chat | None = None,
+    ahead: ReadAhead | None = None,
+    head: Head | None = None,
     status: int = 200,
 ) -> Response[str]:
     """The answer to something that is already done, with the context; null where the context can't
-    be read.
+    be read. `ahead` and `head` are an append's, as `ReadContext` takes them.
     """
+    asked: dict[str, Any] = {"given": given, "newest": newest, "ahead": ahead, "head": head}
     try:
-        context = context_of(service, call, scope, options, given=given, newest=newest)
+        context = context_of(service, call, scope, options, **asked)
         degraded = dict.fromkeys((*done.get("degraded", ()), *context["degraded"]))
         return answered(
             {**done, "context": context, "degraded": list(degraded)},
@@ -337,6 +341,8 @@ def context_of(
     *,
     given: Chat | None = None,
     newest: Chat | None = None,
+    ahead: ReadAhead | None = None,
+    head: Head | None = None,
 ) -> Context:
     is_asked = options.compact is not None
     why_not = service.prune.compact(scope, wait=call.patience(LONGEST_WAIT)) if is_asked else None
@@ -346,13 +352,17 @@ def context_of(
         "model": options.model,
         "at": options.at,
     }
-    found = read(scope, given=given, newest=newest, **asked)
+    begun: dict[str, Any] = {} if is_asked else {"ahead": ahead, "head": head}
+    found = read(scope, given=given, newest=newest, **begun, **asked)
     if is_asked and options.at is None and found.loses_turns:
         why_not = service.prune.fold(scope, budget=found.budget, wait=call.patience(LONGEST_WAIT))
         found = read(scope, given=given, newest=newest, **asked)
     found = replace(found, has_points=options.cache_points)
     shown = _shown(found, explain=options.explain, form=options.format)
-    shown["cache"] = _cached(found, options.after, count=service.tokens.count)
+    use = _use(found, options.after, count=service.tokens.count)
+    shown["cache"] = _cached(found, use)
+    if options.explain:
+        shown["trace"] = {**shown["trace"], "cache": cache_trace(found, use)}
     if options.format in ("openai", "responses"):
         shown["prompt_cache_key"] = cache_key(scope)
     return {**shown, "why_not": why_not} if is_asked else shown
@@ -366,12 +376,18 @@ def _range(omitted: tuple[int, int] | None) -> SequenceRange | None:
     return None if omitted is None else {"from": omitted[0], "to": omitted[1]}
 
 
-def _cached(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheInfo:
-    mark = mark_of(read)
+def _use(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheUse | None:
+    """What it has in common with the context of the mark; None without one."""
     if after is None:
-        return {"mark": mark, "common_tokens": None, "broke_at": None, "why": None}
+        return None
     counted = partial(count, encoding=read.head.encoding)
-    use = use_of(read, [weigh(chat, counted) for chat in read.messages], after=after)
+    return use_of(read, [weigh(chat, counted) for chat in read.messages], after=after)
+
+
+def _cached(read: SessionContext, use: CacheUse | None) -> CacheInfo:
+    mark = mark_of(read)
+    if use is None:
+        return {"mark": mark, "common_tokens": None, "broke_at": None, "why": None}
     return {
         "mark": mark,
         "common_tokens": use.common_tokens,

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired, Self, cast
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
-from pydantic import BeforeValidator, ConfigDict, Field, field_validator, with_config
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+    with_config,
+)
 from typing_extensions import TypedDict
 
 from palimpsest.api.answers import Window, answered, window
@@ -45,6 +52,7 @@ from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND, Draft
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.shortened import left
 from palimpsest.errors import FieldError, TooLarge
+from palimpsest.models.reported import ReportedCall
 
 operation = operations_on("messages", function="sessions")
 
@@ -66,6 +74,29 @@ def _few_enough(messages: Any) -> Any:
             "There are too many messages in one append.", code="too_many_messages", errors=(error,)
         )
     return messages
+
+
+Tokens = Annotated[int, Field(ge=0, le=100_000_000)]
+
+
+class CallUsage(Closed):
+    model: Annotated[
+        str | None, Field(min_length=1, max_length=128, description="Unknown models have no cost")
+    ] = None
+    tokens_in: Annotated[Tokens, Field(description="All of the prompt")]
+    cached_tokens: Annotated[
+        Tokens, Field(description="Of `tokens_in`: what a prompt cache served")
+    ] = 0
+    written_tokens: Annotated[
+        Tokens, Field(description="Of `tokens_in`: what was written into a prompt cache")
+    ] = 0
+    tokens_out: Tokens = 0
+
+    @model_validator(mode="after")
+    def _are_parts(self) -> Self:
+        if self.cached_tokens + self.written_tokens > self.tokens_in:
+            raise ValueError("cached_tokens and written_tokens are parts of tokens_in")
+        return self
 
 
 class AppendRequest(Closed):
@@ -94,6 +125,10 @@ class AppendRequest(Closed):
         Field(description="Without a key: store the messages even if they equal the last append"),
     ] = False
     if_last: Annotated[int | None, Field(ge=0, description=IF_LAST)] = None
+    usage: Annotated[
+        CallUsage | None,
+        Field(description="What the model call that made these messages used, for GET usage"),
+    ] = None
 
 
 class Redaction(Closed):
@@ -221,6 +256,9 @@ def append_messages(
     if body.context is not None:
         call.caller.require("read")
     scope = call.session(session_id)
+    said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
+    newest = next(said, None)
+    ahead = None if body.context is None else service.context.ahead(scope, newest=newest)
     with naming("memory") if body.memory else nullcontext():
         done = service.append(
             scope,
@@ -231,17 +269,22 @@ def append_messages(
             allow_repeat=body.allow_repeat,
             if_last=body.if_last,
             memory=body.memory,
+            opens=ahead,
         )
+    if body.usage is not None and not done.replayed:
+        user = scope.owner.user(done.head.user)
+        service.count_reported(user, ReportedCall(**body.usage.model_dump()))
     answer = _appended(session_id, done)
     if body.context is not None:
-        said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
         return answered_with_context(
             service,
             call,
             answer,
             scope,
             body.context,
-            newest=next(said, None),
+            newest=newest,
+            ahead=ahead,
+            head=done.head,
             status=HTTPStatus.CREATED,
         )
     return answer

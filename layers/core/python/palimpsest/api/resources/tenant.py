@@ -243,6 +243,10 @@ COUNTED = (
     "tokens_out",
     "embedding_calls",
     "embedding_tokens",
+    "chat_calls",
+    "chat_tokens_in",
+    "chat_tokens_cached",
+    "chat_tokens_out",
 )
 
 
@@ -263,6 +267,16 @@ class Used(TypedDict):
     embedding_tokens: int
     cost_usd: Annotated[float, Field(description="Of the calls whose price is known")]
     unpriced_calls: Annotated[int, Field(description="Calls whose price or tokens are not known")]
+    chat_calls: Annotated[int, Field(description="Of the caller's own models, as it reported them")]
+    chat_tokens_in: int
+    chat_tokens_cached: Annotated[
+        int, Field(description="Of `chat_tokens_in`: what a prompt cache served")
+    ]
+    chat_tokens_out: int
+    chat_cost_usd: Annotated[
+        float, Field(description="At list prices, with those of cached input; not ours to bill")
+    ]
+    chat_unpriced_calls: int
 
 
 ShownUsage = TypedDict(
@@ -323,5 +337,7 @@ def _used(total: Sum) -> Used:
         **named,
         "cost_usd": cost,
         "unpriced_calls": unpriced,
+        "chat_cost_usd": total.counts.get("chat_cost_nano_usd", 0) / NANO_USD,
+        "chat_unpriced_calls": total.counts.get("chat_unpriced", 0),
     }
     return cast("Used", used)

@@ -94,6 +94,8 @@ class BlockContent:
 class Conversation:
     """A session as a block sees it: its user, its agent, and the configuration of its memory. The
     stable part of its contexts shows what was known at `frozen_at` (epoch milliseconds; None: now).
+    `shows` tells whether its contexts show a message, by its session and sequence number. It is
+    None if that is known only once a context is put together.
     """
 
     scope: SessionScope
@@ -101,6 +103,7 @@ class Conversation:
     config: Strategy
     agent: str | None = None
     frozen_at: int | None = None
+    shows: Callable[[str, int], bool] | None = None
 
     @property
     def owner(self) -> UserScope:

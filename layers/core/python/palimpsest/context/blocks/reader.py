@@ -63,11 +63,9 @@ class BlockReader:
         ]
         if memory is None:
             raise Unavailable("This block can't be read here.", code="no_such_block")
-        return (
-            memory.read(session)
-            if isinstance(memory, ExtractiveMemory)
-            else memory.get(session, newest)
-        )
+        if isinstance(memory, ExtractiveMemory | StaticMemory):
+            return memory.read(session)
+        return memory.get(session, newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +91,9 @@ class BlockReads:
         extractive = self.blocks.extractive
         if block == "extractive" and extractive is not None:
             return self._safely(block, lambda: self._facts(extractive, task.result(), message))
+        static = self.blocks.static
+        if block == "static" and static is not None:
+            return self._safely(block, lambda: static.chosen(self.session, task.result()))
         return self._safely(block, task.result)
 
     def _facts(

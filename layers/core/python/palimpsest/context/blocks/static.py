@@ -30,7 +30,14 @@ class StaticMemory:
         self._lock = threading.Lock()
 
     def get(self, session: Conversation, message: str | None = None) -> BlockContent:  # noqa: ARG002 - for any
-        facts = self._all(session.scope.owner)
+        return self.chosen(session, self.read(session))
+
+    def read(self, session: Conversation) -> tuple[StaticFact, ...]:
+        """Return the tenant's facts, from which the context chooses. Raises `Unavailable`."""
+        return self._all(session.scope.owner)
+
+    def chosen(self, session: Conversation, facts: tuple[StaticFact, ...]) -> BlockContent:
+        """Return the facts for the session's agent."""
         stated = [fact for fact in facts if fact.agent in (None, session.agent)]
         frozen_at = session.frozen_at
         since = [fact for fact in stated if frozen_at is not None and _changed_at(fact) > frozen_at]

@@ -24,18 +24,20 @@ if TYPE_CHECKING:
     from palimpsest.recall.search import SearchMemories
 
 DEFAULT = VectorBlock(type="vector")
+Shows = Callable[[str, int], bool]
 SPARE = 20  # items beyond k, because items that the window still shows are left out
+SPARE_BESIDE_KNOWN = 5  # items beyond k where the search itself leaves those out
 RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
 
 
 class SimilarMessages(Protocol):
     def __call__(
-        self, owner: UserScope, text: str, *, k: int, least: float | None
+        self, owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None
     ) -> Sequence[Item]:
         """Return the k past messages that are most similar to the text, the most similar first;
         `score` is the similarity (-1..1), `least` the lowest similarity that counts (None: the
-        embedding model's own). Messages of deleted and expired sessions are left out. Raises
-        `Unavailable` and `ModelFailed`.
+        embedding model's own). Messages that the context `shows` anyway, and messages of deleted
+        and expired sessions, are left out. Raises `Unavailable` and `ModelFailed`.
         """
 
 
@@ -59,8 +61,9 @@ class VectorMemory:
         if message is None or not message.strip():
             return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
+        spare = SPARE if session.shows is None else SPARE_BESIDE_KNOWN
         found = self._similar_messages(
-            session.owner, message, k=block.k + SPARE, least=block.min_score
+            session.owner, message, k=block.k + spare, least=block.min_score, shows=session.shows
         )
         return BlockContent(
             "vector", tuple(found), max_items=min(block.k, session.config.max_records or block.k)
@@ -80,19 +83,28 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     as similar.
     """
 
-    def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
+    def find(
+        owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None = None
+    ) -> Sequence[Item]:
         from palimpsest.recall.refine import Seen, without_repeated
         from palimpsest.recall.weights import DEFAULT_WEIGHTS
 
         ask = search()
-        found = ask(owner, text, mode="vector", k=k * RECORDS_BESIDE)
         near = ask.thresholds.resembles if least is None else least
+        found = ask(
+            owner,
+            text,
+            mode="vector",
+            k=k * RECORDS_BESIDE,
+            shows=shows,
+            least=near,
+            for_messages=True,
+        )
         seen = Seen((text,))
         messages = [
             hit
             for hit in found
             if hit.record is None
-            and hit.score >= near
             and hit.outdated_by is None
             and hit.candidate.says != "nothing"
             and not (hit.speaker == "user" and seen.asks(hit.content))

@@ -1,0 +1,88 @@
+"""What a call of a model used, from the answers of OpenAI's and Anthropic's APIs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Used = dict[str, Any]
+
+
+def used_of_openai(answer: Mapping[str, Any]) -> Used | None:
+    """The usage in an answer of the chat API, or in the last chunk of its stream; None without
+    one.
+    """
+    usage = answer.get("usage")
+    if not usage:
+        return None
+    details = usage.get("prompt_tokens_details") or {}
+    return counted(
+        answer.get("model"),
+        tokens_in=usage.get("prompt_tokens"),
+        cached=details.get("cached_tokens"),
+        tokens_out=usage.get("completion_tokens"),
+    )
+
+
+def used_of_chunks(chunks: Iterable[Mapping[str, Any]]) -> Used | None:
+    """The usage that a stream of the chat API ends with, if it was asked for."""
+    found = [used for chunk in chunks if (used := used_of_openai(chunk))]
+    return found[-1] if found else None
+
+
+def used_of_anthropic(message: Mapping[str, Any]) -> Used | None:
+    """The usage of a message of Anthropic's API, whose `input_tokens` leave out what a cache served
+    and what was written into it.
+    """
+    usage = message.get("usage")
+    if not usage:
+        return None
+    cached = usage.get("cache_read_input_tokens") or 0
+    written = usage.get("cache_creation_input_tokens") or 0
+    return counted(
+        message.get("model"),
+        tokens_in=(usage.get("input_tokens") or 0) + cached + written,
+        cached=cached,
+        written=written,
+        tokens_out=usage.get("output_tokens"),
+    )
+
+
+def used_of_events(events: Iterable[Mapping[str, Any]]) -> Used | None:
+    """The usage in the events of a stream: each later event replaces the counts that it has."""
+    model, usage = None, dict[str, Any]()
+    for event in events:
+        said = event.get("message") or event
+        model = said.get("model") or model
+        usage |= {name: count for name, count in (said.get("usage") or {}).items() if count}
+    return used_of_anthropic({"model": model, "usage": usage})
+
+
+def summed(calls: Iterable[Used]) -> Used | None:
+    """What several calls used together, as one call of the last one's model; None without any."""
+    every = list(calls)
+    if not every:
+        return None
+    total = Counter[str]()
+    for call in every:
+        total.update({name: tokens for name, tokens in call.items() if name != "model"})
+    return {"model": every[-1]["model"], **total}
+
+
+def counted(
+    model: str | None, *, tokens_in: int | None, cached: int | None, tokens_out: int | None,
+    written: int = 0,
+) -> Used:  # fmt: skip
+    """Counts as an append takes them. A part is never larger than the whole, whatever a server
+    says.
+    """
+    whole = max(0, tokens_in or 0)
+    served = min(max(0, cached or 0), whole)
+    return {
+        "model": model or None,
+        "tokens_in": whole,
+        "cached_tokens": served,
+        "written_tokens": min(max(0, written), whole - served),
+        "tokens_out": max(0, tokens_out or 0),
+    }

@@ -1,0 +1,83 @@
+"""Read what a context needs besides its messages while the append that asks for it is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.context.blocks.ports import Conversation
+from palimpsest.context.blocks.reader import BlockReader, BlockReads
+from palimpsest.context.split import Kept
+from palimpsest.conversations.configuration import Strategy, parsed
+from palimpsest.conversations.message import Chat, text_of
+from palimpsest.conversations.ports import Opened
+from palimpsest.conversations.session import Head, Settings
+from palimpsest.scope import SessionScope
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The session as the append read it, and its blocks, which are being read."""
+
+    head: Head
+    settings: Settings
+    reading: BlockReads | None
+
+    def is_for(self, head: Head) -> bool:
+        """Whether nothing but that append has changed the session meanwhile, and the append has
+        neither moved the window's start nor taken anything back.
+        """
+        read = self.head
+        is_same = (head.user, head.epoch, head.base, head.version) == (
+            read.user,
+            read.epoch,
+            read.base,
+            read.version,
+        )
+        has_moved = (head.window_start, head.redactions) != (read.window_start, read.redactions)
+        return (is_same or head.is_next_of(read)) and not has_moved
+
+    def of(self, session: Conversation) -> BlockReads | None:
+        """The blocks for the session as it is after the append."""
+        return None if self.reading is None else replace(self.reading, session=session)
+
+
+@dataclass(slots=True)
+class ReadAhead:
+    """An append calls it with the session that it has read. A session that does not exist yet has
+    nothing to read ahead. `newest` is the user's message that is being stored.
+    """
+
+    scope: SessionScope
+    newest: Chat | None
+    blocks: BlockReader
+    clock: Clock
+    begun: Begun | None = None
+
+    def __call__(self, opened: Opened) -> None:
+        head, settings = opened.head, opened.settings
+        if head is None or settings is None or head.is_gone(seconds(self.clock.now())):
+            self.begun = None
+            return
+        config = parsed(dict(settings.memory))
+        reading = None
+        if config.blocks:
+            newest = None if self.newest is None else text_of(self.newest)
+            session = conversation_of(self.scope, head, config)
+            reading = self.blocks.begin(session, newest=newest, asks=False)
+        self.begun = Begun(head, settings, reading)
+
+
+def conversation_of(scope: SessionScope, head: Head, config: Strategy) -> Conversation:
+    """The session as its blocks see it."""
+    is_frozen = head.is_cacheable and config.keeps_window
+    frozen_at = (head.frozen_at or None) if is_frozen else None
+    shows = kept_of(scope, head, config).has if config.memory_as == "split" else None
+    return Conversation(scope, head.user, config, head.agent, frozen_at=frozen_at, shows=shows)
+
+
+def kept_of(scope: SessionScope, head: Head, config: Strategy) -> Kept:
+    """The messages that the session's contexts show until the next compaction."""
+    pins = {seq for seq, _ in head.pins}
+    first = head.window_start if config.keeps_window else head.last_user_seq
+    return Kept(scope.session, lambda seq: seq >= first or seq in pins)
