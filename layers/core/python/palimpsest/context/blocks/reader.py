@@ -63,8 +63,9 @@ class BlockReader:
         ]
         if memory is None:
             raise Unavailable("This block can't be read here.", code="no_such_block")
-        reads_alone = isinstance(memory, ExtractiveMemory | StaticMemory)
-        return memory.read(session) if reads_alone else memory.get(session, newest)
+        if isinstance(memory, ExtractiveMemory | StaticMemory):
+            return memory.read(session)
+        return memory.get(session, newest)
 
 
 @dataclass(frozen=True, slots=True)
