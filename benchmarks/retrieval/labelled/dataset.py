@@ -27,6 +27,7 @@ from benchmarks.retrieval.labelled.form import (
 __all__ = [
     "FRIENDS",
     "OURS",
+    "OUR_SETS",
     "Conversation",
     "Dataset",
     "Evidence",
@@ -43,6 +44,7 @@ __all__ = [
 OURS = Path(__file__).parent / "palimpsest-memory-1"
 FRIENDS = Path(__file__).parent / "palimpsest-friends-1"
 """Of another kind: what holds for ours alone does not hold here."""
+OUR_SETS = (OURS, FRIENDS)
 MAX_FAULTS_SHOWN = 20
 
 

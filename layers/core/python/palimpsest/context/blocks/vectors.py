@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT = VectorBlock(type="vector")
 SPARE = 20  # items beyond k, because those that the window still shows are not repeated
+ASKING = 0.6  # times its score counts a message that only asks
 RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
 
 
@@ -82,7 +83,6 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
 
     def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
         from palimpsest.recall.refine import Seen, without_repeated
-        from palimpsest.recall.weights import DEFAULT_WEIGHTS
 
         ask = search()
         found = ask(owner, text, mode="vector", k=k * RECORDS_BESIDE)
@@ -97,10 +97,9 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
             and hit.candidate.says != "nothing"
             and not (hit.speaker == "user" and seen.asks(hit.content))
         ]
-        asking = DEFAULT_WEIGHTS.asking
         messages.sort(
             key=lambda message: (
-                message.score * (asking if message.candidate.says == "question" else 1)
+                message.score * (ASKING if message.candidate.says == "question" else 1)
             ),
             reverse=True,
         )
