@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from palimpsest.clock import FakeClock, milliseconds, stamp
 from palimpsest.conversations.drafts import Draft, numbered
@@ -94,6 +94,7 @@ class Place:
         self._embed = Embed(self.memories, self.sessions, index, embedder, self.clock)
         self._remember = Remember(self.memories, InMemoryTenants(), self.clock)
         self._named: dict[tuple[str | None, int], str] = {}
+        self._stored: dict[str, tuple[str, int]] = {}
 
     def store(self, *, settle: Callable[[], None]) -> None:
         """Every message as it was said, and what replaced what as versions of a topic; `settle`
@@ -139,6 +140,7 @@ class Place:
         settings = Settings(user=user, agent=None, created_at=messages[0].timestamp or stamp(now))
         commit = Commit(before=None, after=head, settings=settings, messages=messages)
         self.sessions.commit(TENANT.session(session), commit)
+        self._stored |= {message.id: (session, message.seq) for message in messages}
         yield from (MessageChanged(TENANT.tenant, session, message.seq) for message in messages)
 
     def remember(self, user: str, statements: Iterable[Statement]) -> Iterator[Changed]:
@@ -184,13 +186,14 @@ class Place:
         weights: Weights | None = None,
         k: int = MOST,
         rerank: bool = True,
+        **more: Any,
     ) -> RecallResult:
         """What all retrievers find together. It is a fault of the measurement if one could not
-        look: on a busy machine one may be too late, and is asked again, as the reranker is, which
-        has read more meanwhile.
+        look: on a busy machine one may be too late, and is asked again, as the reranker is, which has read more meanwhile. `more` are other fields of `Recall`.
         """
-        recall = replace(self._recall, weights=weights)
-        request = RecallRequest(question, k=k, rerank=rerank and self.reranker is not None)
+        recall = replace(self._recall, weights=weights, **more)
+        rerank = rerank and self.reranker is not None
+        request = RecallRequest(question, k=k, rerank=rerank, explain=True)
         expected = () if recall.embedder is not None else ("vector",)
         for _ in range(MOST_TRIES):
             found = recall(TENANT.user(user), request)
@@ -211,6 +214,19 @@ class Place:
         return [
             self._found(one) for one in self._search(TENANT.user(user), question, mode=mode, k=MOST)
         ]
+
+    def names_by_id(self, user: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The labelled set's own names of stored messages, and of those that records come from."""
+        records = self.memories.records(
+            TENANT.user(user), [name for name in ids if name not in self._stored]
+        )
+        sources = {record.id: record.source for record in records}
+        named = {name: self.names(each.session, each.seqs) for name, each in sources.items()}
+        for name in ids:
+            if name in self._stored:
+                session, seq = self._stored[name]
+                named[name] = self.names(session, [seq])
+        return named
 
     def names(self, session: str | None, seqs: Iterable[int]) -> tuple[str, ...]:
         """The labelled set's own names of stored messages; "" for what is none of its."""

@@ -25,8 +25,10 @@ from benchmarks.retrieval.labelled.form import (
 )
 
 __all__ = [
+    "ASSISTANTS",
     "FRIENDS",
     "OURS",
+    "OUR_SETS",
     "Conversation",
     "Dataset",
     "Evidence",
@@ -43,6 +45,9 @@ __all__ = [
 OURS = Path(__file__).parent / "palimpsest-memory-1"
 FRIENDS = Path(__file__).parent / "palimpsest-friends-1"
 """Of another kind: what holds for ours alone does not hold here."""
+ASSISTANTS = Path(__file__).parent / "palimpsest-assistants-1"
+"""Long talks of people with an assistant, in which they state facts inside requests."""
+OUR_SETS = (OURS, FRIENDS, ASSISTANTS)
 MAX_FAULTS_SHOWN = 20
 
 

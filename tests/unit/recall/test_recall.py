@@ -631,7 +631,7 @@ def test_the_trace_says_why_without_repeating_what_is_stored(service: RecallServ
     (ranking,) = trace["ranking"]
     assert ranking["id"] == record.id
     assert ranking["retrievers"]["topic_key"] == 1
-    assert ranking["parts"]["topic"] > 0
+    assert ranking["terms"]["topic"] > 0
     assert "department" not in str(trace)
     assert service.recall("Who is my manager?").trace is None
 

@@ -751,7 +751,7 @@
   function Recalled({ found }) {
     const ranking = found.trace?.ranking ?? [];
     const of = Object.fromEntries(ranking.map((place, at) => [place.id, { ...place, at: at + 1 }]));
-    const read = ranking.map((place) => place.parts.reranker).filter((score) => score != null);
+    const read = ranking.map((place) => place.signals.read).filter((score) => score != null);
     const most = {};
     for (const place of ranking)
       for (const [name, score] of Object.entries(place.retrievers)) most[name] = Math.max(most[name] ?? 0, score);
@@ -793,16 +793,16 @@
 
   function Places({ place, most, read }) {
     if (!place) return null;
-    const { reranker, ...parts } = place.parts;
+    const reranker = place.signals.read;
     const moved = place.at === place.fused_place ? "left it in its place" : `moved it from place ${place.fused_place} to ${place.at}`;
     return html`<div>
       ${Object.entries(place.retrievers).map(
         ([name, score]) => html`<${Meter} key=${name} label=${name} value=${score} most=${most[name]} />`,
       )}
       ${reranker != null &&
-      html`<${Meter} label=${`reranker: ${moved}`} value=${reranker} least=${Math.min(0, ...read)} most=${Math.max(...read)} />`}
+      html`<${Meter} label=${`reranker: ${moved}`} value=${reranker} most=${Math.max(...read)} />`}
       <p class="notes">
-        ${Object.entries(parts).map(([name, part]) => `${name} ${number(part)}`).join(" · ")}
+        ${Object.entries(place.terms).map(([name, part]) => `${name} ${number(part)}`).join(" · ")}
       </p>
     </div>`;
   }

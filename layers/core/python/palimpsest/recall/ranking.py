@@ -1,15 +1,16 @@
-"""Ranks the found memories: it joins the scores of several retrievers into one, and leaves out weak
-results.
-"""
+"""Ranks the found memories by what is known of them, and leaves out weak results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from palimpsest.recall.found import Candidate, Retriever, Scores
 from palimpsest.recall.freshness import freshness
+from palimpsest.recall.ranker import Rankers, learned, likelihood
+from palimpsest.recall.signals import Signal, read_signals, signals_of
 from palimpsest.recall.weights import DEFAULT_WEIGHTS, Weights
 
 if TYPE_CHECKING:
@@ -18,59 +19,70 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score. `score` (0..1) compares the candidates of one recall. `strength`
-    can be compared between recalls: it says how likely the candidate has to do with the question at
-    all. `parts` are the terms and factors of the score.
+    """A candidate with its score. `score` (0..1) says how likely it answers the question.
+    `strength` says how likely it has to do with the question at all. `signals` are what the ranker
+    knows of it, and `terms` what it makes of them: the logarithm of the score's odds is their sum.
     """
 
     candidate: Candidate
     score: float
     strength: float
-    parts: Mapping[str, float] = field(default_factory=dict)
+    signals: Mapping[Signal, float] = field(default_factory=dict)
+    terms: Mapping[str, float] = field(default_factory=dict)
+
+
+NONE_READ: Mapping[str, float] = MappingProxyType({})
 
 
 def ranked(
     candidates: Sequence[Candidate],
     *,
     now: int,
+    read: Mapping[str, float] = NONE_READ,
     period: Period | None = None,
     shows_outdated: bool = False,
     weights: Weights = DEFAULT_WEIGHTS,
+    rankers: Rankers | None = None,
 ) -> tuple[Ranked, ...]:
     """Return the candidates, best first; equal ones in the order of their keys. `now` is in epoch
-    milliseconds.
+    milliseconds. `read` has the score that a reranker gave, on any scale, of each key that it has
+    read. Without `rankers`, the learned ones rank.
 
     A message that says an earlier value of a topic ranks below the topic's current record. It keeps
     its rank with `shows_outdated`, or if the question is about something else in the message.
     """
-    every = scored(
-        candidates,
-        _fused(candidates, weights),
-        now=now,
-        period=period,
-        shows_outdated=shows_outdated,
-        weights=weights,
-    )
+    relevance = _fused(candidates, weights)
+    reading = read_signals(read)
+    by = rankers or learned()
+
+    every = []
+    for candidate in candidates:
+        signals = dict(signals_of(candidate, relevance, near=weights.near))
+        signals |= reading.get(candidate.key, {})
+        ranker = by.read if candidate.key in reading else by.found
+        given = _given_terms(candidate, now=now, period=period, weights=weights)
+        terms = {**ranker.terms(signals), **given}
+        strength = _strength(candidate, weights)
+        every.append(Ranked(candidate, likelihood(terms), strength, signals, terms))
+    if not shows_outdated:
+        every = _with_outdated_lowered(every, weights)
     return tuple(sorted(every, key=lambda result: (-result.score, result.candidate.key)))
 
 
-def scored(
-    candidates: Sequence[Candidate],
-    relevance: Mapping[str, float],
-    *,
-    now: int,
-    period: Period | None = None,
-    shows_outdated: bool = False,
-    weights: Weights = DEFAULT_WEIGHTS,
-) -> list[Ranked]:
-    """Return the candidates with their scores, in the given order. `relevance` (0..1) says how near
-    each key is to the question. The other arguments are those of `ranked`.
-    """
-    every = [
-        _scored(candidate, relevance, now=now, period=period, weights=weights)
-        for candidate in candidates
-    ]
-    return every if shows_outdated else _with_outdated_lowered(every, weights)
+def _given_terms(
+    candidate: Candidate, *, now: int, period: Period | None, weights: Weights
+) -> dict[str, float]:
+    """The terms whose weights are given, not learned. Those that are 0 are missing."""
+    nearness = 0.0 if period is None else period.nearness(candidate.said_at)
+    states = candidate.says in {"something", "little"}
+    terms = {
+        "importance": weights.importance * (candidate.importance - 0.5),
+        "recency": weights.recency * (_freshness(candidate, now, weights) - 0.5),
+        "period": weights.period * nearness,
+        "days": weights.days * nearness * states,
+        "over": weights.over * candidate.is_over,
+    }
+    return {name: term for name, term in terms.items() if term}
 
 
 def near_enough(
@@ -114,7 +126,7 @@ def _may_be_shown(result: Ranked, by_key: Mapping[str, Ranked], weights: Weights
 
 
 def _is_of_days(result: Ranked) -> bool:
-    return result.parts.get("days", 0.0) > 0 and result.candidate.says in {"something", "little"}
+    return result.terms.get("days", 0.0) > 0
 
 
 def preselected(
@@ -168,38 +180,6 @@ def normalised(scores: Mapping[str, float]) -> dict[str, float]:
     if most == least:
         return dict.fromkeys(scores, 1.0)
     return {key: (score - least) / (most - least) for key, score in scores.items()}
-
-
-def _scored(
-    candidate: Candidate,
-    fused: Mapping[str, float],
-    *,
-    now: int,
-    period: Period | None,
-    weights: Weights,
-) -> Ranked:
-    beside = max((fused.get(key, 0.0) for key in candidate.neighbours), default=0.0)
-    topic = candidate.scores.get("topic_key", 0.0)
-    nearness = 0.0 if period is None else period.nearness(candidate.said_at)
-    parts = {
-        "relevance": fused[candidate.key],
-        "neighbours": weights.neighbour * beside,
-        "topic": weights.topic_key * topic,
-        "importance": 1 + weights.importance * (candidate.importance - 0.5),
-        "recency": 1 + weights.recency * (_freshness(candidate, now, weights) - 0.5),
-        "days": weights.days * nearness,
-        "period": 1 + weights.period * nearness,
-        "says": {"question": weights.asking, "nothing": weights.empty}.get(candidate.says, 1.0),
-        "over": weights.over if candidate.is_over else 1.0,
-    }
-    terms = parts["relevance"] + parts["neighbours"] + parts["topic"] + parts["days"]
-    most = 1 + weights.neighbour + weights.topic_key + weights.days
-    factors = (
-        parts["importance"] * parts["recency"] * parts["period"] * parts["says"] * parts["over"]
-    )
-    most_factors = (1 + weights.importance / 2) * (1 + weights.recency / 2) * (1 + weights.period)
-    score = terms * factors / (most * most_factors)
-    return Ranked(candidate, score=score, strength=_strength(candidate, weights), parts=parts)
 
 
 def _strength(candidate: Candidate, weights: Weights) -> float:

@@ -29,7 +29,7 @@ from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.refine import Seen
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.text.analyser import term_set
-from palimpsest.text.sentences import says
+from palimpsest.text.sentences import is_question, says
 
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows
@@ -239,11 +239,13 @@ def _found_record(
     whether its session has ended, `has_changed` whether something that it rests on has changed.
     `ended_at` is when it ended (epoch milliseconds), None if it has not.
     """
+    words = term_set(words_of(record))
     candidate = Candidate(
         key=record.id,
         scores=scores,
         said_at=record.valid_from,
-        coverage=coverage(run.query.terms, term_set(words_of(record))),
+        coverage=coverage(run.query.terms, words),
+        words=len(words),
         importance=record.importance,
         uses=uses[0],
         used_at=uses[1] * 1000,
@@ -387,6 +389,8 @@ def _found_message(
 ) -> FoundMemory:
     key = message_key(session, message.seq)
     when = milliseconds(said_at(message))
+    words = term_set(text)
+    answers = is_question(before.rstrip()) if run.reads_before else None
     has_text = bool(text_of(message.chat).strip())  # a message of tool calls alone states nothing
     return FoundMemory(
         id=message.id,
@@ -401,7 +405,10 @@ def _found_message(
             key=key,
             scores=run.scores[key],
             said_at=when,
-            coverage=coverage(run.query.terms, term_set(text)),
+            coverage=coverage(run.query.terms, words),
+            words=len(words),
+            speaker=message.role,
+            answers=answers,
             neighbours=(
                 message_key(session, message.seq - 1),
                 message_key(session, message.seq + 1),

@@ -25,17 +25,17 @@ from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.found import FoundMemory, Retriever
 from palimpsest.recall.question import Query, RecallRequest, analysed
-from palimpsest.recall.ranking import Ranked, near_enough, preselected, ranked
+from palimpsest.recall.ranker import Rankers
+from palimpsest.recall.ranking import NONE_READ, Ranked, near_enough, preselected, ranked
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
 from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
-from palimpsest.recall.rerank import Reading, reading, reranked
+from palimpsest.recall.rerank import FIRST, Reading, reading
 from palimpsest.recall.weights import Weights
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
 
-# If a question asks only about certain days, a memory of these days gains this much: twice the
-# score of the nearest memory in words and meaning.
-DAYS = 2.0
+# If a question asks only about certain days, this is added to the log-odds of their statements.
+DAYS = 12.0
 MIN_READ = 60  # candidates that are read from the tables, or twice k if that is more
 
 
@@ -64,6 +64,7 @@ class Recall:
     """Recalls memories. Without an `embedder`, there is no search by meaning, and `degraded` has
     `vector`. Without a `model`, answers quote the memories. Without `weights`, the defaults apply,
     with the thresholds of the embedder's model.
+    The reranker reads the `reads_first` best. Without `rankers`, the learned ones rank.
     """
 
     memories: Memories
@@ -76,6 +77,8 @@ class Recall:
     model: JsonModel | None = None
     reranker: Reranker | None = None
     weights: Weights | None = None
+    reads_first: int = FIRST
+    rankers: Rankers | None = None
 
     def __call__(self, scope: UserScope, request: RecallRequest) -> RecallResult:
         """Return the memories that answer the question best, best first. If nothing is near enough,
@@ -107,8 +110,8 @@ class Recall:
                 places = self._ranked(marked, query, request)
                 found = _in_order(marked, places)
         read_first = self._read_first(found, query, request, findings)
-        fused, places = places, self._reranked(places, read_first, query, request)
-        found = _in_order(found, near_enough(places, weights=self._weights))
+        after = self._ranked(found, query, request, read=read_first.scores)
+        found = _in_order(found, near_enough(after, weights=self._weights))
         found = without_echoes(found, question=query.text)
         if not request.looks_back:
             found = newer_first(found, query)
@@ -117,11 +120,11 @@ class Recall:
         if answered is not None and answered.failed:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
-        explained = partial(_trace, run, findings, read, places, reranker=read_first)
+        explained = partial(_trace, run, findings, read, after, reranker=read_first)
         return RecallResult(
             memories=tuple(chosen),
             degraded=tuple(sorted(findings.degraded)),
-            trace=explained(fused=fused, found=found, chosen=chosen) if request.explain else None,
+            trace=explained(fused=places, found=found, chosen=chosen) if request.explain else None,
             **_answer_fields(answered),
         )
 
@@ -131,25 +134,23 @@ class Recall:
         return self.weights or Weights(near=THRESHOLDS.get(model, OTHER))
 
     def _ranked(
-        self, memories: Sequence[FoundMemory], query: Query, request: RecallRequest
+        self,
+        memories: Sequence[FoundMemory],
+        query: Query,
+        request: RecallRequest,
+        *,
+        read: Mapping[str, float] = NONE_READ,
     ) -> tuple[Ranked, ...]:
-        return ranked([memory.candidate for memory in memories], **self._ranking(query, request))
-
-    def _reranked(
-        self, places: tuple[Ranked, ...], read: Reading, query: Query, request: RecallRequest
-    ) -> tuple[Ranked, ...]:
-        if not read.scores:
-            return places
-        return reranked(places, read.scores, **self._ranking(query, request))
-
-    def _ranking(self, query: Query, request: RecallRequest) -> dict[str, Any]:
-        """The arguments of a ranking, except the candidates."""
-        return {
-            "now": milliseconds(self.clock.now()),
-            "period": query.period,
-            "shows_outdated": query.asks_of_the_past or request.looks_back,
-            "weights": replace(self._weights, days=DAYS) if query.asks_for_days else self._weights,
-        }
+        weights = self._weights
+        return ranked(
+            [memory.candidate for memory in memories],
+            now=milliseconds(self.clock.now()),
+            read=read,
+            period=query.period,
+            shows_outdated=query.asks_of_the_past or request.looks_back,
+            weights=replace(weights, days=DAYS) if query.asks_for_days else weights,
+            rankers=self.rankers,
+        )
 
     def _reads(self, request: RecallRequest) -> bool:
         return request.rerank and self.reranker is not None
@@ -163,7 +164,11 @@ class Recall:
     ) -> Reading:
         if not request.rerank:
             return Reading()
-        done = Reading() if self.reranker is None else reading(self.reranker, query, memories)
+        done = (
+            Reading()
+            if self.reranker is None
+            else reading(self.reranker, query, memories[: self.reads_first])
+        )
         if self.reranker is None or done.failed:
             findings.degraded.add("reranker")
         return done
@@ -265,7 +270,8 @@ def _trace(
                 "score": place.score,
                 "strength": place.strength,
                 "retrievers": dict(place.candidate.scores),
-                "parts": dict(place.parts),
+                "signals": dict(place.signals),
+                "terms": dict(place.terms),
                 "fused_place": before[place.candidate.key],
                 "outdated_by": place.candidate.outdated_by,
                 "cut": why_cut(place),

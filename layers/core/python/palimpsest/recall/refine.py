@@ -27,12 +27,12 @@ COVERED = 0.5  # the share of a message's text that a record must quote to repla
 TOPICS_COMPARED = 8
 LOOKED_AT = 8  # how many of the best are compared; a lower one replaces nothing
 # A later statement moves above an older one only if it has at least this part of the older score.
-LEAST, IN_ONE_TALK = 0.3, 0.5
+LEAST, IN_ONE_TALK = 0.12, 0.25
 WORDS_ALIKE = 2  # Two statements are alike if they share this many words.
 REPLACES = (
     # The older statement is marked as outdated if the later one has at least this part of its
     # score.
-    0.5
+    0.25
 )
 
 _WENT_BY = re.compile(

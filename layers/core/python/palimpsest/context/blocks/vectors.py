@@ -27,6 +27,7 @@ DEFAULT = VectorBlock(type="vector")
 Shows = Callable[[str, int], bool]
 SPARE = 20  # items beyond k, because items that the window still shows are left out
 SPARE_BESIDE_KNOWN = 5  # items beyond k where the search itself leaves those out
+ASKING = 0.6  # the share of its score that a message keeps that only asks
 RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
 
 
@@ -87,7 +88,6 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
         owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None = None
     ) -> Sequence[Item]:
         from palimpsest.recall.refine import Seen, without_repeated
-        from palimpsest.recall.weights import DEFAULT_WEIGHTS
 
         ask = search()
         near = ask.thresholds.resembles if least is None else least
@@ -109,10 +109,9 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
             and hit.candidate.says != "nothing"
             and not (hit.speaker == "user" and seen.asks(hit.content))
         ]
-        asking = DEFAULT_WEIGHTS.asking
         messages.sort(
             key=lambda message: (
-                message.score * (asking if message.candidate.says == "question" else 1)
+                message.score * (ASKING if message.candidate.says == "question" else 1)
             ),
             reverse=True,
         )

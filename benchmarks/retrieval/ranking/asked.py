@@ -1,0 +1,90 @@
+"""What recall knows of each candidate of each question of a labelled set: what a ranker is trained
+on.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.models.ports import Embedder, Reranker
+from palimpsest.recall.signals import READ, Signal, read_signals
+from palimpsest_local.embedded.index import EmbeddedIndex
+
+from benchmarks.retrieval.labelled.dataset import Dataset
+from benchmarks.retrieval.place import Place
+
+EVERY = 100  # texts that the reranker reads: all candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One candidate: what is known of it, and whether it answers. If a reranker has read it,
+    `score` is what that gave.
+    """
+
+    signals: Mapping[Signal, float]
+    score: float
+    messages: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question of the set `of` with its candidates, and the messages that answer it. One for the
+    current value of a topic (`is_for_training`) only trains.
+    """
+
+    of: str
+    user: str
+    evidence: frozenset[str]
+    candidates: tuple[Asked, ...]
+    is_for_training: bool = False
+
+    def is_answer(self, candidate: Asked) -> bool:
+        return not self.evidence.isdisjoint(candidate.messages)
+
+
+def asked(dataset: Dataset, *, embedder: Embedder, reranker: Reranker) -> Iterator[AskedQuestion]:
+    """Ask every question that has an answer, of an embedded index that holds the set."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = EmbeddedIndex(Path(folder) / "index.sqlite", space=embedder.space)
+        place = Place(dataset, index=index, embedder=embedder, reranker=reranker)
+        place.store(settle=lambda: None)
+        for question in dataset.questions:
+            if question.evidence:
+                yield AskedQuestion(
+                    dataset.name,
+                    question.user,
+                    frozenset(question.answer_ids),
+                    _candidates(place, question.user, question.question),
+                )
+        for change in dataset.supersessions:
+            yield AskedQuestion(
+                dataset.name,
+                change.user,
+                frozenset([change.new.message]),
+                _candidates(place, change.user, change.question),
+                is_for_training=True,
+            )
+
+
+def _candidates(place: Place, user: str, question: str) -> tuple[Asked, ...]:
+    trace = place.recalled(user, question, reads_first=EVERY).trace or {}
+    rows = trace["ranking"]
+    names = place.names_by_id(user, [row["id"] for row in rows])
+    return tuple(
+        Asked(
+            {name: value for name, value in row["signals"].items() if name not in READ},
+            row["signals"].get("read", 0.0),
+            frozenset(names.get(row["id"], ())),
+        )
+        for row in rows
+    )
+
+
+def as_read(candidates: Sequence[Asked]) -> list[Mapping[Signal, float]]:
+    """The signals of candidates that a reranker has read together."""
+    read = read_signals({str(place): each.score for place, each in enumerate(candidates)})
+    return [{**each.signals, **read[str(place)]} for place, each in enumerate(candidates)]

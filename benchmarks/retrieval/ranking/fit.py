@@ -1,0 +1,59 @@
+"""Fits a linear ranker to labelled candidates, in an environment that has scikit-learn.
+
+python fit.py < {"groups": [{"x": [[number or null]], "y": [0 or 1], "weight": number}]}
+
+Each group has the candidates of one question. Prints the mean, scale and weight of each column, and
+the constant.
+"""
+
+import json
+import sys
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+STRENGTH = 100.0  # how much the mean loss of a pair counts beside the squares of the weights
+
+
+def fitted(groups):
+    """A pair is an answer and another candidate of the same question: the answer is to have the
+    higher sum. The pairs of a question count as much as its weight says. The sums are then scaled so
+    that they are the logarithm of the odds of an answer.
+    """
+    raw = np.array([row for group in groups for row in group["x"]], dtype=float)
+    means, scales = np.nanmean(raw, axis=0), np.nanstd(raw, axis=0)
+    scales[scales < 1e-9] = 1.0
+    rows = np.nan_to_num((raw - means) / scales)
+    answers = np.array([label for group in groups for label in group["y"]], dtype=bool)
+    weights = _weights(groups, rows, answers)
+    sums = (rows @ weights).reshape(-1, 1)
+    odds = LogisticRegression(C=1e6).fit(sums, answers)
+    return {
+        "means": means.tolist(),
+        "scales": scales.tolist(),
+        "weights": (weights * odds.coef_[0][0]).tolist(),
+        "constant": float(odds.intercept_[0]),
+    }
+
+
+def _weights(groups, rows, answers):
+    differences, shares = [], []
+    begin = 0
+    for group in groups:
+        end = begin + len(group["y"])
+        right = rows[begin:end][answers[begin:end]]
+        wrong = rows[begin:end][~answers[begin:end]]
+        if len(right) and len(wrong):
+            pairs = (right[:, None, :] - wrong[None, :, :]).reshape(-1, rows.shape[1])
+            differences.append(pairs)
+            shares.append(np.full(len(pairs), group["weight"] / len(pairs)))
+        begin = end
+    x, share = np.vstack(differences), np.concatenate(shares)
+    sign = np.where(np.arange(len(x)) % 2 == 0, 1, -1)  # a regression needs both outcomes
+    model = LogisticRegression(C=STRENGTH / share.sum(), fit_intercept=False, max_iter=1_000)
+    model.fit(x * sign[:, None], sign, sample_weight=share)
+    return model.coef_[0]
+
+
+if __name__ == "__main__":
+    print(json.dumps(fitted(json.load(sys.stdin)["groups"])))

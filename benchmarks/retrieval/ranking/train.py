@@ -1,0 +1,211 @@
+"""Trains recall's ranker on our labelled sets, judges it on what it has not seen, and writes it.
+
+python -m benchmarks.retrieval.ranking.train [--set FOLDER]... [--judge]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from palimpsest.recall.ranker import Rankers, likelihood, rankers_of
+from palimpsest.recall.rerank import FIRST
+from palimpsest.recall.signals import READ, SIGNALS
+
+from benchmarks.beside.environments import Peer, python_of
+from benchmarks.report import Table, for_terminal
+from benchmarks.retrieval import quality
+from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
+from benchmarks.retrieval.ranking.asked import Asked, AskedQuestion, as_read, asked
+
+WRITTEN = Path("layers/core/python/palimpsest/recall/ranker.json")
+LEARNER = Peer("ranker", "scikit-learn", ("scikit-learn",), "fits the weights of the ranker")
+FOLDS = 5
+DIGITS = 4
+FOUND = tuple(name for name in SIGNALS if name not in READ)
+COMMAND = "make train"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The mean share of the evidence among the first ten, and the mean reciprocal rank."""
+
+    recall: float
+    mrr: float
+    questions: int
+
+
+def train(questions: Sequence[AskedQuestion]) -> dict[str, Any]:
+    """The rankers as they are stored. Each set counts the same."""
+    usable = [
+        question
+        for question in questions
+        if len({question.is_answer(each) for each in question.candidates}) == 2
+    ]
+    counts = Counter(question.of for question in usable)
+    found = _fit(
+        FOUND,
+        (
+            (question, question.candidates, [each.signals for each in question.candidates])
+            for question in usable
+        ),
+        counts,
+    )
+    half = rankers_of({"rankers": {"found": found, "read": found}})
+    first = [(question, _best(question, half)[:FIRST]) for question in usable]
+    read = _fit(SIGNALS, ((question, best, as_read(best)) for question, best in first), counts)
+    return {
+        "version": 1,
+        "command": COMMAND,
+        "sets": sorted(counts),
+        "questions": len(usable),
+        "rankers": {"found": found, "read": read},
+    }
+
+
+def _best(question: AskedQuestion, rankers: Rankers) -> list[Asked]:
+    def score(candidate: Asked) -> float:
+        return likelihood(rankers.found.terms(candidate.signals))
+
+    return sorted(question.candidates, key=score, reverse=True)
+
+
+def _fit(
+    names: Sequence[str],
+    groups: Iterable[tuple[AskedQuestion, Sequence[Asked], Sequence[Any]]],
+    counts: Counter[str],
+) -> dict[str, Any]:
+    told = [
+        {
+            "x": [[signals.get(name) for name in names] for signals in rows],
+            "y": [int(question.is_answer(each)) for each in candidates],
+            "weight": 1 / counts[question.of],
+        }
+        for question, candidates, rows in groups
+    ]
+    done = subprocess.run(
+        [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
+        input=json.dumps({"groups": told}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    fitted = json.loads(done.stdout)
+    columns = zip(names, fitted["means"], fitted["scales"], fitted["weights"], strict=True)
+    return {
+        "constant": round(fitted["constant"], DIGITS),
+        "weights": {
+            name: {
+                "mean": round(mean, DIGITS),
+                "scale": round(scale, DIGITS),
+                "weight": round(weight, DIGITS),
+            }
+            for name, mean, scale, weight in columns
+        },
+    }
+
+
+def order(question: AskedQuestion, rankers: Rankers) -> list[Asked]:
+    """The candidates as recall orders them: the first are read, and all are placed by their
+    scores.
+    """
+    best = _best(question, rankers)
+    first, rest = best[:FIRST], best[FIRST:]
+    scored = [
+        (likelihood(rankers.read.terms(signals)), each)
+        for each, signals in zip(first, as_read(first), strict=True)
+    ]
+    scored += [(likelihood(rankers.found.terms(each.signals)), each) for each in rest]
+    return [each for _, each in sorted(scored, key=lambda pair: -pair[0])]
+
+
+def judged(questions: Iterable[tuple[AskedQuestion, Rankers]]) -> Judged:
+    shares, ranks = [], []
+    for question, rankers in questions:
+        placed = order(question, rankers)
+        found = frozenset[str]().union(*(each.messages for each in placed[:10]))
+        shares.append(len(found & question.evidence) / len(question.evidence))
+        places = (place for place, each in enumerate(placed, 1) if question.is_answer(each))
+        ranks.append(1 / next(places, 10**9))
+    return Judged(fmean(shares), fmean(ranks), len(shares))
+
+
+def left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
+    """The set's questions, each asked of rankers that were trained without the conversations of its
+    user.
+    """
+    users = sorted({question.user for question in questions if question.of == of})
+
+    def part(user: str) -> int:
+        return users.index(user) % FOLDS
+
+    pairs: list[tuple[AskedQuestion, Rankers]] = []
+    for fold in range(min(FOLDS, len(users))):
+        rankers = _without(
+            questions, lambda each, fold=fold: each.of == of and part(each.user) == fold
+        )
+        pairs += [(each, rankers) for each in _judged_of(questions, of) if part(each.user) == fold]
+    return judged(pairs)
+
+
+def kind_left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
+    """The set's questions, asked of rankers that were trained on the other sets alone."""
+    rankers = _without(questions, lambda each: each.of == of)
+    return judged((each, rankers) for each in _judged_of(questions, of))
+
+
+def _without(
+    questions: Sequence[AskedQuestion], is_out: Callable[[AskedQuestion], bool]
+) -> Rankers:
+    return rankers_of(train([each for each in questions if not is_out(each)]))
+
+
+def _judged_of(questions: Sequence[AskedQuestion], of: str) -> list[AskedQuestion]:
+    return [each for each in questions if each.of == of and not each.is_for_training]
+
+
+def table(questions: Sequence[AskedQuestion], shipped: Rankers) -> Table:
+    rows = []
+    for name in sorted({question.of for question in questions}):
+        kinds = {
+            "its conversations left out": left_out(questions, name),
+            "the whole set left out": kind_left_out(questions, name),
+            "in the training": judged((each, shipped) for each in _judged_of(questions, name)),
+        }
+        rows += [
+            [name, title, each.questions, f"{each.recall:.3f}", f"{each.mrr:.3f}"]
+            for title, each in kinds.items()
+        ]
+    return Table(
+        "The learned ranker", ("set", "trained", "questions", "recall@10", "MRR"), rows, ()
+    )
+
+
+def main() -> None:
+    asking = argparse.ArgumentParser(description=__doc__)
+    asking.add_argument("--set", action="append", type=Path, dest="sets")
+    asking.add_argument("--judge", action="store_true", help="do not write the ranker")
+    told = asking.parse_args()
+    embedder, reranker = quality.embedder(), quality.reranker()
+    if embedder is None or reranker is None:
+        raise SystemExit("The built-in models could not be installed.")
+    questions = [
+        question
+        for path in told.sets or OUR_SETS
+        for question in asked(load(path), embedder=embedder, reranker=reranker)
+    ]
+    stored = train(questions)
+    if not told.judge:
+        WRITTEN.write_text(json.dumps(stored, indent=1) + "\n")
+    print(for_terminal(table(questions, rankers_of(stored))))
+
+
+if __name__ == "__main__":
+    main()

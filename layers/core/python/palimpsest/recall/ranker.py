@@ -1,0 +1,78 @@
+"""A linear model that ranks found memories by what is known of them. Its weights are learned from
+labelled conversations (`make train`) and lie in `ranker.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from math import exp
+from typing import Any
+
+from palimpsest.recall.signals import Signal
+
+PART = "constant"
+"""The name of the term that every candidate has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How much a signal counts: `weight` for each `scale` that it lies above its `mean`."""
+
+    mean: float
+    scale: float
+    weight: float
+
+    def term(self, value: float) -> float:
+        return self.weight * (value - self.mean) / self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class LinearRanker:
+    """Adds the terms of a candidate's signals. A signal that is missing counts as its mean."""
+
+    constant: float
+    weights: Mapping[Signal, Weight]
+
+    def terms(self, signals: Mapping[Signal, float]) -> dict[str, float]:
+        """The terms by signal, and the constant. Their sum is the logarithm of the odds that the
+        candidate answers the question.
+        """
+        weights = self.weights
+        named = {
+            name: weights[name].term(value) for name, value in signals.items() if name in weights
+        }
+        return {PART: self.constant, **named}
+
+
+@dataclass(frozen=True, slots=True)
+class Rankers:
+    """`found` ranks candidates that no reranker has read, `read` those that one has read."""
+
+    found: LinearRanker
+    read: LinearRanker
+
+
+def likelihood(terms: Mapping[str, float]) -> float:
+    """How likely (0..1) a candidate with these terms answers the question."""
+    return 1 / (1 + exp(-max(-50.0, min(50.0, sum(terms.values())))))
+
+
+def rankers_of(stored: Mapping[str, Any]) -> Rankers:
+    """The rankers that a file of `make train` holds."""
+    return Rankers(*(_ranker_of(stored["rankers"][name]) for name in ("found", "read")))
+
+
+def _ranker_of(stored: Mapping[str, Any]) -> LinearRanker:
+    weights = {name: Weight(**weight) for name, weight in stored["weights"].items()}
+    return LinearRanker(stored["constant"], weights)
+
+
+@cache
+def learned() -> Rankers:
+    """The rankers that ship with the library."""
+    text = resources.files("palimpsest.recall").joinpath("ranker.json").read_text("utf-8")
+    return rankers_of(json.loads(text))
