@@ -8,14 +8,16 @@ the constant.
 
 import json
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-found] # of its environment
 
 STRENGTH = 100.0  # how much the mean loss of a pair counts beside the squares of the weights
 
 
-def fitted(groups):
+def fitted(groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """A pair is an answer and another candidate of the same question: the answer is to have the
     higher sum. The pairs of a question count as much as its weight says. The sums are then scaled so
     that they are the logarithm of the odds of an answer.
@@ -36,7 +38,7 @@ def fitted(groups):
     }
 
 
-def _weights(groups, rows, answers):
+def _weights(groups: Sequence[dict[str, Any]], rows: Any, answers: Any) -> Any:
     differences, shares = [], []
     begin = 0
     for group in groups:

@@ -9,7 +9,7 @@ import argparse
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -20,7 +20,7 @@ from palimpsest.recall.rerank import FIRST
 from palimpsest.recall.signals import READ, SIGNALS
 
 from benchmarks.beside.environments import Peer, python_of
-from benchmarks.report import Table, for_terminal
+from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval import quality
 from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
 from benchmarks.retrieval.ranking.asked import Asked, AskedQuestion, as_read, asked
@@ -148,23 +148,23 @@ def left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
 
     pairs: list[tuple[AskedQuestion, Rankers]] = []
     for fold in range(min(FOLDS, len(users))):
-        rankers = _without(
-            questions, lambda each, fold=fold: each.of == of and part(each.user) == fold
-        )
-        pairs += [(each, rankers) for each in _judged_of(questions, of) if part(each.user) == fold]
+        held = frozenset(user for user in users if part(user) == fold)
+        rankers = _without(questions, of, users=held)
+        pairs += [(each, rankers) for each in _judged_of(questions, of) if each.user in held]
     return judged(pairs)
 
 
 def kind_left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
     """The set's questions, asked of rankers that were trained on the other sets alone."""
-    rankers = _without(questions, lambda each: each.of == of)
+    users = frozenset(each.user for each in questions if each.of == of)
+    rankers = _without(questions, of, users=users)
     return judged((each, rankers) for each in _judged_of(questions, of))
 
 
-def _without(
-    questions: Sequence[AskedQuestion], is_out: Callable[[AskedQuestion], bool]
-) -> Rankers:
-    return rankers_of(train([each for each in questions if not is_out(each)]))
+def _without(questions: Sequence[AskedQuestion], of: str, *, users: Collection[str]) -> Rankers:
+    """Rankers that were trained without the questions of these users of a set."""
+    kept = [each for each in questions if each.of != of or each.user not in users]
+    return rankers_of(train(kept))
 
 
 def _judged_of(questions: Sequence[AskedQuestion], of: str) -> list[AskedQuestion]:
@@ -172,7 +172,7 @@ def _judged_of(questions: Sequence[AskedQuestion], of: str) -> list[AskedQuestio
 
 
 def table(questions: Sequence[AskedQuestion], shipped: Rankers) -> Table:
-    rows = []
+    rows: list[list[Cell]] = []
     for name in sorted({question.of for question in questions}):
         kinds = {
             "its conversations left out": left_out(questions, name),

@@ -41,11 +41,11 @@ class LinearRanker:
         """The terms by signal, and the constant. Their sum is the logarithm of the odds that the
         candidate answers the question.
         """
-        weights = self.weights
-        named = {
-            name: weights[name].term(value) for name, value in signals.items() if name in weights
-        }
-        return {PART: self.constant, **named}
+        terms: dict[str, float] = {PART: self.constant}
+        for name, weight in self.weights.items():
+            if name in signals:
+                terms[name] = weight.term(signals[name])
+        return terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,13 +30,13 @@ Signal = Literal[
 ]
 """What the ranker may know of a candidate.
 
-`relevance` joins words and meaning, from 0 to 1 within a recall; `neighbours` is the highest
+`relevance` joins words and meaning, from 0 to 1 within a recall. `neighbours` is the highest
 relevance of a message beside it. `meaning` is its likeness to the question, where 0 is unrelated
 and 1 is equal. `words` is the share of the question's words that it has, `topic` that of a topic's
 words. `question`, `nothing` and `little` are 1 for what the text says (`Says`), `answers` if it
-follows a question. `assistant`, `tool` and `record` are 1 for words of these. `length` is
-the logarithm of its number of different words. `read` is the reranker's score, from 0 to 1 within the texts that it read, and `read_place` the share of these
-texts that it found better.
+follows a question. `assistant`, `tool` and `record` are 1 for words of these. `length` is the
+logarithm of its number of different words. `read` is the reranker's score, from 0 to 1 within the
+texts that it read, and `read_place` the share of these texts that it found better.
 """
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 READ: tuple[Signal, ...] = ("read", "read_place")
@@ -62,8 +62,9 @@ def signals_of(
     yield "topic", candidate.scores.get("topic_key", 0.0)
     beside = (relevance.get(key, 0.0) for key in candidate.neighbours)
     yield "neighbours", max(beside, default=0.0)
-    for kind in ("question", "nothing", "little"):
-        yield kind, float(candidate.says == kind)
+    yield "question", float(candidate.says == "question")
+    yield "nothing", float(candidate.says == "nothing")
+    yield "little", float(candidate.says == "little")
     if candidate.answers is not None:
         yield "answers", float(candidate.answers)
     yield "assistant", float(candidate.speaker == "assistant")
