@@ -1,7 +1,6 @@
-"""Requests as plain data: the fields of an index, documents as terms, and searches, each of which
-names the owner.
-
-Text is only ever matched, and filters come from typed values.
+"""The requests to OpenSearch as plain data: the fields of an index, documents as terms, and
+searches. Each search names the owner. Text is only matched, never parsed as a query; filters come
+from typed values.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def owned(owner: str) -> dict[str, Any]:
 
 
 def listed(owner: str, *, after: str, limit: int) -> dict[str, Any]:
-    """Ask for the keys of the owner's documents behind `after`, in order."""
+    """Return the request for the keys of the owner's documents after `after`, in order."""
     behind = {"search_after": [after]} if after else {}
     return {
         "query": owned(owner),
@@ -135,8 +134,8 @@ def listed(owner: str, *, after: str, limit: int) -> dict[str, Any]:
 
 
 def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
-    """Ask for the statistics of the owner's documents: of the fields, and how many documents have
-    each term.
+    """Return the request for statistics of the owner's documents: the lengths of the fields, and
+    the number of documents that have each term.
     """
     terms = {
         _name(group.is_word, term): _has(group.is_word, term)
@@ -158,8 +157,8 @@ def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
 def by_words(
     query: QueryTerms, answer: dict[str, Any], *, owner: str, where: MemoryFilter, k: int
 ) -> dict[str, Any]:
-    """The search itself, with the weights that the answer to `statistics` gives: never those of the
-    whole index, which holds the words of other owners.
+    """Return the request for the search. The weights of the terms come from the answer to
+    `statistics`. They are not those of the whole index, which holds the words of other owners.
     """
     words, parts = (_field(answer["aggregations"][name]) for name in ("word_count", "part_count"))
     having = answer["aggregations"]["having"]["buckets"]
