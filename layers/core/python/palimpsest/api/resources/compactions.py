@@ -1,6 +1,4 @@
-"""Compactions of a session, each with the messages that left the window; and making room in the
-window.
-"""
+"""The operations on a session's compactions, and the operation that makes room in the window."""
 
 from __future__ import annotations
 

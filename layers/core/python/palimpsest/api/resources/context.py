@@ -1,4 +1,4 @@
-"""The context of a session: what the model shall see next, and making room in its window."""
+"""The operations that return the context of a session, which is what the model will see next."""
 
 from __future__ import annotations
 
@@ -311,8 +311,8 @@ def answered_with_context(
     newest: Chat | None = None,
     status: int = 200,
 ) -> Response[str]:
-    """The answer to something that is already done, with the context; null where the context can't
-    be read.
+    """Return the answer to a call that has already changed something, with the context added. The
+    context is null if it can't be read.
     """
     try:
         context = context_of(service, call, scope, options, given=given, newest=newest)
@@ -381,7 +381,7 @@ def _cached(read: SessionContext, after: str | None, *, count: Callable[..., int
 
 
 def _parts(read: SessionContext) -> TokenParts:
-    """The parts of the context, each token in one of them."""
+    """Return the tokens of each part of the context. Each token belongs to exactly one part."""
     memory, system = read.memory.tokens, read.fitted.system_tokens
     return {
         "system": system - memory if read.config.memory_as == "system" else system,

@@ -1,4 +1,6 @@
-"""Jobs: the work that outlasts a call. They can be read, waited for and tried again."""
+"""The operations on jobs, which do work that takes longer than a call. Jobs can be read, waited for
+and retried.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,7 @@ class JobPage(TypedDict):
 
 
 class Beside(TypedDict):
-    """Additional fields of a job that a withdrawal, an extraction or an ingest began."""
+    """Additional fields of a job that was started by a withdrawal, an extraction or an ingest."""
 
     window: NotRequired[Window]
     armed: NotRequired[Annotated[bool, Field(description="Whether this call began the extraction")]]
@@ -200,7 +202,9 @@ def awaited(
     wait: float,
     beside: Mapping[str, Any] | None = None,
 ) -> Response[str]:
-    """200 and the job if it ends within `wait` seconds, else 202 and where to ask for it."""
+    """Return 200 with the job if it ends within `wait` seconds. Otherwise return 202 with the
+    address of the job.
+    """
     job = ended(service, call, job_id, wait)
     if job is not None:
         return answered({**shown_job(service, job), **(beside or {})}, shows=call.shows)
@@ -208,15 +212,15 @@ def awaited(
 
 
 def shown_job(service: Service, job: Job) -> ShownJob:
-    """The job; an extraction with its ledger and its memories."""
+    """Return a job as answers have it. An extraction also has its ledger and its memories."""
     return _job(service, job, service.report(job) if job.kind == "extract" else None)
 
 
 def awaited_or_ended(
     service: Service, call: Call, job_id: str | None, *, wait: float, beside: Mapping[str, Any]
 ) -> Response[str]:
-    """As `awaited`, for a job that may have ended before this call; None: there was nothing to
-    do.
+    """Return the same answer as `awaited`, for a job that may have ended before this call. If
+    `job_id` is None, there was nothing to do, and the answer is 200.
     """
     if job_id is None:
         return answered({"job_id": None, "state": "done", **beside}, shows=call.shows)
@@ -239,8 +243,8 @@ def accepted(
 
 
 def ended(service: Service, call: Call, job_id: str, wait: float) -> Job | None:
-    """The job if it ended within `wait` seconds; None also where it can't be read now: what was
-    asked for is done.
+    """Return the job if it ended within `wait` seconds, else None. If the job can't be read now,
+    return None too, because the requested job exists anyway.
     """
     if not wait:
         return None
@@ -252,7 +256,9 @@ def ended(service: Service, call: Call, job_id: str, wait: float) -> Job | None:
 
 
 def _listed(job: Job) -> ListedJob:
-    """A job on all of a user's memory has no session and no range."""
+    """Return a job as lists have it. A job on all of a user's memory has no session and no
+    range.
+    """
     return {
         "job_id": job.id,
         "kind": cast(
@@ -269,8 +275,8 @@ def _listed(job: Job) -> ListedJob:
 
 
 def _job(service: Service, job: Job, report: ExtractionReport | None) -> ShownJob:
-    """The ledger counts what an extraction did with messages; a job without a report extracts
-    nothing.
+    """Return a job with its ledger. The ledger counts what an extraction did with messages. For a
+    job without a report, all counts are 0.
     """
     if report is None:
         spent = spent_of([job.usage, job.spent])

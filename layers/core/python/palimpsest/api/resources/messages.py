@@ -1,4 +1,6 @@
-"""Messages of a session: append them, read the history, empty the window, withdraw messages."""
+"""The operations on the messages of a session. They append messages, read the history, empty the
+window, and withdraw or redact messages.
+"""
 
 from __future__ import annotations
 
@@ -362,7 +364,9 @@ def _appended(session_id: str, done: AppendResult) -> Appended:
 
 
 def carried(service: Service, stored: Message) -> HistoryMessage:
-    """The message, or where it can be read if no answer can carry it."""
+    """Return the message. If it is too large for any answer, return it shortened, with the address
+    at which the whole message can be read.
+    """
     row = shown_message(stored)
     if stored.large is None or size_in_answer(dumps(row)) <= MOST_ROW:
         return row
@@ -393,7 +397,9 @@ def shown_message(stored: Message) -> HistoryMessage:
 
 
 def _is_material(stored: Message) -> bool:
-    """Whether the beginning of a user's message is no testimony. Long texts take long to read."""
+    """Return whether the beginning of a user's message is material, not the user's own statement.
+    Only the beginning is tested, because long texts take long to read.
+    """
     if stored.role != "user":
         return False
     from palimpsest.extraction.testimony.shown import is_material  # only histories need its rules

@@ -1,5 +1,5 @@
-"""Preferences of a user: JSON values under keys; each is also a memory, which contexts show and
-recall finds.
+"""The operations on a user's preferences, which are JSON values under keys. Each preference is also
+a memory, which contexts show and recall finds.
 """
 
 from __future__ import annotations

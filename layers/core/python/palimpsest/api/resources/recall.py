@@ -1,6 +1,4 @@
-"""Recall: the memories and messages that answer a question, search by one retriever, and tools for
-a model.
-"""
+"""The operations for recall, for search by one retriever, and for the tools of a model."""
 
 from __future__ import annotations
 
@@ -269,7 +267,7 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
 
 
 def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
-    """What a recall answers to this body."""
+    """Return the answer to a recall request."""
     answer = _recalled(result, user=user, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
@@ -353,7 +351,9 @@ def _fields_of(record: Record) -> dict[str, Any]:
 
 
 def _recalled(result: use_case.RecallResult, *, user: str, asked: bool) -> Recalled:
-    """`asked`: an answer was asked for; it is "" where nothing answers."""
+    """Return the answer to a recall. With `asked`, the caller wanted the question answered;
+    `answer` is then "" if no memory answers it.
+    """
     answer: Recalled = {
         "answer": result.answer if asked else None,
         "citations": result.citations,

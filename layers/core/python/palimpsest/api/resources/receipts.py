@@ -1,4 +1,4 @@
-"""Receipts of erasures and redactions, store by store."""
+"""The receipts of erasures and redactions. They list each store."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ class RedactionReceipt(TypedDict):
 
 
 def receipt_of(job: Job) -> Receipt | RedactionReceipt:
-    """The receipt so far; backups end by themselves."""
+    """Return the job's receipt so far. The states of backups and other copies that expire by
+    themselves have the time of their expiry.
+    """
     from palimpsest.memory.removal.messages import redaction_receipt
     from palimpsest.memory.removal.users import receipt
 

@@ -1,4 +1,6 @@
-"""Static facts: what the tenant states for all its users; no conversation changes them."""
+"""The operations on static facts, which the tenant states for all its users. No conversation
+changes them.
+"""
 
 from __future__ import annotations
 

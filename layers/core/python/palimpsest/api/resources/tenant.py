@@ -1,5 +1,5 @@
-"""The tenant: settings of its sessions and of its retention, and its usage by day, by user or in
-all.
+"""The operations on the tenant's settings, which include retention, and on its usage by day, by
+user or in total.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ def read_usage(
 
 
 def _place(total: Sum) -> str:
-    """The place of a sum in the list. Sums without a name come last."""
+    """Return the place of a sum in the list of usage. Sums without a name come last."""
     return total.day or total.user or "~"
 
 

@@ -1,4 +1,4 @@
-"""Export and import of a user's data, or of a whole tenant's."""
+"""The operations that export and import the data of a user or of a whole tenant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users: list, count, name and erase them."""
+"""The operations on users. They list, count, name and erase users."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Vectors of a user: stored under ids of the caller's own, in namespaces, and searched by nearness
-and metadata.
+"""The operations on a user's vectors. Vectors are stored in namespaces under ids of the caller's
+own, and searched by nearness and metadata.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class VectorsToStore(Closed):
 
 
 class ManyVectors(VectorsToStore):
-    """As many as a namespace holds: for callers within the process, who send no request."""
+    """A body with as many vectors as a namespace can hold. It is for callers within the process,
+    who send no request.
+    """
 
     vectors: Annotated[list[VectorToStore], Field(min_length=1, max_length=MOST_VECTORS)]
 

@@ -1,8 +1,9 @@
-"""mem0's REST API as a thin layer over ours, so that a client of it works with another address.
+"""The REST API of mem0 as a thin layer over this API. A client of mem0 works with it by changing
+its address.
 
-It takes what mem0's own server takes (https://docs.mem0.ai/open-source/features/rest-api) as far as
-we have the same thing, and ignores the rest, as servers of it ignore unknown fields. A memory's id
-names its user too: `{memory_id}@{user_id}`.
+It takes what mem0's own server takes (https://docs.mem0.ai/open-source/features/rest-api) where
+this API has the same feature. Like mem0's server, it ignores other fields. A memory's id also names
+its user: `{memory_id}@{user_id}`.
 """
 
 from __future__ import annotations
@@ -278,8 +279,8 @@ def mem0_history(service: Service, call: Call, *, mem0_id: MemoryId) -> Response
 
 
 def _current(service: Service, call: Call, mem0_id: str) -> tuple[str, Version]:
-    """The user, and the version that holds now of the memory that an id of any of its versions
-    names. Raises `NotFound` if none does.
+    """Return the user and the current version of a memory. `mem0_id` may name any version of the
+    memory. Raises `NotFound` if the memory has no current version.
     """
     memory, user = _split(mem0_id)
     chain = service.manage_memories.history(call.user(user), memory)
@@ -293,8 +294,8 @@ def _top(body: Mem0Add | Mem0Query | Mem0List) -> Json:
 
 
 def _check_query(call: Call) -> None:
-    """Raise `Unprocessable` for a parameter that would say more of whose memories are meant than is
-    read.
+    """Raise `Unprocessable` for an unknown query parameter, which could restrict whose memories are
+    meant.
     """
     given = parse_qs(call.request["rawQueryString"], keep_blank_values=True)
     unknown = given.keys() - {*filters.OWNERS, "org_id", "project_id"}
@@ -305,8 +306,8 @@ def _check_query(call: Call) -> None:
 
 
 def _asked(shape: type[Body], values: Json) -> Body:
-    """The body of our own operation. Raises what that operation answers to a body that breaks its
-    schema.
+    """Return the body of this API's own operation. Raises the error that the operation itself gives
+    for an invalid body.
     """
     try:
         return shape.model_validate(values)
@@ -344,8 +345,8 @@ def _listed(
 
 
 def _said(message: Json) -> str | None:
-    """The text of a message in mem0's form without inference: no system message, and only the texts
-    of parts.
+    """Return the text to remember of a message that is stored without inference; None for a system
+    message. Of a message in parts, only the texts are taken.
     """
     content = message.get("content")
     if message.get("role") == "system":
@@ -363,7 +364,7 @@ def _statement(content: str, metadata: Json | None, agent: str | None) -> Json:
 
 
 def _terms(metadata: Json) -> Json:
-    """Values that our metadata can hold; other values as JSON text."""
+    """Return metadata values that this API can store. Other values become JSON text."""
     return {
         name: value if isinstance(value, SCALARS) else json.dumps(value)
         for name, value in metadata.items()

@@ -1,5 +1,5 @@
-"""A user's knowledge graph: store, change, list and delete its things, and read their
-neighbours.
+"""The operations on a user's knowledge graph. They store, change, list and delete entities and
+relationships, and read the neighbours of an entity.
 """
 
 from __future__ import annotations

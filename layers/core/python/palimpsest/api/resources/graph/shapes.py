@@ -1,4 +1,4 @@
-"""The bodies that operations on the graph take, and the answers that they give."""
+"""The bodies and answers of the operations on the graph."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A user's memories: store, list, read, change, revert and delete them; ingest a whole
-transcript.
+"""The operations on a user's memories. They store, list, read, change, revert and delete memories,
+and ingest a whole transcript.
 """
 
 from __future__ import annotations

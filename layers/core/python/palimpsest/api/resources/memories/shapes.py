@@ -1,6 +1,4 @@
-"""The bodies that operations on memories take, each within its limits, and the answers that they
-give.
-"""
+"""The bodies and answers of the operations on memories, with the limits of their fields."""
 
 from __future__ import annotations
 
@@ -77,7 +75,7 @@ SourceText = Annotated[
 
 
 def _or_a_text(schema: JsonDict) -> None:
-    """Describe a source as the object, or as the text alone."""
+    """Describe a source as either an object or a text."""
     described = {**schema}
     schema.clear()
     named = "Where it comes from, such as `HR, May 2026`"
@@ -382,7 +380,7 @@ class MemoryVersions(TypedDict):
 
 
 def shown(version: Version, *, now: datetime) -> Memory:
-    """The memory as callers see it; its `decay` is that of `now`."""
+    """Return a memory as callers see it. Its `decay` is computed for the time `now`."""
     record = version.record
     used_at = (version.used_at or 0) * 1000
     decay = freshness(

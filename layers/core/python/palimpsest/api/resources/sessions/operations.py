@@ -1,4 +1,4 @@
-"""Sessions: create, read, list, change, end, extract and delete them."""
+"""The operations on sessions. They create, read, list, change, end, extract and delete sessions."""
 
 from __future__ import annotations
 
@@ -241,8 +241,8 @@ def forget_sessions(
 
 
 def _idle_since(older_than: str | None, *, now: datetime) -> int | None:
-    """In epoch milliseconds. Raises `Unprocessable` for a future time, because it would name every
-    session.
+    """Return a time, an age or a date in epoch milliseconds. Raises `Unprocessable` for a future
+    time, because every session would be older.
     """
     if older_than is None:
         return None
@@ -256,13 +256,13 @@ def _idle_since(older_than: str | None, *, now: datetime) -> int | None:
 
 
 Span = tuple[int | None, int | None]
-"""From when until when, in epoch milliseconds; None sets no limit."""
+"""The beginning and end of a span of time, in epoch milliseconds. None sets no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Whether a session is one of those asked for: by owner and state, by when it `began`, by when
-    anything was `said` in it, and by its metadata.
+    """The filter of a list of sessions. It tests the owner, the state, the time when a session
+    `began`, the time in which anything was `said` in it, and its metadata.
     """
 
     user: str | None
@@ -368,7 +368,9 @@ def _by_creation(
     until: str | None,
     order: Order,
 ) -> Find[LiveSession]:
-    """The sessions of the tenant or of a user, ordered by creation."""
+    """Return a function that reads pages of the tenant's or a user's sessions, ordered by
+    creation.
+    """
     return partial(
         service.list_sessions,
         call.caller.tenant,
@@ -385,7 +387,7 @@ def _by_creation(
 def _matching(
     service: Service, call: Call, words: str, where: _Wanted, *, limit: int, after: str | None
 ) -> tuple[Sequence[LiveSession], str | None]:
-    """The sessions in which these words were said, the best match first."""
+    """Return the sessions in which these words were said, the best match first."""
     from palimpsest.recall.search import MESSAGES
 
     tenant = call.caller.tenant

@@ -1,4 +1,4 @@
-"""The bodies that operations on sessions take, and the answers that they give."""
+"""The bodies and answers of the operations on sessions."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def _age_or_time(given: str) -> str:
 
 
 def _moment(given: str) -> datetime:
-    """A date, or a time with its offset, as in RFC 3339; a date begins at midnight in UTC. Raises
-    `ValueError`.
+    """Return the moment of a date, or of a time with an offset, as in RFC 3339. A date begins at
+    midnight in UTC. Raises `ValueError`.
     """
     if re.fullmatch(r"\d{4}-\d\d-\d\d", given):
         return datetime.fromisoformat(given).replace(tzinfo=UTC)
@@ -125,7 +125,7 @@ def _moment(given: str) -> datetime:
 
 
 def moment_of(older_than: str, *, now: datetime) -> datetime:
-    """The moment that an age, a date or a time names."""
+    """Return the moment that an age, a date or a time names. An age is counted back from `now`."""
     if not AGE.fullmatch(older_than):
         return _moment(older_than)
     return now - timedelta(days=int(older_than[:-1]) * (365 if older_than.endswith("y") else 1))
