@@ -1,4 +1,4 @@
-"""The blocks of memory in a session's contexts: their types, names and configurations."""
+"""The memory blocks of a session's contexts: their types, names and configurations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ BlockType = Literal["static", "extractive", "vector"]
 PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
 """The order in which blocks get room, and in which a context shows them."""
 STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
-"""The blocks into which a flush stores messages. Only the tenant changes static facts, so their
-block is not here.
+"""The blocks into which a flush stores messages. The static block is not one of them, because only
+the tenant changes static facts.
 """
 
 MAX_PROMPT_BYTES = 6_000  # three of them fit what a session may store of its configuration
@@ -99,7 +99,9 @@ ALL_BLOCKS: tuple[Block, ...] = (
 
 
 def tag_of(block: Block) -> str:
-    """The tag around the block's text: its configured name, or else `<type>_memory`."""
+    """Return the tag around the block's text. It is the block's own name if it has one, otherwise
+    `<type>_memory`.
+    """
     return f"{block.type}_memory" if block.name == block.type else block.name
 
 

@@ -1,4 +1,6 @@
-"""Which messages of an append are off the record, by their marks and by their users' words."""
+"""The rules by which messages of an append are off the record: marks on messages, and the users'
+own words.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,17 @@ from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message,
 from palimpsest.privacy.wishes import wish_of
 
 ON_RECORD, THIS_TURN, NEXT_TURN_TOO = 0, 1, 2
-"""What a session's newest turn says of itself: nothing; that it is off the record; the next too."""
+"""How far the newest turn is off the record: not at all, itself, or the next turn too."""
 
 MOST_TAKEN_BACK = 30
-"""Messages of a turn that a later message takes back."""
+"""The most messages of an earlier turn that a later message can put off the record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """`reach` is what the newest turn says. With `takes_back`, the turn before the messages is off
-    the record too.
+    """Messages with marks on those off the record. `reach` tells whether the newest turn or the
+    next one is off the record. With `takes_back`, the turn before these messages is off the record
+    too.
     """
 
     messages: tuple[Message, ...]
@@ -27,8 +30,8 @@ class Marked:
 
 
 def marked(messages: Sequence[Message], *, reach: int) -> Marked:
-    """The messages of an append, with marks on those that nobody may remember: what a user says off
-    the record, and all that answers it.
+    """Mark the messages of an append that are off the record: a user's messages that say so, and
+    everything that answers them. `reach` is the result of the session's append before.
     """
     done: list[Message] = []
     takes_back = False
@@ -52,7 +55,9 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
 
 
 def last_turn(messages: Sequence[Message]) -> int | None:
-    """Where the last turn begins whose user says something; None if no user says anything."""
+    """Return the index at which the last turn begins in which the user says something; None if
+    there is none.
+    """
     from palimpsest.text.sentences import says  # not at import: few turns are taken back
 
     starts = [number for number, message in enumerate(messages) if message.role == "user"]
