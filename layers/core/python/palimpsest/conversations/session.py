@@ -209,7 +209,7 @@ class LiveSession:
 @dataclass(frozen=True, slots=True)
 class Compaction:
     """A record that the messages `first` through `last` left the window. `last` is also its number.
-    A record normally never changes.
+    A compaction is never edited.
 
     `summary` covers these messages and everything that compaction `previous` covered. It is None if
     the messages were dropped without a summary. The window then still begins with the summary of
