@@ -1,4 +1,4 @@
-"""The place of a line of an import among the lines before it."""
+"""The check of a line's place in an import: whether it may follow the lines before it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ AnyLine: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What came before a line: nothing, the end of the file, or a session or namespace that the
-    line may belong to. The namespace's vectors have so many numbers, and the last of them had this
-    id.
+    """The state of a file before a line: nothing, the end, or a session or namespace that the line
+    may belong to. `dimension` is the dimension of the namespace, and `vector` the id of its last
+    vector so far.
     """
 
     is_begun: bool = False
@@ -47,7 +47,9 @@ class Before:
     vector: str = ""
 
     def then(self, line: AnyLine, *, number: int) -> Before:
-        """The place after the line. Raises `Unprocessable` if the line can't stand here."""
+        """Return the state after the line. Raises `Unprocessable` if the line is not allowed
+        here.
+        """
         if self.is_over or self.is_begun == isinstance(line, ExportLine):
             raise Unprocessable(
                 "a file begins with a line of the kind `export` and ends with one of the kind `end`"
@@ -84,7 +86,9 @@ class Before:
 
 
 def _join(session: SessionLines, line: ProgressLine | CompactionLine | MessageLine) -> None:
-    """Take the line into its session. Raises `Unprocessable` if it contradicts the session."""
+    """Check the line against its session, and add it. Raises `Unprocessable` if it contradicts the
+    session.
+    """
     head = session.head
     match line:
         case ProgressLine(held=progress):

@@ -1,4 +1,4 @@
-"""The forms of the lines of a session: its head and settings, and what follows them."""
+"""The forms of the lines of a session: its head and settings, and the lines that follow them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Call(TypedDict, total=False):
 
 
 class _Chat(TypedDict, total=False):
-    """The fields of a stored message that are read."""
+    """The fields of a stored message that this service reads."""
 
     content: str | list[_Part] | None
     refusal: str | None
