@@ -48,7 +48,7 @@ HasEnded = Annotated[
 
 
 class Provenance(TypedDict):
-    """Where something comes from: messages of a session, and the words in them that it rests on."""
+    """The source of something: messages of a session, and the words in them that it rests on."""
 
     session_id: str | None
     message_ids: Sequence[str]
@@ -71,7 +71,9 @@ def provenance(source: Source) -> Provenance:
 
 
 class HiddenSources(TypedDict):
-    """Messages with words on which a deleted memory rested: only their own sessions see these."""
+    """The messages with words that a deleted memory came from. Only their own sessions still see
+    these words.
+    """
 
     messages: int
     message_ids: list[str]
@@ -97,8 +99,8 @@ class WouldForget(TypedDict):
 
 
 class Window(TypedDict):
-    """The messages of the conversation that the model would see. `is_full`: its next overflow is
-    due.
+    """The messages of the conversation that the model would see. `is_full` is true if the window
+    must soon be shortened.
     """
 
     messages: int

@@ -85,7 +85,9 @@ class FieldProblem(TypedDict):
 
 
 class Limit(TypedDict):
-    """The limit of the tenant that is reached, and the seconds until the same call works again."""
+    """The limit of the tenant that was reached, and the seconds after which the same call works
+    again.
+    """
 
     name: str
     most: int
@@ -95,7 +97,9 @@ class Limit(TypedDict):
 
 
 class Problem(TypedDict):
-    """RFC 9457. `code` is stable; `retryable`: the same call may work later."""
+    """A problem in the form of RFC 9457. `code` is stable. If `retryable` is true, the same call
+    may work later.
+    """
 
     type: str
     title: str

@@ -43,7 +43,7 @@ class Health(TypedDict):
 
 
 class ProtectedResource(TypedDict):
-    """RFC 9728: whose tokens a resource takes."""
+    """The metadata of a resource (RFC 9728), which tell whose tokens the resource takes."""
 
     resource: str
     authorization_servers: list[str]
@@ -185,8 +185,8 @@ def docs() -> str:
 def protected_resource(resource: str, issuer: str) -> ProtectedResource:
     """Find whose tokens are taken (RFC 9728).
 
-    Only with `auth=jwt`; a client of MCP finds here where it gets a token. The path of a resource,
-    such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
+    Available only with `auth=jwt`. An MCP client finds here where it gets a token. The path of a
+    resource, such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
     """
     return {
         "resource": resource,

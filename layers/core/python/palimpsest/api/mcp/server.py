@@ -45,8 +45,8 @@ ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 class RpcMessage(BaseModel):
-    """A request, or a notification, which has no id. A message that breaks the schema gets the
-    answer that JSON-RPC defines.
+    """A JSON-RPC request, or a notification, which has no id. A message that breaks the schema gets
+    the answer that JSON-RPC defines.
     """
 
     model_config = ConfigDict(
@@ -74,7 +74,7 @@ class RpcResult(TypedDict):
 
 
 class RpcFailure(TypedDict):
-    """Why a request has no result. `code` is JSON-RPC's or the protocol's."""
+    """The reason why a request has no result. `code` is defined by JSON-RPC or by MCP."""
 
     jsonrpc: Literal["2.0"]
     id: str | int | None
@@ -109,11 +109,12 @@ class _Refused(Exception):
 def call_mcp(service: Service, call: Call, *, user_id: UserId, body: RpcMessage) -> Response[str]:
     """Speak MCP.
 
-    One message of the Model Context Protocol over streamable HTTP, without a session: 2026-07-28
-    and 2025-11-25, and the versions before. The key's scopes allow some of the tools recall,
-    remember, list_memories, memory_history, forget and search_conversations. The resource
-    `palimpsest://profile` says who the user is. The user comes from the path, never from the
-    arguments. A refusal is a result with `isError`. A notification is answered 202, without a body.
+    Take one message of the Model Context Protocol over streamable HTTP, without a session. The
+    versions are 2026-07-28, 2025-11-25 and earlier ones. The tools are recall, remember,
+    list_memories, memory_history, forget and search_conversations; the key's scopes decide which of
+    them are allowed. The resource `palimpsest://profile` tells who the user is. The user comes from
+    the path, never from the arguments. A refusal is a result with `isError`. A notification is
+    answered 202, without a body.
     """
     sent = body.model_dump(exclude_unset=True)
     is_modern, request_id = _is_modern(call, sent), _id(sent.get("id"))

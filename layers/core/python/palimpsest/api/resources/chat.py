@@ -69,10 +69,11 @@ is enough.
 
 
 class Part(BaseModel):
-    """One part of a content as the chat API has it: of any message a text, of an assistant a
-    refusal too, of a user an image, an audio or a file too. The parts `input_text`, `output_text`
-    and `input_image` of other APIs are translated; an assistant's `thinking`, `redacted_thinking`
-    and `reasoning` are kept in the history and left out of contexts.
+    """One part of a content in the form of the chat API. Any message may have texts. An assistant's
+    message may also have refusals. A user's message may also have images, audio and files. The
+    parts `input_text`, `output_text` and `input_image` of other APIs are translated. An assistant's
+    `thinking`, `redacted_thinking` and `reasoning` are kept in the history and left out of
+    contexts.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, defer_build=True)

@@ -104,12 +104,12 @@ WhyNoRoom = Annotated[
 
 
 class ContextTokens(TypedDict):
-    """`context` counts this answer's messages, `window` all that the window holds, `summary` the
-    summary in it.
+    """Numbers of tokens. `context` counts the messages of this answer. `window` counts all messages
+    of the window, and `summary` the summary before them.
 
-    `memory` counts what the memory prompt takes: a part of `context`, or on top of it with
-    `memory_as` none. `tools` counts the definitions of tools. `total` is everything together, and
-    keeps within the budget.
+    `memory` counts the memory prompt. It is a part of `context`, except if `memory_as` is `none`;
+    the memory prompt is then sent in addition to the messages. `tools` counts the definitions of
+    tools. `total` is the sum of everything, and at most the budget.
     """
 
     context: int
@@ -123,7 +123,9 @@ class ContextTokens(TypedDict):
 
 
 class TokenParts(TypedDict):
-    """The tokens of each part; together they are `total`. `framing` opens the model's reply."""
+    """The tokens of each part. Their sum is `total`. `framing` counts the tokens that open the
+    model's reply.
+    """
 
     system: int
     memory: int
@@ -134,12 +136,13 @@ class TokenParts(TypedDict):
 
 
 class CacheInfo(TypedDict):
-    """What a prompt cache can serve. Give `mark` back as `after` with the next call. The others
-    compare with the context of that mark; without one they are null.
+    """How much of this context a prompt cache can serve. `mark` identifies this context; send it as
+    `after` with the next call. The other fields compare this context with the one that `after`
+    identifies. They are null if `after` was not sent.
 
-    `common_tokens` counts the messages that both begin with, `broke_at` is the number of the first
-    that differs among `messages` as OpenAI's chat has them (null: none does), `why` the part that
-    it belonged to.
+    `common_tokens` counts the messages with which both contexts begin. `broke_at` is the index of
+    the first message that differs, in the form of OpenAI's chat (null: none differs). `why` names
+    the part of the context that this message belongs to.
     """
 
     mark: str
@@ -267,7 +270,7 @@ def get_context(
 ) -> Context:
     """Get the context.
 
-    Chat messages ready to send, always within the budget, with the memories of the session's
+    The chat messages to send next, always within the budget, with the memories of the session's
     blocks. Only `compact=sync` waits for a model.
     """
     options = ContextOptions(
@@ -294,8 +297,9 @@ def get_context_for(
 ) -> Context:
     """Get the context for a message.
 
-    As GET, for a message about to be sent: its tokens are counted, it is not stored, and a vector
-    block adds similar past messages. `degraded` names the parts that could not be read in time.
+    Return the context like GET, for a message that is about to be sent. The tokens of the message
+    are counted, it is not stored, and a vector block adds similar past messages. `degraded` names
+    the parts that could not be read in time.
     """
     return context_of(service, call, call.session(session_id), body, given=body.message)
 

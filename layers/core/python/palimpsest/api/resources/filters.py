@@ -176,7 +176,7 @@ Conditions = Annotated[
 
 
 class Filter(Closed):
-    """Every limit that is given must hold. Values match exactly; limits of numbers and times are
+    """Conditions, all of which must hold. Values match exactly. Limits of numbers and times are
     inclusive.
     """
 

@@ -34,7 +34,9 @@ SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
 
 
 class Ledger(TypedDict):
-    """The counts of an extraction's messages: received = extracted + skipped + parked."""
+    """The counts of an extraction's messages. `received` is the sum of `extracted`, `skipped` and
+    `parked`.
+    """
 
     received: int
     extracted: int
@@ -106,17 +108,17 @@ class Beside(TypedDict):
 
 
 class JobDone(ShownJob, Beside):
-    """A job that ended within `wait`."""
+    """A job that ended within `wait` seconds."""
 
 
 class UserErased(WorkedJob, Beside):
-    """An erasure that ended within `wait`."""
+    """An erasure that ended within `wait` seconds."""
 
     receipt: Receipt
 
 
 class JobPending(Beside):
-    """The job can be read under Location."""
+    """A job that has not ended. The header Location has its address."""
 
     job_id: str
     state: Literal["pending", "running"]
@@ -124,7 +126,7 @@ class JobPending(Beside):
 
 
 class NothingExtracted(Beside):
-    """There is nothing to extract, and there never was."""
+    """There is nothing to extract, and no extraction was ever started."""
 
     session_id: str
     job_id: None
@@ -153,9 +155,9 @@ def list_jobs(
 ) -> Json:
     """List jobs.
 
-    Jobs of a user or of a session, or with `state=failed` all failed jobs of the tenant, ordered by
-    creation, for 30 days. A page may be short or empty although more follow; only a `next_cursor`
-    of null is the end.
+    List the jobs of a user or of a session, ordered by creation. With `state=failed`, a user and a
+    session may be left out, to list all failed jobs of the tenant. Jobs are kept for 30 days. A
+    page may be short or empty although more follow; only a `next_cursor` of null is the end.
     """
     check_ids(user_id=user_id, session_id=session_id)
     tenant = call.caller.tenant
@@ -176,7 +178,7 @@ def list_jobs(
 def read_job(service: Service, call: Call, *, job_id: JobId, wait: Wait = 0) -> ShownJob:
     """Read a job.
 
-    The job, once it has ended or `wait` seconds have passed. A job can be read for 30 days.
+    Return the job once it has ended or `wait` seconds have passed. A job can be read for 30 days.
     """
     return shown_job(
         service, service.read_job(call.caller.tenant, job_id, wait=call.patience(wait))

@@ -147,7 +147,7 @@ class Appended(TypedDict):
 
 @with_config(ConfigDict(extra="allow"))
 class HistoryMessage(TypedDict):
-    """A message as it was sent, unknown fields included, and what the service knows of it."""
+    """A message as it was sent, unknown fields included, and the fields that the service adds."""
 
     id: str
     seq: int
@@ -216,9 +216,9 @@ def append_messages(
     """Append messages.
 
     Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an
-    answer was lost, repeat the request with the same Idempotency-Key, or with ids on all messages:
-    it returns the first result. Calls that an assistant makes in several messages in a row are
-    stored as one message, as the chat API has them.
+    answer was lost, repeat the request with the same Idempotency-Key, or with ids on all messages;
+    it returns the first result. If an assistant makes calls in several messages in a row, they are
+    stored as one message, as the chat API requires.
     """
     if body.context is not None:
         call.caller.require("read")
@@ -261,7 +261,8 @@ def read_history(
 ) -> Response[str]:
     """Read the history.
 
-    Every message of the session, word for word, including messages that have left the window.
+    Return every message of the session, word for word, including messages that have left the
+    window.
     """
     scope = call.session(session_id)
     listed = (scope.partition, "messages", order)
@@ -276,7 +277,7 @@ def read_history(
 def read_message(service: Service, call: Call, *, session_id: SessionId, seq: Seq) -> Response[str]:
     """Read a message.
 
-    One message of the history, word for word.
+    Return one message of the history, word for word.
     """
     return answered(
         carried(service, service.history.message(call.session(session_id), seq)),
@@ -327,10 +328,10 @@ def redact_message(
 ) -> Response[str]:
     """Redact a message.
 
-    Replace what a message says. Its place, role and id stay; refusal, unknown fields and the
-    arguments of its calls go. From this answer on no read of the session shows the old text. A job
-    takes back the summaries and memories that were made of it, and its receipt says so; it is done
-    once the search index holds nothing of it either.
+    Replace the text of a message. Its place, role and id stay. Its refusal, unknown fields and the
+    arguments of its calls are removed. From this answer on, no read of the session shows the old
+    text. A job removes the summaries and memories that were made of it, and has a receipt of that.
+    The job is done once the search index does not have the old text either.
     """
     scope = call.session(session_id)
     draft = Draft({"role": "user", "content": body.content})

@@ -55,7 +55,9 @@ class UserProfileSection(TypedDict):
 
 
 class UserProfile(TypedDict):
-    """A page about a user. `text` has the lines of all sections, as the answer in plain text."""
+    """A page about a user. `text` has the lines of all sections, in the same form as the answer in
+    plain text.
+    """
 
     user_id: str
     sections: list[UserProfileSection]
@@ -75,11 +77,11 @@ def read_profile(
 ) -> Response[str]:
     """Read who a user is.
 
-    A page of at most 400 tokens, made without a model: current topics by kind, instructions,
-    preferences, people and open tasks, each line with the id of its memory. The order is stable,
-    and a change changes few lines. It is empty for an unknown user. With `If-None-Match` and the
-    `ETag` of an earlier answer, the answer is 304 if nothing has changed. As plain text with
-    `Accept: text/plain` or `format=text`.
+    Return a page of at most 400 tokens, made without a model. It has current topics by kind,
+    instructions, preferences, people and open tasks, each line with the id of its memory. The order
+    is stable, and a change changes few lines. The page of an unknown user is empty. With
+    `If-None-Match` and the `ETag` of an earlier answer, the answer is 304 if nothing has changed.
+    With `Accept: text/plain` or `format=text`, the answer is plain text.
     """
     found = service.profile(call.user(user_id), shows_ids=ids)
     is_text = format == "text" or (format is None and _prefers_text(call))

@@ -17,15 +17,15 @@ class Reached(TypedDict):
 
 
 class Indexed(TypedDict):
-    """Whether the index holds nothing of it any more. It answers nothing that the tables do not
-    have, also before.
+    """Whether the search index is free of the removed data. Even before that, searches return
+    nothing that the tables do not have.
     """
 
     state: Literal["pending", "done"]
 
 
 class Expires(TypedDict):
-    """Copies that end by themselves, and when the last of them does."""
+    """Copies that expire by themselves, and the time when the last of them does."""
 
     state: Literal["expires"]
     until: Moment
@@ -74,7 +74,7 @@ class Receipt(TypedDict):
 
 
 class RedactionReceipt(TypedDict):
-    """From which stores the old text of a redacted message is gone."""
+    """The receipt of a redaction: the stores from which the old text of the message is removed."""
 
     messages: Reached
     summaries: Annotated[

@@ -72,7 +72,7 @@ FromRun = Annotated[str | None, Query(description="Only what comes from this ses
 def mem0_ping(service: Service, call: Call) -> Mem0Ping:
     """Check a key.
 
-    The client of mem0's platform does this before all else.
+    The client of mem0's platform calls this before anything else.
     """
     tenant = call.caller.tenant.tenant
     return {"status": "ok", "org_id": tenant, "project_id": tenant}
@@ -122,8 +122,8 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
 def mem0_search(service: Service, call: Call, *, body: Mem0Query) -> Mem0Results:
     """Search memories.
 
-    A recall, of records alone. Filters that only records can be tested for choose among the 100
-    that fit best.
+    Search records only. Conditions that the search index can't test are applied to the 100 best
+    matches.
     """
     asked = filters.asked(
         _top(body), body.filters, metadata=body.metadata, categories=body.categories
@@ -159,7 +159,7 @@ def mem0_list(
 ) -> Mem0Results:
     """List memories.
 
-    The newest 100.
+    Return the newest 100.
     """
     _check_query(call)
     return _listed(
@@ -178,7 +178,8 @@ def mem0_list_by(
 ) -> Mem0Results:
     """List memories by filters.
 
-    The newest first. `count` is how many are on the page; after the last page come empty ones.
+    Return the newest first. `count` is the number of memories on the page. Pages after the last one
+    are empty.
     """
     asked = filters.asked(
         _top(body),
@@ -201,7 +202,7 @@ def mem0_delete_all(
 ) -> Mem0Message:
     """Delete all memories of a user.
 
-    Or the memories of an agent, or the memories from a session.
+    With an agent or a session, only the memories of that agent or from that session are deleted.
     """
     _check_query(call)
     asked = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
@@ -219,7 +220,7 @@ def mem0_delete_all(
 def mem0_read(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Memory:
     """Read a memory as mem0 has it.
 
-    An id names the memory through all its versions: the answer is the current version.
+    An id identifies the memory through all its versions. The answer is the current version.
     """
     user, version = _current(service, call, mem0_id)
     return {**_of_record(user, version.record), "id": mem0_id}
@@ -229,8 +230,8 @@ def mem0_read(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Memory:
 def mem0_update(service: Service, call: Call, *, mem0_id: MemoryId, body: Mem0Update) -> Mem0Memory:
     """Change a memory.
 
-    New text makes a new version, which this id names from then on, as the ids of all its versions
-    do.
+    New text makes a new version. The id then identifies the new version, as do the ids of all
+    earlier versions.
     """
     user, version = _current(service, call, mem0_id)
     wanted = _given(
@@ -257,7 +258,7 @@ def mem0_delete(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Messa
 def mem0_history(service: Service, call: Call, *, mem0_id: MemoryId) -> Response[str]:
     """Read a memory's history.
 
-    The oldest change first.
+    Return the changes of the memory, the oldest first.
     """
     memory, user = _split(mem0_id)
     versions = service.manage_memories.history(call.user(user), memory)

@@ -109,7 +109,9 @@ class Mem0Message(TypedDict):
 
 
 class Mem0Ping(TypedDict):
-    """The client does nothing without an organisation and a project; both are the tenant."""
+    """The organisation and the project, without which mem0's client does nothing. Both are the
+    tenant.
+    """
 
     status: str
     org_id: str

@@ -86,8 +86,8 @@ def _or_a_text(schema: JsonDict) -> None:
 
 
 class GivenSource(Closed):
-    """The source of a memory. Deleting the session deletes the memory, unless the deletion keeps
-    memories.
+    """The source of a memory. If its session is deleted, the memory is deleted too, unless the
+    deletion keeps memories.
     """
 
     model_config = ConfigDict(json_schema_extra=_or_a_text)
@@ -187,7 +187,7 @@ class NewMemories(Closed):
 
 
 class MemoryChange(Change):
-    """Given fields change, others stay. New content makes a new version of the memory, under
+    """The fields to change. Other fields stay. New content makes a new version of the memory, under
     another id.
     """
 

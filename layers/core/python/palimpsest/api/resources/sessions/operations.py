@@ -77,8 +77,8 @@ def create_session(service: Service, call: Call, *, body: NewSession) -> Respons
 def read_session(service: Service, call: Call, *, session_id: SessionId) -> shapes.Session:
     """Read a session.
 
-    The session's configuration, its window, its totals, whether a compaction is pending or has
-    failed, and the last message that memories were extracted from.
+    Return the session's configuration, its window, its totals, whether a compaction is pending or
+    has failed, and the last message that memories were extracted from.
     """
     scope = call.session(session_id)
     return _shown(service, scope, service.manage.read(scope))
@@ -110,7 +110,7 @@ def replace_session(
 ) -> Response[str]:
     """Configure a session anew.
 
-    Replace system message, memory configuration and metadata. Fields that are left out go back to
+    Replace system message, memory configuration and metadata. Fields that are left out return to
     their defaults. With a `user_id`, a session that does not exist is begun (201).
     """
     scope = call.session(session_id)
@@ -131,8 +131,8 @@ def change_session(
 ) -> shapes.Session:
     """Change a session.
 
-    Change the fields that are given. `memory` merges field by field, `metadata` key by key; null
-    removes.
+    Change only the given fields. `memory` is merged field by field, `metadata` key by key. A null
+    removes a field or key.
     """
     clear_system = "system" in body.model_fields_set and body.system is None
     scope = call.session(session_id)
@@ -175,9 +175,9 @@ def end_session(
 ) -> EndedSession:
     """End a session.
 
-    Mark the session as ended. The next append opens it again. If the session extracts memories by
-    itself, a job extracts what is left; the answer names it, once it has ended or `wait` seconds
-    have passed.
+    Mark the session as ended. The next append opens it again. If the session extracts memories
+    automatically, a job extracts them from the remaining messages. The answer has the job's id and
+    its state, and comes once the job has ended or `wait` seconds have passed.
     """
     scope = call.session(session_id)
     job_id = call.made(lambda _: [service.manage.end(scope)[1]])[0]
@@ -199,9 +199,9 @@ def extract_session(
 ) -> Response[str]:
     """Extract memories from a session.
 
-    A job extracts memories from the messages that came after the last extraction. With `if_needed`
-    it does so only if enough turns wait. If nothing waits, the answer is the last job, with `armed`
-    false.
+    A job extracts memories from the messages that came after the last extraction. With `if_needed`,
+    the job is only started if enough turns wait. If no job is started, the answer is the last job,
+    with `armed` false.
     """
     extract = service.extract
     if extract is None:
@@ -333,9 +333,9 @@ def list_sessions(
 ) -> Json:
     """List sessions.
 
-    The sessions of the tenant or of a user, ordered by creation. With `q`, those in which these
-    words occur within the given time, best match first: one page for a user; without a user, a page
-    for every 20 users.
+    List the sessions of the tenant or of a user, ordered by creation. With `q`, list the sessions
+    in which these words occur within the given time, best match first. For a user, that is one
+    page; without a user, there is one page for every 20 users.
     """
     from palimpsest.api.resources.filters import read_terms
 

@@ -33,7 +33,9 @@ from palimpsest.jobs.job import JobState
 
 
 class SessionSetup(Closed):
-    """PUT: what is left out goes back to the tenant's defaults."""
+    """A configuration of a session. With PUT, fields that are left out return to the tenant's
+    defaults.
+    """
 
     user_id: Annotated[
         Id | None,
@@ -88,8 +90,8 @@ class NewSession(SessionSetup):
 
 
 class SessionChange(SessionSetup):
-    """PATCH: what is given changes. `memory` merges field by field, `metadata` key by key; null
-    removes.
+    """The fields of a session to change. `memory` is merged field by field, `metadata` key by key.
+    A null removes a field or key.
     """
 
 
@@ -132,7 +134,7 @@ def moment_of(older_than: str, *, now: datetime) -> datetime:
 
 
 class ForgetSessionsRequest(Closed):
-    """The filter of sessions: at least one of user, agent, status and age."""
+    """The sessions to forget. At least one of user, agent, status and age must be given."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -208,8 +210,8 @@ class Session(TypedDict):
 
 
 class EndedSession(Session):
-    """A session, and the job that extracts its last messages; `state` is `done` where there is
-    nothing to extract.
+    """A session, and the job that extracts memories from its last messages. `state` is `done` if
+    there is nothing to extract.
     """
 
     job_id: str | None
