@@ -211,8 +211,8 @@ def _resource(event: Mapping[str, Any]) -> str | None:
 def console() -> str:
     """Open the memory console.
 
-    One page over this API: users and their memories, sessions, recall, jobs and settings. It asks
-    for a key and keeps it in the browser's tab; the page itself needs none.
+    The console is one page over this API. It shows users and their memories, sessions, recall, jobs
+    and settings. It asks for a key and keeps it in the browser's tab; the page itself needs none.
     """
     page = _console_file("page.html")
     for name, file in {"style": "style.css", **CONSOLE_SCRIPTS}.items():
@@ -222,8 +222,8 @@ def console() -> str:
 
 @cache
 def console_policy() -> str:
-    """The page's content security policy. Its own scripts and style run, by their hashes, and
-    nothing else.
+    """Return the content security policy of the console page. Only the page's own scripts and style
+    are allowed, by their hashes.
     """
     scripts = " ".join(_hash_of(file) for file in CONSOLE_SCRIPTS.values())
     return (

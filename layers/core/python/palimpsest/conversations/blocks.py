@@ -65,11 +65,11 @@ class StaticBlock(_Block):
 
 
 class ExtractiveBlock(_Block):
-    """The most telling facts that were extracted from the user's conversations, ranked without a
-    model.
+    """The most informative facts that were extracted from the user's conversations. They are ranked
+    without a model.
 
-    `extraction_prompt` tells the extraction what to look for. With a `retrieval_prompt`, a model
-    picks the facts for a given message.
+    `extraction_prompt` tells the extraction which facts to look for. With a `retrieval_prompt`, a
+    model picks the facts for a given message.
     """
 
     type: Literal["extractive"]
@@ -80,7 +80,7 @@ class ExtractiveBlock(_Block):
 
 
 class VectorBlock(_Block):
-    """Past interactions that resemble a given message by meaning; `min_score` is a cosine
+    """Past messages that are similar in meaning to a given message. `min_score` is a cosine
     similarity.
     """
 

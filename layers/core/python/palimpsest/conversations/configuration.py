@@ -43,21 +43,24 @@ KEEP_TURNS, KEEP_MESSAGES = "keep_recent_turns", "summary_message_count"
 
 
 class _Strategy(BaseModel):
-    """Fields of every strategy. `max_tokens` is the budget of a context; `model` derives it from
-    that model's window. `blocks` are the parts of long-term memory that a context shows, at most
-    one of each type. `memory_as` says where a context shows them: in two parts (split), what stays
-    the same after the system message and what a question needs before the newest user message; all
-    of it after the system message, as a message of the user or as a tool's answer; in the system
-    message (`insert_into_system_prompt` is another name for that); or only in `memory_prompt`
-    (none). With `extract` auto, memories are
-    extracted after each `max_buffer_turns` turns and when the session ends; with manual, only on
-    request. `retention` says, by kind, how long this session and its memories are kept. It
-    overrides the tenant's settings.
+    """The fields of every strategy. `max_tokens` is the budget of a context; if only `model` is
+    given, the budget is derived from that model's window. `blocks` are the parts of long-term
+    memory that a context shows, at most one of each type.
+
+    `memory_as` decides where a context shows them. `split` shows them in two parts: the part that
+    stays the same comes after the system message, and the part that depends on the question comes
+    before the newest user message. `user` and `tool_call` show all of it after the system message,
+    as a message of the user or as the answer of a tool. `system` shows it in the system message;
+    `insert_into_system_prompt` is another name for that. `none` shows it only in `memory_prompt`.
+
+    With `extract` auto, memories are extracted after each `max_buffer_turns` turns and when the
+    session ends; with manual, only on request. `retention` sets for each kind how long this session
+    and its memories are kept, and overrides the tenant's settings.
 
     With `auto_recall`, contexts include the tool that searches the user's memory, if the service
-    has such a memory (`offers_search`). `max_records` limits what that tool returns, and each block
-    of memories. `extraction_seconds` limits the time of a model to extract from one part of the
-    conversation, including a repair; None: each call has its usual limit.
+    has such a memory (`offers_search`). `max_records` limits the results of that tool, and each
+    block of memories. `extraction_seconds` limits the time that a model takes to extract from one
+    part of the conversation, including a repair. If it is None, each call has its usual limit.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -192,10 +195,11 @@ class _Strategy(BaseModel):
 
 
 class Summarize(_Strategy):
-    """Old turns are folded into a rolling summary; the recent turns stay as they are.
-    `keep_recent_turns` says how many turns stay. `summary_message_count` says how many of the
-    newest messages stay, in whole turns; it replaces `keep_recent_turns`. Until `fold_at_least`
-    messages can be folded, nothing is folded, unless the window exceeds `max_tokens`.
+    """Old turns are folded into a rolling summary. The recent turns stay as they are.
+
+    `keep_recent_turns` is the number of turns that stay. `summary_message_count` replaces it if it
+    is given: at least this many of the newest messages stay, in whole turns. Nothing is folded
+    until `fold_at_least` messages can be folded, unless the window exceeds `max_tokens`.
     """
 
     strategy: Literal["summarize"] = "summarize"
@@ -220,9 +224,9 @@ class Summarize(_Strategy):
 
 
 class _Dropping(_Strategy):
-    """A strategy that drops the oldest turns once the window with its tool and memory exceeds
-    `max_tokens`. At most `low_water_ratio` of the budget then stays. A low mark means that the
-    window moves rarely, so that a prompt cache can serve it in between.
+    """A strategy that drops the oldest turns once the window, together with its tool and memory,
+    exceeds `max_tokens`. At most `low_water_ratio` of the budget then stays. With a low ratio, the
+    window changes rarely, so that a prompt cache can serve its beginning in between.
     """
 
     low_water_ratio: float = Field(0.5, gt=0, le=1)
@@ -240,8 +244,8 @@ class _Dropping(_Strategy):
 
 
 class Trim(_Dropping):
-    """On an overflow, only the newest turns that fit `max_memory_tokens` stay, and no more than
-    the low-water mark.
+    """On an overflow, only the newest turns stay. They fit into both `max_memory_tokens` and the
+    low-water mark.
     """
 
     strategy: Literal["trim"]
@@ -258,8 +262,9 @@ class Delete(_Dropping):
 
 
 class Flush(_Strategy):
-    """Old turns leave the window once each storing block of the session has stored them; the recent
-    turns stay. Without such a block the old turns leave at once and remain only in the history.
+    """Old turns leave the window once each storing block of the session has stored them. The recent
+    turns stay. If there is no such block, the old turns leave at once and remain only in the
+    history.
     """
 
     strategy: Literal["flush"]
@@ -277,8 +282,8 @@ class Flush(_Strategy):
 
 
 class NoWindow(_Strategy):
-    """Short-term memory off: messages are stored, the context holds the system message and the
-    newest turn.
+    """Short-term memory is off. Messages are stored, but a context has only the system message and
+    the newest turn.
     """
 
     strategy: Literal["none"]

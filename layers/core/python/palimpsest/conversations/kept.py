@@ -25,8 +25,8 @@ Kept = Annotated[
 
 
 class Retention(BaseModel):
-    """How long data of a kind is kept: conversations after their last activity, memories after
-    their last mention.
+    """How long data of each kind is kept. Conversations are kept after their last activity,
+    memories after their last mention.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)

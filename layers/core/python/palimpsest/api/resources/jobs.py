@@ -189,8 +189,8 @@ def read_job(service: Service, call: Call, *, job_id: JobId, wait: Wait = 0) -> 
 def retry_job(service: Service, call: Call, *, job_id: JobId) -> Response[str]:
     """Try a failed job again.
 
-    A new job does the work of the failed one; the answer names it. Without this call, failed work
-    is tried again later by itself.
+    A new job does the work of the failed one; the answer names the new job. Without this call,
+    failed work is retried automatically later.
     """
     retry, tenant = service.retry_job, call.caller.tenant
     return accepted(call, call.made(lambda _: retry(tenant, job_id)), "pending")

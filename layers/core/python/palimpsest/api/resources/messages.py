@@ -304,9 +304,9 @@ def remove_messages(
 ) -> WindowEmptied | Response[str]:
     """Empty the window, or withdraw messages.
 
-    Without `from`, the window is emptied and the history stays. With `from`, every message from
-    that sequence number on is withdrawn at once from window, summaries and history; a job deletes
-    it. A session without messages stays as it is.
+    Without `from`, the window is emptied and the history stays. With `from`, all messages from that
+    sequence number on are withdrawn at once from window, summaries and history, and a job deletes
+    them. A session without messages stays as it is.
     """
     scope = call.session(session_id)
     if first is None:

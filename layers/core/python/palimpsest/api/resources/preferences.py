@@ -142,7 +142,7 @@ def put_preference(
 def delete_preference(service: Service, call: Call, *, user_id: UserId, key: Key) -> Deleted:
     """Delete a preference.
 
-    Remove it for good, with all its versions.
+    Remove a preference for good, with all its versions.
     """
     service.preferences.delete(call.user(user_id), key)
     return {"id": key, "deleted": True}

@@ -431,9 +431,9 @@ def call_tool(
     """Call a tool.
 
     The answer is a tool message that can be appended as it is. The user comes from the path, never
-    from the arguments. Arguments that can't be used are answered with a message, so that the model
-    can call again. With `session_id` a search repeats nothing that the session's window still
-    holds. `remember` and `forget` need the scope `write` too.
+    from the arguments. Unusable arguments are answered with a tool message that says so, and the
+    model can call again. With `session_id`, a search leaves out everything that the session's
+    window still holds. `remember` and `forget` also need the scope `write`.
     """
     tool = tool_named(name)
     if tool.writes:

@@ -84,7 +84,7 @@ def list_entities(
 ) -> Json:
     """List entities.
 
-    Current entities, ended ones included, ordered by id.
+    List current entities, including those that have ended, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "entities", type, name)
@@ -120,7 +120,7 @@ def change_entity(
 def delete_entity(service: Service, call: Call, *, user_id: UserId, entity_id: EntityId) -> Deleted:
     """Delete an entity.
 
-    Remove it for good with all its versions, and the relationships from and to it.
+    Remove an entity for good, with all its versions and the relationships from and to it.
     """
     service.graph.delete_entity(call.user(user_id), checked_id(entity_id, field="entity_id"))
     return {"id": entity_id, "deleted": True}
@@ -229,7 +229,7 @@ def list_relationships(
 ) -> Json:
     """List relationships.
 
-    Current relationships, ended ones included, ordered by id.
+    List current relationships, including those that have ended, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
@@ -285,7 +285,7 @@ def delete_relationship(
 ) -> Deleted:
     """Delete a relationship.
 
-    Remove it for good with all its versions.
+    Remove a relationship for good, with all its versions.
     """
     name = checked_id(relationship_id, field="relationship_id")
     service.graph.delete_relationship(call.user(user_id), name)

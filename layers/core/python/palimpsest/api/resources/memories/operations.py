@@ -157,8 +157,8 @@ def list_memories(
 ) -> Json:
     """List memories.
 
-    Current memories, or superseded ones, ordered by creation. A page may be short or empty although
-    more follow; only a `next_cursor` of null is the end.
+    List current memories, or superseded ones, ordered by creation. A page may be short or empty
+    although more follow; only a `next_cursor` of null is the end.
     """
     check_ids(session_id=session_id, agent_id=agent_id)
     where = MemoryFilter(

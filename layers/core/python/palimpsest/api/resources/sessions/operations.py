@@ -158,7 +158,7 @@ def delete_session(
 ) -> Response[str]:
     """Delete a session.
 
-    From this answer on the session can't be read. A job removes its content, and the memories that
+    From this answer on, the session can't be read. A job removes its content, and the memories that
     have no other source.
     """
     return awaited(
