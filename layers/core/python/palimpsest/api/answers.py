@@ -138,7 +138,7 @@ class Answering:
         handler = self._handler = operation.handler
         self._operation, self._given = operation, given
         update_wrapper(self, handler)
-        self.__globals__ = handler.__globals__  # there Powertools looks up what annotations name
+        self.__globals__ = handler.__globals__  # Powertools looks up the names in annotations there
 
     @property
     def __signature__(self) -> Signature:

@@ -36,7 +36,7 @@ from palimpsest.incoming import guarded, json_object, path_of, read_json
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
 
-KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
+KNOWN_SECONDS = 60  # how long a process relies on a limit of requests that it has read
 MOST_KNOWN = 1_000  # tenants whose limits a process knows
 UNKNOWN = "is not known"
 SECURITY = {
@@ -159,7 +159,7 @@ class HttpApp:
             service = self._service()
             call = Call(caller, request, service.stores.calls, service.clock, shows)
             if operation.makes:
-                _ = call.key  # a malformed one is refused, also by calls that would not use it
+                _ = call.key  # a malformed key is refused even if the call would not use it
             self._resolver.context["given"] = (service, call)
             try:
                 return self._resolver.resolve(request, context)

@@ -31,7 +31,7 @@ from palimpsest.service.service import Service as Service  # noqa: PLC0414 - all
 KEY = "Idempotency-Key"
 OWNER = "user_id"
 Made = TypeVar("Made")
-LONGEST = 27.0  # seconds: the gateway answers for us after 30
+LONGEST = 27.0  # seconds; the gateway gives up after 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ MOST_WAITING = 5
 """The highest number of a tenant's requests that may wait at the same time, over all functions and
 keys. Each waiting request occupies a function that others need.
 """
-SPARE = 5  # seconds after which a place is free although nobody gave it back
+SPARE = 5  # seconds after its time at which a place is free even if it was not given back
 
 
 QUERIES_AT_ONCE = 2
 """The highest number of a tenant's Cypher queries that may run at the same time, over all functions
 and keys.
 """
-# seconds after which a query that found no place is worth another try: most take milliseconds
+# seconds after which a refused query should be tried again; most queries take milliseconds
 SOON = 1
 
 

@@ -60,11 +60,11 @@ TITLES = {
 HEADERS = {HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"}}
 METADATA = "/.well-known/oauth-protected-resource"
 IN_PATHS = "/:@+=%"  # besides letters, digits and -._~; a path may be encoded already
-RETRY_AFTER = "1"  # seconds, with every answer that may be tried again
+RETRY_AFTER = "1"  # seconds, sent with every error that may be retried
 INTERNAL_ERROR = "internal_error"
-INVALID_ID = "invalid_id"  # pydantic's name, too, for an id that is none
+INVALID_ID = "invalid_id"  # also the type of pydantic's fault for an invalid id
 MAX_ERRORS = 20
-MAX_FIELD = 200  # characters of a field's path: its end is the caller's own text
+MAX_FIELD = 200  # characters of a field's path, which may end in the caller's own text
 TAGS = frozenset({*CHAT_FIELDS, ITEM, "function", "custom", *PRIORITY})
 """The names that pydantic adds to a path to say which kind of message, call or block it was
 validating.

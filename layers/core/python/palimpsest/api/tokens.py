@@ -12,8 +12,8 @@ from aws_lambda_powertools.utilities.auth_alpha.exceptions import AuthError
 from palimpsest.errors import Unauthenticated, Unavailable
 
 BEARER = re.compile(r"(?:Bearer|Token) ([\w-]+\.[\w-]+\.[\w-]+)", re.IGNORECASE | re.ASCII)
-LONGEST = 8_192  # characters of a header; the gateway takes little more
-ROTATION = 30  # seconds until the keys are read again for an unknown key
+LONGEST = 8_192  # characters of a header; the gateway accepts hardly more
+ROTATION = 30  # seconds before keys are fetched again for a token with an unknown key
 ALGORITHMS = [
     "RS256",
     "RS384",

@@ -12,7 +12,7 @@ from palimpsest.conversations.configuration import Flush, Strategy
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Chat
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
 
-MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
+MAX_SETTINGS_BYTES = 20_000  # in addition to the system message, which is in the same item
 
 
 def asked_of_memories(config: Strategy) -> str | None:

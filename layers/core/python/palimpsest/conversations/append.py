@@ -66,7 +66,7 @@ Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
 fields.
 """
 RESEND_SECONDS = 60
-LOOK_BACK = 12  # messages before a user's last one, which may have said nothing
+LOOK_BACK = 12  # messages read before the user's last one, which may say nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Append:
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
     contents: Contents | None = None  # None: a message that is too large for an item is refused
     setup: Setup | None = None  # None: every session begins with the tenant's defaults
-    hides_old: HidesOld | None = None  # None: nothing is known of deleted memories
+    hides_old: HidesOld | None = None  # None: words of deleted memories are not marked
     turns: Turns = field(default_factory=Turns)
 
     def __call__(

@@ -15,7 +15,7 @@ STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
 the tenant changes static facts.
 """
 
-MAX_PROMPT_BYTES = 6_000  # three of them fit what a session may store of its configuration
+MAX_PROMPT_BYTES = 6_000  # three prompts fit into the stored configuration of a session
 
 
 def _short_enough(prompt: str) -> str:

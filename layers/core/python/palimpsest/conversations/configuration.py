@@ -244,8 +244,8 @@ class _Dropping(_Strategy):
 
 
 class Trim(_Dropping):
-    """On an overflow, only the newest turns stay. They fit into both `max_memory_tokens` and the
-    low-water mark.
+    """On an overflow, only the newest turns stay. As many stay as fit into both `max_memory_tokens`
+    and the low-water mark, but at least one.
     """
 
     strategy: Literal["trim"]

@@ -155,7 +155,7 @@ class Contents:
                     replace(job, state="done", error="abandoned", due_at=now + AGAIN_SECONDS)
                 )
             except CommitLost:
-                return  # its messages are stored
+                return  # the messages are stored
         scope = Scope(job.tenant).session(job.session)
         for folder in (HELD, PASSING):
             self._remove(scope, job.first, job.last, folder, ending=_suffix(job))

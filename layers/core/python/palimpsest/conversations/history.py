@@ -25,7 +25,7 @@ LINK_SECONDS = 900
 MOST_LARGE = 5_000_000  # bytes of large contents on one page; one message may have more
 MOVED_ON = "history_moved_on"
 MOST_OVERTAKINGS = (
-    50  # if appends come first, a withdrawal commits again at once, without reading anew
+    50  # how often a withdrawal commits again without new reads if appends came first
 )
 
 

@@ -111,7 +111,7 @@ class ListSessions:
                     session_id, *live(self.sessions.open(one, settings=True), now=now)
                 )
             except NotFound:
-                return None  # the index follows the table a moment later
+                return None  # the index is updated a moment after the table
 
         return [session for session in parallel.run_each(opened, ids) if session is not None]
 

@@ -65,7 +65,7 @@ class Head:
     job: str | None = None  # id of the pending overflow job
     compaction: CompactionState = "none"
     attempts: int = 0  # failed overflows in a row
-    not_before: int = 0  # when the next overflow may be armed
+    not_before: int = 0  # epoch seconds before which no overflow may be started
 
     total_messages: int = 0
     total_tokens: int = 0
@@ -74,17 +74,15 @@ class Head:
     updated_at: int = 0  # epoch milliseconds
     retention: int | None = None  # seconds from the last activity to `expires_at`, None = for ever
     expires_at: int | None = None
-    withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) whose deletion is under way
-    off_record: int = 0  # what the newest turn says of itself (`conversations.off_record`)
+    withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) that a job is deleting
+    off_record: int = 0  # how far the newest turn is off the record (`conversations.off_record`)
     outside: int = 0  # the newest message whose history the caller keeps, 0 = none
 
     epoch: int = 0  # of the user, when the session began
     armed_seq: int = 0  # the last message that an extraction job covers
     extract_job: str | None = None  # id of the newest extraction job
     extract_turn: int = 0  # the turn at which it was created
-    redactions: int = (
-        0  # how many messages were redacted; a reader who sees another number must read again
-    )
+    redactions: int = 0  # redacted messages; a reader who finds another number must read again
     day: str = ""  # the day (UTC) of the newest message; the next three fields count only that day
     day_messages: int = 0
     day_tokens: int = 0

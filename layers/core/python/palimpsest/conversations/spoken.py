@@ -36,7 +36,7 @@ _LIKE_A_SUMMARY = re.compile(rf"\s*{SUMMARY_PREFIX.strip()}", re.IGNORECASE)
 
 _NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
 
-# Our own renderings of memories, anywhere in a text: callers may send recalled text back.
+# Memories as this service renders them, anywhere in a text. Callers may send them back.
 _RECALLED = re.compile(
     r"<memory>.*?(?:</memory>|\Z)"
     r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"

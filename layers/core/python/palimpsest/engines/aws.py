@@ -141,7 +141,7 @@ class S3Blobs:
     def _s3(self) -> S3Client:
         made: S3Client = client(
             "s3", seconds=10.0, attempts=3, endpoint=self._endpoint, signature_version="s3v4",
-            s3={"addressing_style": "path"},  # a local AWS has no name for each bucket
+            s3={"addressing_style": "path"},  # a local AWS has no host name for each bucket
         )  # fmt: skip
         return made
 
@@ -174,7 +174,7 @@ class FunctionEmbedder:
             ValueError,
             LookupError,
             TypeError,
-        ) as error:  # its error takes the place of its answer
+        ) as error:  # the function failed, and its error is the answer
             raise ModelUnavailable("The function that embeds has failed.") from error
         return vectors
 
@@ -258,7 +258,7 @@ class SqsVisibility(_SqsClient):
 
 
 SOURCE = "palimpsest"
-REST = 10.0  # seconds for which a bus that did not answer is not asked
+REST = 10.0  # seconds without calls after the bus did not answer
 
 
 @dataclass

@@ -45,7 +45,7 @@ def items_of(commit: MemoryCommit) -> int:
         record.topic_key is not None
         for record in (*commit.new, *commit.removed, *commit.removed_places)
     )
-    removed = 3 * len({record.id for record in commit.removed})  # the record, its uses, its mark
+    removed = 3 * len({record.id for record in commit.removed})  # the record, its uses and its mark
     alone = (commit.line, commit.progress, commit.job, commit.finished, commit.call)
     single = sum(part is not None for part in alone)
     written = (

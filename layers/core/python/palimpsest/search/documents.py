@@ -21,13 +21,13 @@ from palimpsest.search.ports import Document, Gone
 
 MAX_WORDS = 12_000  # characters of a message that are searched by words
 
-MAX_MEANING = 4_000  # characters that make the vector
+MAX_MEANING = 4_000  # characters from which the vector is made
 
 MAX_BEFORE = 200  # characters of each message that was said before
 
 TURNS_BEFORE = 2  # messages before one that give it context
 
-SAID_BEFORE = 0.3  # the weight of the vector of the message right before, beside the message's own
+SAID_BEFORE = 0.3  # the weight of the vector of the text right before; the message's own has 1
 
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 

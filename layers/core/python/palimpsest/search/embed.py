@@ -25,7 +25,10 @@ from palimpsest.search.documents import SESSION_GONE, Indexable, gone
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
 
-AT_ONCE, PAGES_AT_ONCE = 100, 30  # documents of an erased user that are looked at with one delivery
+AT_ONCE, PAGES_AT_ONCE = (
+    100,
+    30,
+)  # documents on a page, and pages, that one delivery checks for an erased user
 Planning = Callable[[], Plan | None]
 
 
@@ -226,7 +229,7 @@ class Embed:
         if plan.there and self.memories.user(plan.owner).epoch != plan.epoch:
             outcome.join(
                 self.outcome(tuple(plan.changes.values()))
-            )  # erased meanwhile, maybe before we wrote
+            )  # the user was erased meanwhile, maybe before this write
             return
         outcome.unwritten.update(plan.changes[key] for key in failed)
         outcome.without_vector.update(plan.changes[key] for key in vectorless)

@@ -32,7 +32,7 @@ READ_BEFORE = 6
 
 REACH = range(1, READ_BEFORE + 1)
 
-DISPLACED = 5  # older versions of a topic that are removed again with each change of it
+DISPLACED = 5  # older versions of a topic whose documents are removed at each change of it
 
 PAGE = 100  # keys that one read takes
 
@@ -75,7 +75,7 @@ class EmbedPlans:
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]
         marks = self.memories.tombstones(plan.owner, missing) if missing else {}
-        for name in missing:  # without a tombstone: higher than any version the record had
+        for name in missing:  # without a tombstone, use a version above all earlier ones
             plan.gone[name] = gone(name, version=marks[name].version if name in marks else now)
         self._take_in_records(plan, records.values())
 
@@ -124,7 +124,7 @@ class EmbedPlans:
             if _is_redacted(found, seq)
             for n in REACH
         }
-        if behind:  # their documents hold the beginning of what was said before
+        if behind:  # documents of later messages contain a part of this one
             changed = {**{seq: each for seq, each in behind.items() if seq <= head.seq}, **changed}
             found = self._readable(session, head, tuple(changed))
         for seq, change in changed.items():

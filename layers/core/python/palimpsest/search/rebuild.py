@@ -122,7 +122,7 @@ class Reindex:
         if left and self.embed.embedder is not None:
             self.embed.embedder.embed(
                 [HARMLESS]
-            )  # a model that takes this refused those texts; else it fails here too
+            )  # if this succeeds, the model refused those texts; otherwise it fails here too
         done = len(changes) - len(left)
         return replace(state, indexed=state.indexed + done, left_out=state.left_out + len(left))
 

@@ -20,7 +20,7 @@ from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.errors import Unprocessable
 from palimpsest.models.ports import TokenCounter
 
-CALL_BYTES = 4  # of one call that waits, in a head
+CALL_BYTES = 4  # bytes of one waiting call in a head
 _ID = re.compile(r"[0-9a-f]{32}")
 
 

@@ -50,7 +50,7 @@ from palimpsest.transfer.lines import Row, fault_of, read
 
 MOST_DAYS = 36_500
 MOST_BESIDE = 256  # characters of a message's id and time as its caller gave them
-ANYBODY = "somebody"  # the user of a session whose owner the import decides
+ANYBODY = "somebody"  # stands for the user, whom the import sets
 
 
 class _Part(TypedDict):
@@ -149,7 +149,7 @@ class PartLine(ItemLine):
     @model_validator(mode="before")
     @classmethod
     def _fits(cls, row: Row) -> Row:
-        if cls.HOLDS is not Message:  # whose size is limited as calls limit it
+        if cls.HOLDS is not Message:  # the size of a message has the limit of calls
             check_size(row)
         return row
 

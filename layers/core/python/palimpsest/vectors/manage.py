@@ -24,7 +24,7 @@ from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 
 DEFAULT_NAMESPACE = "default"
 
-MOST_VECTORS = 5_000  # in a namespace: a search compares all that pass its filter
+MOST_VECTORS = 5_000  # in a namespace, because a search compares all that pass its filter
 
 MOST_NAMESPACES = 100  # of a user
 
@@ -173,7 +173,7 @@ class ManageVectors:
         gone = self._delete(scope, checked_id(name, field="namespace"), ids)
         if self._namespace(
             scope, name
-        ).version:  # also if an earlier call had deleted them, and ended before this
+        ).version:  # also if an earlier call deleted them but stopped before this
             self.exports(scope)
         return gone
 

@@ -242,7 +242,7 @@ def _served() -> Json:
 def _info() -> Json:
     try:
         return {"name": "palimpsest", "version": version("palimpsest")}
-    except PackageNotFoundError:  # a function's layer holds the code alone
+    except PackageNotFoundError:  # the layer of a Lambda function has only the code, no metadata
         return {"name": "palimpsest", "version": "0"}
 
 

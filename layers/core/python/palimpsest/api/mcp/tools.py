@@ -32,7 +32,7 @@ from palimpsest.memory.as_line import NO_LONGER_SURE
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import ListedType, SaidType
 
-FORGET_SECONDS = 10.0  # that a tool waits until what it forgets is gone
+FORGET_SECONDS = 10.0  # how long a tool waits for memories to be removed
 
 
 class RememberArguments(NewMemory):

@@ -265,7 +265,7 @@ def _listed(job: Job) -> ListedJob:
         "job_id": job.id,
         "kind": cast(
             "TenantJobKind", job.kind
-        ),  # the operator's jobs are in a tenant that no key is of
+        ),  # jobs of the operator belong to a tenant that has no keys
         "state": job.state,
         "user_id": job.user,
         "session_id": job.session or None,

@@ -22,7 +22,7 @@ from palimpsest.vectors.ports import Namespace
 operation = operations_on("vectors", function="memories")
 
 AT_ONCE = 100
-MAX_TEXT = 8_000  # characters; models cut what is too long for them
+MAX_TEXT = 8_000  # characters; models cut longer texts
 
 Text = Annotated[
     str,

@@ -22,11 +22,11 @@ from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 
 METHOD = "model"
-# words asked for, per token of the limit: models count words better than tokens
+# words to ask for, per token of the limit, because models count words better than tokens
 WORDS_PER_TOKEN = 0.6
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 READ_SHARE = (
-    0.5  # of the room: the elements around short messages weigh as much as these, and escapes more
+    0.5  # of the room; the elements around short messages weigh as much as these, and escapes more
 )
 FIT_SHARE = 0.95
 FAR_TOO_LONG = 2  # times the limit; a longer summary is requested again, a shorter one is cut

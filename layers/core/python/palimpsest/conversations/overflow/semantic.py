@@ -21,13 +21,13 @@ from palimpsest.text.analyser import terms
 from palimpsest.text.salience import facts, is_own
 from palimpsest.text.sentences import sentences
 
-MAX_PINNED = 20  # messages, because the head holds their numbers
+MAX_PINNED = 20  # the most messages, because the head stores their numbers
 RECENT_TURNS = 5
 RECENT_SHARE = (
-    2  # recent turns take at most one part of this many of the room; the newest stays in any case
+    2  # recent turns take at most 1/RECENT_SHARE of the room; the newest turn always stays
 )
-RELEVANCE = 0.7  # the weight of relevance to the topic; importance has the rest
-MANY_FACTS = 4  # so many facts (names, numbers and the like) give a turn the highest importance
+RELEVANCE = 0.7  # the weight of relevance to the topic; the rest is the weight of importance
+MANY_FACTS = 4  # this many facts (such as names and numbers) give a turn the highest importance
 
 
 @dataclass(frozen=True, slots=True)

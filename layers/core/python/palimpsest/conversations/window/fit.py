@@ -26,9 +26,9 @@ from palimpsest.text.cutting import Count, shortened
 
 SUMMARY_SHARE = 4  # a summary takes at most this part of the budget
 
-LEAST_SUMMARY = 16  # tokens; less of a summary says nothing
+LEAST_SUMMARY = 16  # tokens; a shorter summary says nothing
 
-READ_IN_CHAIN = 64  # the most tokens for which a message of the current chain counts while reading
+READ_IN_CHAIN = 64  # the most tokens that a message of the current chain counts while reading
 
 MOST_BYTES = 3_000_000  # Bytes of older turns; with the other parts, they fit an answer of 5 MB.
 

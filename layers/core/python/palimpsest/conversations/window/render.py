@@ -174,7 +174,7 @@ def _with(
 FLOOR = 32
 
 Part = Literal["content", "refusal", "arguments"]
-_Part = tuple[Part, int, str]  # which part, of which call, its text
+_Part = tuple[Part, int, str]  # the part, the index of its call, and its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class Text:
     """
 
     part: Part
-    call: int  # whose arguments
+    call: int  # the index of the call whose arguments this is
     text: str
     tokens: int
     least: int

@@ -103,8 +103,8 @@ def with_every_result(
     return result
 
 
-USER_SHARE = 4  # the part of the room that the user message keeps beside the newest group
-NAME_SHARE = 2  # the part of the room from which on a name is too long to be shown
+USER_SHARE = 4  # beside the newest group, the user message keeps 1/USER_SHARE of the room
+NAME_SHARE = 2  # a name is removed if the uncut parts take more than 1/NAME_SHARE of the room
 
 Group = Sequence[MessageParts]
 

@@ -111,7 +111,7 @@ class DynamoDbJobs(OneTable):
         with suppress(CommitLost):  # that job is gone
             self._table.transact(
                 [{"Update": arguments}]
-            )  # a plain update would be done again if its answer is lost
+            )  # a plain update would be repeated if its answer is lost
 
     def finish(self, job: Job) -> None:
         self._table.call("UpdateItem", **finishing(self._table.name, job))
@@ -130,9 +130,7 @@ class DynamoDbJobs(OneTable):
 
     def _if_so(self, job: Job, update: Update) -> None:
         arguments = update.arguments(self._table.name, job_partition(job), items.JOB)
-        with suppress(
-            CommitLost
-        ):  # the job is gone, or in another state: the contract is to do nothing
+        with suppress(CommitLost):  # the job is gone or in another state, so nothing is to be done
             self._table.call("UpdateItem", **arguments)
 
 

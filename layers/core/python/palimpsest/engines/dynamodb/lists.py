@@ -30,11 +30,11 @@ BUCKET = "tenant_bucket"
 SESSIONS, FAILED = (
     "sessions#",
     "failed#",
-)  # lists of a tenant apart from those by user: of sessions, of failed jobs
+)  # a tenant's lists that are not by user: of sessions, and of failed jobs
 _FIRST, _LAST = (
     "!",
     "~",
-)  # below and above every place: both stand outside the characters of ids and of times
+)  # below and above every place, because ids and times do not contain these characters
 
 
 def bucket_of(scope: UserScope) -> str:
@@ -89,7 +89,7 @@ class TenantIndex:
             low, high = (low, min(after, high)) if newest_first else (max(after, low), high)
         count = (
             limit + 1 if after is None else limit + 2
-        )  # the range has both its ends: `after` may be found once more
+        )  # the range includes its ends, so `after` may be found again
         read = partial(self._bucket, low=low, high=high, count=count, newest_first=newest_first)
         buckets = (
             buckets_of(scope, among=self.among) if user is None else (bucket_of(scope.user(user)),)

@@ -216,7 +216,7 @@ def connected(region: str | None, endpoint: str | None) -> Any:
     """Return the botocore client for a region and endpoint. All tables and threads share it,
     because a client costs far more to make than to share.
     """
-    with _LOCK:  # botocore's clients are not made safely by two threads at once
+    with _LOCK:  # two threads can't safely make botocore clients at the same time
         return _client(region, endpoint)
 
 
@@ -233,7 +233,7 @@ def _client(region: str | None, endpoint: str | None) -> Any:
         retries={"total_max_attempts": 1 + RETRIES, "mode": "standard"},
         max_pool_connections=CONNECTIONS,
         parameter_validation=False,
-        # else botocore puts it together twice in every request
+        # otherwise botocore builds it twice in every request
         user_agent=f"{session.user_agent()} palimpsest",
     )
     return session.create_client(

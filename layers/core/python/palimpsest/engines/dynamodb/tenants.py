@@ -138,7 +138,7 @@ class DynamoDbTenants(_Models):
         item = self._found(self._log_keys, place)
         if item is None:
             item = self._log_keys(*place, type=LOG_KEY, secret=secrets.token_bytes())
-            with suppress(CommitLost):  # another process was first: its key is the tenant's
+            with suppress(CommitLost):  # another process was first, and its key stays
                 item.save(condition=LogKeyItem.pk.does_not_exist())
             item = self._found(self._log_keys, place) or item
         return item.secret
@@ -173,7 +173,7 @@ def _changes(settings: TenantSettings) -> list[Change]:
         _set_or_remove(SettingsItem.retention_days, settings.retention_days),
         SettingsItem.memory_days.set(
             cast("int", settings.memory_days)
-        ),  # None is stored: not the built-in days
+        ),  # None is stored, because it differs from the built-in days
         SettingsItem.days_by_type.set({**settings.by_type}),
         _set_or_remove(SettingsItem.models, models),
         _set_or_remove(SettingsItem.change, settings.change),
@@ -229,7 +229,7 @@ class DynamoDbStaticFacts(_Models):
         is_text = isinstance(fact.content, str)
         changes: list[Change] = [
             FactItem.type.set("fact"),
-            FactItem.content.set(fact.text),  # the release before reads this alone
+            FactItem.content.set(fact.text),  # the previous release reads only this
             _set_or_remove(FactItem.json, None if is_text else json.dumps(fact.content)),
             FactItem.updated_at.set(fact.updated_at),
             _set_or_remove(FactItem.agent, fact.agent),

@@ -22,7 +22,7 @@ AMONG = "usage#"
 USAGE, RATE = "usage", "rate"
 ERASED = {"NULL": True}
 DAY_SECONDS = 24 * 3600
-_LAST = "~"  # behind every name of a row
+_LAST = "~"  # sorts after every name of a row
 
 
 class DynamoDbUsages(OneTable):

@@ -54,7 +54,7 @@ def connected(endpoint: str, *, region: str | None = None, seconds: float = SECO
         connection_class=Urllib3HttpConnection,
         pool_maxsize=CONNECTIONS,
         timeout=seconds,
-        max_retries=1,  # an idle connection may have died; every call is safe to repeat
+        max_retries=1,  # an idle connection may be closed; every call is safe to repeat
         retry_on_timeout=False,
     )
 
@@ -85,7 +85,7 @@ def translated() -> Iterator[None]:
 
 
 BUILD_SECONDS = 30.0  # to make or drop an index
-REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw of the alias
+REMEMBERED_SECONDS = 5.0  # how long a reader relies on the last answer about the alias
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,7 @@ class IndexFamily:
     def add(self, *, afresh: bool) -> None:
         indexes = self.all()
         if indexes:
-            with (
-                translated()
-            ):  # an index that an earlier version made learns the fields that it lacks
+            with translated():  # adds missing fields to an index that an earlier version made
                 self._client.indices.put_mapping(
                     index=self.every, body={"properties": FIELDS}, request_timeout=BUILD_SECONDS
                 )

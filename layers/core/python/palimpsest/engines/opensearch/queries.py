@@ -14,15 +14,13 @@ from palimpsest.search.ports import Document
 from palimpsest.text.analyser import QueryTerms, asked, document_terms
 from palimpsest.text.bm25 import BASE, Field
 
-SEARCHED_BESIDE = (
-    50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
-)
+SEARCHED_BESIDE = 50  # neighbours compared beyond k, which make the approximate search nearly exact
 TIMEOUT = "2s"
 
 VECTOR = "vector"
 LONGEST_KEYWORD = 8_000  # characters; a longer one can't be filtered by. Lucene takes 32,766 bytes
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
-# Texts come as terms (text/__init__.py), divided by spaces: the engine has nothing left to analyse.
+# Texts are terms (text/__init__.py) separated by spaces, so the engine need not analyse them.
 _TERMS = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
 FIELDS = {
     "owner": {"type": "keyword"},
@@ -39,7 +37,7 @@ FIELDS = {
     "agent": _KEYWORD,
     "metadata": _KEYWORD,
 }
-# The rules of `Field` and `rounded` for one document.
+# Computes the score of one document by the rules of `Field` and `rounded`.
 _SCORE = """
 double rounded(double length) {
     int over = (int) length - 24;

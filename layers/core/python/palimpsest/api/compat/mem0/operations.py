@@ -50,7 +50,7 @@ from palimpsest.memory.versions import Version
 
 operation = operations_on("mem0", function="memories")
 
-LONGEST_WAIT = 20.0  # seconds for an extraction; what is not extracted by then comes later
+LONGEST_WAIT = 20.0  # seconds to wait for an extraction, which continues after that
 MOST_LISTED = 100
 TYPES: list[ListedType] = ["fact", "event", "instruction", "task"]
 EVENTS = {"created": "ADD", "updated": "UPDATE", "unchanged": "NONE"}
@@ -206,7 +206,7 @@ def mem0_delete_all(
     """
     _check_query(call)
     asked = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-    if asked.is_narrower:  # such as any agent: what forgets them knows one alone
+    if asked.is_narrower:  # such as any agent; only one agent or run can be forgotten at a time
         raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
     limits = _given({"types": TYPES, "agent_id": asked.agent, "session_id": asked.run})
     forget, scope = service.forget, call.user(asked.user)

@@ -60,7 +60,7 @@ def put_entities(
         call.user(user_id), given, agent=body.agent_id, once=call.once
     )
     rows = [shown_entity(*stored) for stored in made]
-    if not call.shows:  # the entity's earlier id is stored; the sent or derived one means the same
+    if not call.shows:  # show the sent or derived id, because the stored id may be an earlier one
         rows = [
             cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)
         ]

@@ -94,7 +94,7 @@ def _last_extracted(
     head, report = session.head, service.report
     has_messages = (
         head.seq > head.base
-    )  # what is at or below the base was another session of this id
+    )  # numbers up to the base belong to an earlier session with this id
     seq = report.through(scope.owner.user(head.user), session.id) if has_messages else 0
     if seq <= head.base:
         return None

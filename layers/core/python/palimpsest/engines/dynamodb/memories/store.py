@@ -42,7 +42,7 @@ from palimpsest.memory.record import Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
-MOST_EPOCHS = 10_000  # of users, remembered
+MOST_EPOCHS = 10_000  # users whose epoch is remembered
 
 
 class DynamoDbMemories(OneTable):
@@ -57,7 +57,7 @@ class DynamoDbMemories(OneTable):
     def __init__(self, table: str, jobs_table: str, **where: Any) -> None:
         super().__init__(table, **where)
         self._jobs_table = jobs_table
-        self._epochs: dict[str, int] = {}  # of the users that were read last, by partition
+        self._epochs: dict[str, int] = {}  # of the users read last, by partition
 
     def user(self, scope: UserScope) -> UserState:
         item = self._table.get(scope.partition, items.USER)
@@ -122,7 +122,7 @@ class DynamoDbMemories(OneTable):
                 raise
             self._commit(
                 scope, commit, walk=walk
-            )  # the commit was lost, or may be, because of the noted expiry
+            )  # the noted expiry may be the reason why the commit was lost
 
     def _commit(self, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None) -> None:
         actions = actions_of(self._table.name, self._jobs_table, scope, commit, walk=walk)
@@ -334,7 +334,7 @@ def _mark_indexed(table: Table, scope: UserScope, record: Record) -> None:
     update.put("index_state", text("done"))
     put_reminder(update, replace(record, index_state="done"))
     update.require("version", number(record.version))
-    with suppress(CommitLost):  # it has changed or gone: another notice tells of that
+    with suppress(CommitLost):  # the record was changed or removed, which has its own notice
         _update(table, scope, items.record_sort(record.id), update)
 
 
@@ -360,9 +360,7 @@ def _count_first_use(
     attributes = items.common("uses", epoch) | {"last": number(now), "uses": number(1)}
     try:
         table.call("PutItem", **put_anew(table.name, scope, items.uses_sort(record_id), attributes))
-    except (
-        CommitLost
-    ):  # if that is not counted either, it was erased once more: there is nothing left to count
+    except CommitLost:  # if this fails too, the user was erased again, and nothing is left to count
         _is_counted(table, scope, record_id, epoch=epoch, now=now)
 
 

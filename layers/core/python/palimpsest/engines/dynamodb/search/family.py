@@ -15,7 +15,7 @@ from palimpsest.errors import CommitLost, NotFound
 from palimpsest.models.ports import Space
 
 PARTITION, SORT = "family", "indexes"
-REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw
+REMEMBERED_SECONDS = 5.0  # how long a reader relies on the last answer
 
 
 @dataclass(frozen=True, slots=True)

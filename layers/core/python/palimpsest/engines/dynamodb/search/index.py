@@ -29,10 +29,10 @@ from palimpsest.text.analyser import query_terms
 
 Made = TypeVar("Made")
 VECTOR_INDEX = "by_meaning"
-MOST_NEAREST = 100  # that one search gives (DynamoDB)
-SPARE = 10  # looked at beyond k, so that equally near ones come in the order of their keys
-MOST_COMPARED = 1_000  # vectors read one by one where a filter is none of the vector index's
-GONE_SECONDS = 600  # how long the version of a removed document is remembered at least
+MOST_NEAREST = 100  # the most results of one search (DynamoDB)
+SPARE = 10  # results read beyond k, so that equally near ones can be ordered by key
+MOST_COMPARED = 1_000  # vectors compared one by one if the vector index can't apply the filter
+GONE_SECONDS = 600  # the least time for which the version of a removed document is kept
 RECORDS = frozenset(get_args(RecordType))
 FILTERS = ("kind", "origin", "subject", "session", "agent")
 """The attributes that the vector index filters by. It compares them for equality, which is the only
@@ -80,9 +80,7 @@ class DynamoDbIndex:
                 isinstance(each, Gone) or is_looked_at(each.key, each.version)
                 for each in newest.values()
             ):
-                with suppress(
-                    Unavailable
-                ):  # what is to be written is written; another write looks again
+                with suppress(Unavailable):  # the changes are written; a later write tidies
                     Shelf(self._table, partition).tidy()
         return tuple(sorted(failed))
 
@@ -117,7 +115,7 @@ class DynamoDbIndex:
         is_all = all(len(some) < most for some in found)
         if _is_inline(where) and (is_all or k + SPARE <= MOST_NEAREST):
             return _best(hits, k)
-        # The entries of the words hold the data that the vector index lacks.
+        # The entries in the table of words have the data that the vector index lacks.
         every = self._shelf(read, owner).documents()
         passing = {every.keys[number] for number in every.passing(where, every.numbers)}
         hits = [hit for hit in hits if hit.key in passing]
@@ -180,7 +178,7 @@ class DynamoDbIndex:
         except FirstFailed:
             return True  # this version or a higher one is there
         except (CommitLost, Unavailable):
-            return False  # it met another writer of this document, or the store did not answer
+            return False  # another writer changed this document, or the store did not answer
         return True
 
     def _vector_action(self, partition: str, change: Document | Gone) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from palimpsest.text.bm25 import Field, Matches, Posting
 
 # characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
 BLOCK = 10_000
-PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it
+PART_SIGN = "~"  # marks a part, so that it differs from an equal word; no word contains it
 
 Postings = dict[str, list[int]]
 """For each term, a flat list of pairs, one for each document: the document's place and how often it

@@ -40,17 +40,17 @@ from palimpsest.text.bm25 import scored
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
 MOST_DOCUMENTS = (
-    30_000  # of one owner; above them words are not searched, and the stage takes OpenSearch
+    30_000  # of one owner; beyond that, words are not searched, and OpenSearch is needed
 )
 SHORTEST, SHARE = (
     64,
     64,
-)  # the tail is packed when it is longer than the first, and than this part of the documents
+)  # the tail is packed when it has more entries than SHORTEST and than 1/SHARE of the documents
 MOST_TAIL_BYTES = 300_000
 MOST_TAIL_PAGES = 4  # megabytes
-LOOKED_AT = 16  # one write in so many looks at how long the tail is
+LOOKED_AT = 16  # one of this many writes checks the length of the tail
 PIECE = 350_000  # bytes of the columns in one item
-ATTEMPTS = 4  # at reading, while others pack
+ATTEMPTS = 4  # at reading, while other processes pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,7 @@ class Shelf:
                 ConditionExpression=condition,
                 **values,
             )
-        except CommitLost:  # also if it was named by the first try, whose answer was lost
+        except CommitLost:  # also if the first try had succeeded but its answer was lost
             there = self._table.get(self._partition, CATALOG)
             return there is not None and there["segment_id"]["S"] == new.segment
         return True

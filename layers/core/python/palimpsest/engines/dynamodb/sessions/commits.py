@@ -21,8 +21,8 @@ from palimpsest.scope import SessionScope
 Action = dict[str, Any]
 
 _HEAD_FIELDS = tuple(field.name for field in fields(Head))
-ITEM_BYTES = 400 * 1024  # an item's limit (DynamoDB)
-TRANSACTION_BYTES = 4 * 1024 * 1024  # a transaction's (DynamoDB)
+ITEM_BYTES = 400 * 1024  # the limit of an item (DynamoDB)
+TRANSACTION_BYTES = 4 * 1024 * 1024  # the limit of a transaction (DynamoDB)
 
 
 class Update:

@@ -93,7 +93,7 @@ def values_of(attribute: Item) -> dict[str, Any]:
     return cast(dict[str, Any], json.loads(attribute["S"]))
 
 
-# The head: attributes of its own, as conditions and arithmetic need them.
+# The head has an attribute for each field, because conditions and arithmetic need them.
 
 
 def _default(field: Field[Any]) -> Any:
@@ -132,7 +132,7 @@ def tombstone_ttl(head: Head) -> dict[str, str]:
     return number(head.updated_second + TOMBSTONE_SECONDS)
 
 
-# Settings: one body, and what the two indexes list.
+# Settings have one body, and attributes for the two indexes.
 
 
 def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
@@ -177,7 +177,7 @@ def _due_at(item: Item) -> int | None:
     return int(item["due_at"]["N"]) if "due_at" in item else None
 
 
-# Messages and compactions: a type and one body.
+# Messages and compactions have a type and one body.
 
 
 def message_attributes(message: Message) -> Attributes:
@@ -259,7 +259,7 @@ def compaction_of(item: Item) -> Compaction:
     return Compaction(**values_of(item["body"]))
 
 
-# Idempotency keys: few and small; conditions compare `last_seq` and `expires_at`.
+# Idempotency keys are few and small. Conditions compare `last_seq` and `expires_at`.
 
 
 def key_attributes(key: IdempotencyKey) -> Attributes:
@@ -308,7 +308,7 @@ def call_of(call: KeyedCall, item: Item) -> KeyedCall:
     )
 
 
-# Jobs: what is to be done never changes; state, deadline and outcome do.
+# The work of a job never changes. Its state, deadline and outcome do.
 
 
 def job_attributes(job: Job) -> Attributes:

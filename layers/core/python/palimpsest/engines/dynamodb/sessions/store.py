@@ -113,7 +113,7 @@ class DynamoDbSessions(OneTable):
                 message = items.message_of(item)
                 yield message
                 if message.seq == end:
-                    return  # spares the query that would find nothing more
+                    return  # saves a query that would find nothing more
 
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
         wanted = sorted({items.message_sort(seq) for seq in seqs})
@@ -190,7 +190,7 @@ class DynamoDbSessions(OneTable):
                 "UpdateItem", **update.arguments(self._table.name, scope.partition, items.SETTINGS)
             )
         except CommitLost:
-            return  # those settings are gone, or are another life's
+            return  # the settings are gone, or belong to a later session with the same id
 
     def _between(
         self,
