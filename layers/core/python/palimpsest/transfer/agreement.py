@@ -56,7 +56,7 @@ class SessionLines:
 
     def check_compaction(self, made: Compaction) -> None:
         newest = max(self._compactions, default=self.head.base)
-        require(made.last > newest, "compactions stand in the order of their numbers")
+        require(made.last > newest, "compactions must be in the order of their numbers")
         require(
             made.previous in {0, *self._compactions}, "previous: it names no compaction before it"
         )
@@ -66,11 +66,11 @@ class SessionLines:
         head, chat = self.head, message.chat
         require(
             self._last < message.seq <= head.seq,
-            "seq: messages stand in the order of their numbers",
+            "seq: messages must be in the order of their numbers",
         )
         require(
             message.turn - self._turn in _steps(message),
-            "turn: it is not how often the user has spoken",
+            "turn: it is not the number of user messages so far",
         )
         is_gone = message.redacted_at is not None or message.is_outside
         expected = message.id if is_gone else digest(chat, session=self._name, before=self._last_id)
@@ -103,13 +103,13 @@ class SessionLines:
         )
         require(
             _calls(head.open_calls) <= _calls(self._waiting),
-            "head: open_calls names a call that does not wait",
+            "head: open_calls has a call that does not wait for a result",
         )
         is_counted = head.total_messages == head.seq - head.base >= self._count
-        require(is_counted, "head: total_messages is not how many messages it had")
+        require(is_counted, "head: total_messages is not the number of its messages")
         require(
             head.window_messages == self._in_window,
-            "head: window_messages is not how many are in the window",
+            "head: window_messages is not the number of messages in the window",
         )
         has_window = head.cleared < head.window_start <= max(self._last, head.cleared) + 1
         require(
@@ -121,13 +121,13 @@ class SessionLines:
         pins = [seq for seq, _ in head.pins]
         is_pinned = set(pins) == self._pinned and len(pins) == len(self._pinned)
         is_before = all(head.cleared < seq < head.window_start for seq in pins)
-        require(is_pinned and is_before, "head: pins names no messages before the window")
+        require(is_pinned and is_before, "head: pins has a message that is not before the window")
         require(
             self._redacted <= head.redactions, "head: redactions is less than its redacted messages"
         )
         require(
             self._outside <= head.outside,
-            "head: outside is not the newest message that its caller keeps",
+            "head: outside is not the newest message whose history the caller keeps",
         )
 
 

@@ -100,6 +100,6 @@ def moment_of(text: str, name: str, *, now: int) -> int:
         )
     except (ValueError, OverflowError):
         is_time = False
-    require(is_time, f"{name} is no time")
-    require(milliseconds(moment) <= now + SLACK, f"{name} is still to come")
+    require(is_time, f"{name} is not a time")
+    require(milliseconds(moment) <= now + SLACK, f"{name} is in the future")
     return milliseconds(moment)

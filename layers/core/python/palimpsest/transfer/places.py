@@ -79,9 +79,9 @@ class Before:
     def _after_vector(self, line: VectorLine) -> Before:
         vector = line.held
         require(line.namespace == self.namespace, "it belongs to nothing before it")
-        require(vector.id > self.vector, "vectors stand in the order of their ids, each once")
+        require(vector.id > self.vector, "vectors must be in the order of their ids, each once")
         is_like = len(vector.values) == self.dimension
-        require(is_like, "it has another dimension than its namespace")
+        require(is_like, "its dimension differs from that of its namespace")
         return replace(self, vector=vector.id)
 
 
@@ -92,15 +92,15 @@ def _join(session: SessionLines, line: ProgressLine | CompactionLine | MessageLi
     head = session.head
     match line:
         case ProgressLine(held=progress):
-            require(0 <= progress.through <= head.seq, "through is no message of the session")
+            require(0 <= progress.through <= head.seq, "through is not a message of the session")
             is_within = all(
                 0 < first <= last <= progress.through for first, last in progress.parked
             )
-            require(is_within, "parked names no messages that were come to")
+            require(is_within, "parked: a range is not within 1 to through")
         case CompactionLine(held=made):
             is_within = head.base < made.first <= made.last <= head.seq
             is_of_it = is_within and 0 <= made.newest <= head.seq
-            require(is_of_it, "first, last and newest are no messages of the session")
+            require(is_of_it, "first, last and newest are not messages of the session")
             session.check_compaction(made)
         case MessageLine(held=message):
             session.check_message(message)

@@ -104,8 +104,10 @@ class SessionLine(Line):
         require(max(numbers) <= LATEST, "head: a number is too large")
         before_window = (head.base, head.window_start - 1, head.cleared, head.summary)
         newest = max(*before_window, head.last_user_seq, head.outside, head.armed_seq)
-        require(newest <= head.seq < MOST_MESSAGES, "head: a number is above the newest message's")
-        require(head.status != "deleted", "head: a deleted session is in no export")
+        require(
+            newest <= head.seq < MOST_MESSAGES, "head: a number is above that of the newest message"
+        )
+        require(head.status != "deleted", "head: an export has no deleted sessions")
         return head
 
     @field_validator("settings")
@@ -113,7 +115,7 @@ class SessionLine(Line):
     def _can_be_configured(cls, settings: Settings) -> Settings:
         if settings.system is not None:
             role = settings.system.get("role")
-            require(role in SYSTEM_ROLES, "settings: system is no message of the system")
+            require(role in SYSTEM_ROLES, "settings: system is not a system message")
             _check_chat(settings.system, "settings: system")
         check_room(system=settings.system, memory=[settings.memory, settings.metadata])
         parsed(dict(settings.memory))
@@ -135,9 +137,9 @@ class SessionLine(Line):
         now = now_of(info)
         begun = moment_of(settings.created_at, "settings: created_at", now=now)
         is_updated = begun - SLACK <= head.updated_at <= now + SLACK
-        require(is_updated, "head: updated_at is no time of the session")
+        require(is_updated, "head: updated_at is not a time of the session")
         is_of_it = settings.system_seq <= head.seq
-        require(is_of_it, "settings: system_seq is no message of the session")
+        require(is_of_it, "settings: system_seq is not a message of the session")
         return self
 
 
@@ -171,7 +173,10 @@ class CompactionLine(PartLine):
     @classmethod
     def _was_made(cls, made: Compaction, info: ValidationInfo) -> Compaction:
         weights = (made.tokens_before, made.tokens_after, made.summary_tokens)
-        require(min(weights) >= 0 and max(weights) <= LATEST, "a weight is none")
+        require(
+            min(weights) >= 0 and max(weights) <= LATEST,
+            "a number of tokens is negative or too large",
+        )
         moment_of(made.created_at, "created_at", now=now_of(info))
         return made
 
@@ -189,7 +194,7 @@ class MessageLine(PartLine):
         is_weighed = 0 <= message.tokens <= MAX_CALL_BYTES and message.turn >= 0
         is_answer = role != "tool" or "tool_call_id" in message.chat
         is_sound = role in {*CHAT_FIELDS, ITEM} and is_answer and is_weighed
-        require(is_sound, "no message has such a role, turn or weight")
+        require(is_sound, "its role, turn or number of tokens is not valid")
         _check_chat(message.chat, "chat")
         most = MAX_MESSAGE_BYTES if role in SYSTEM_ROLES else MAX_CALL_BYTES
         size = size_of(message.chat, message.extra, message.metadata)

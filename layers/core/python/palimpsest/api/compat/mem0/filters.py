@@ -111,7 +111,7 @@ class _Reader:
         """Return the agent, run or user that all memories must have, or None."""
         named = set(self._certain[name])
         if len(named) > 1:
-            _refuse(name, f"names {len(named)}: no memory is of more than one")
+            _refuse(name, f"names {len(named)}, but no memory has more than one")
         return next(iter(named), None)
 
     def _all(self, given: Any, *, path: str, is_certain: bool, depth: int) -> Test:
@@ -219,7 +219,7 @@ def _texts(
 
 def _metadata(name: str, value: Any, *, path: str) -> Test:
     if not 0 < len(name) <= MOST_TEXT or "=" in name:
-        _refuse(path, "is no name in metadata")
+        _refuse(path, "is not a name that metadata can have")
     tests = [
         _of_metadata(name, *condition, path=path)
         for condition in _conditions(name, value, path=path)
@@ -245,7 +245,7 @@ def _memory_ids(value: Any, *, path: str) -> Test:
 
 
 def _unknown(value: Any, *, path: str) -> NoReturn:
-    _refuse(path, "is not known here: no memory has one")
+    _refuse(path, "is not known here, because no memory has one")
 
 
 FIELDS: Mapping[str, Callable[..., Test]] = {

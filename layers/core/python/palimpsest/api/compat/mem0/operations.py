@@ -88,7 +88,7 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     if whose.is_narrower:
         raise Unprocessable(
             "Added memories must belong to one user.",
-            errors=(FieldError("filters", "holds ids alone"),),
+            errors=(FieldError("filters", "must hold only ids"),),
         )
     user, agent, run = whose.user, whose.agent, whose.run
     if not body.infer:
@@ -324,9 +324,9 @@ def _split(mem0_id: str) -> tuple[str, str]:
     memory, _, user = mem0_id.partition("@")
     if not (memory and user):
         raise BadRequest(
-            "This isn't an id of a memory.",
+            "This isn't the id of a memory.",
             code="invalid_id",
-            errors=(FieldError("memory_id", "is none"),),
+            errors=(FieldError("memory_id", "must be {memory_id}@{user_id}"),),
         )
     return memory, user
 
