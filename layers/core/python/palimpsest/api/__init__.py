@@ -1,1 +1,3 @@
-"""The HTTP edge."""
+"""The HTTP API: its operations, their answers and problems, and the application that serves
+them.
+"""

@@ -1,4 +1,6 @@
-"""Answers as JSON, below the size limit, without stored text for callers that may not read."""
+"""The answers of operations: JSON below the size limit, with blank fields for callers that may not
+read stored text.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ HasEnded = Annotated[
 
 
 class Provenance(TypedDict):
-    """Where something comes from: messages of a session, and the words in them that it rests on."""
+    """The source of something: messages of a session, and the words in them that it rests on."""
 
     session_id: str | None
     message_ids: Sequence[str]
@@ -69,7 +71,9 @@ def provenance(source: Source) -> Provenance:
 
 
 class HiddenSources(TypedDict):
-    """Messages with words on which a deleted memory rested: only their own sessions see these."""
+    """The messages with words that a deleted memory came from. Only their own sessions still see
+    these words.
+    """
 
     messages: int
     message_ids: list[str]
@@ -95,8 +99,8 @@ class WouldForget(TypedDict):
 
 
 class Window(TypedDict):
-    """The messages of the conversation that the model would see. `is_full`: its next overflow is
-    due.
+    """The messages of the conversation that the model would see. `is_full` is true if the window
+    must soon be shortened.
     """
 
     messages: int
@@ -115,30 +119,32 @@ def window(head: Head) -> Window:
 
 
 class Page(Json):
-    """A page of a list, with its JSON in `text`, because it was measured and is not written twice.
-    Nobody changes it.
+    """A page of a list. `text` is its JSON, kept because it was already made to measure the page.
+    The page must not change afterwards.
     """
 
     text: str
 
 
 class Answering:
-    """An operation's code as Powertools calls it, with the parameters that a caller sends. `given`
-    returns the two that come first: the service and the call.
+    """Makes an operation callable by Powertools, with the parameters that a caller sends. `given`
+    returns the operation's first two arguments: the service and the call.
 
-    An object that the code returns is the JSON of its usual answer. Code that chooses status,
-    headers or format itself returns a `Response`.
+    An object that the operation returns becomes the JSON of its usual answer. An operation that
+    chooses the status, headers or format itself returns a `Response`.
     """
 
     def __init__(self, operation: Operation, given: Callable[[], tuple[Service, Call]]) -> None:
         handler = self._handler = operation.handler
         self._operation, self._given = operation, given
         update_wrapper(self, handler)
-        self.__globals__ = handler.__globals__  # there Powertools looks up what annotations name
+        self.__globals__ = handler.__globals__  # Powertools looks up the names in annotations there
 
     @property
     def __signature__(self) -> Signature:
-        """The parameters of the code. Only the operation that is called needs them."""
+        """The signature of the operation without the service and the call. It is computed only for
+        an operation that is called.
+        """
         return Signature([*self._operation.parameters.values()], return_annotation=Response[str])
 
     def __call__(self, **sent: Any) -> Response[str]:
@@ -157,8 +163,8 @@ def answered(
     headers: dict[str, str] | None = None,
     most: int = MAX_BYTES,
 ) -> Response[str]:
-    """The value as a JSON answer; unless it `shows` what is stored, without that. Raises
-    `TooLarge` (`answer_too_large`) if it is too large.
+    """Return the value as a JSON answer. With `shows` false, stored text is blank in it. Raises
+    `TooLarge` (`answer_too_large`) if the answer has more than `most` bytes.
     """
     shown = value if shows else unread(value)
     body = shown.text if isinstance(shown, Page) else dumps(shown)
@@ -174,13 +180,13 @@ WRITERS_KNOW = frozenset({
     "session_id", "state", "status", "tokens", "totals", "updated_at", "usage", "version",
     "window",
 })  # fmt: skip
-"""Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times
-of the service.
+"""The fields that a caller without the scope `read` gets with their values. They hold ids of what
+the caller made, its state, counts, and times of the service.
 """
 
 TYPES = frozenset(get_args(ListedType))
-"""Types of memories are words of the service. Types in the graph are words of the callers, and are
-blank.
+"""The types of memories, which are words of the service. Other types, such as those in the graph,
+are words of callers, so they are blank for callers without the scope `read`.
 """
 
 NO_SOURCE: Provenance = {
@@ -192,12 +198,12 @@ NO_SOURCE: Provenance = {
 }
 
 BLANK: Mapping[str, Any] = {"source": NO_SOURCE, "valid_from": rfc3339(0), "valid_to": None}
-"""Fields whose blank value is not the empty one of their type."""
+"""The fields whose blank value is not the empty value of their type."""
 
 
 def unread(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer for a caller who may write but not read: every other field is there, without its
-    value.
+    """Return the answer for a caller who may write but not read. Every field that could hold stored
+    text is present but blank.
     """
     return {
         name: field if name in WRITERS_KNOW else _blank(name, field)

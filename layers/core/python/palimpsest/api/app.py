@@ -1,5 +1,5 @@
-"""The HTTP application: guards, operations and problems around the use cases, one structured log
-line a request.
+"""The HTTP application. It checks calls, runs operations, answers errors as problems, and writes
+one structured log line for each request.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from palimpsest.incoming import guarded, json_object, path_of, read_json
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
 
-KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
+KNOWN_SECONDS = 60  # how long a process relies on a limit of requests that it has read
 MOST_KNOWN = 1_000  # tenants whose limits a process knows
 UNKNOWN = "is not known"
 SECURITY = {
@@ -44,24 +44,22 @@ SECURITY = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-"""With every answer: it is data of one caller, and no page."""
+"""Headers of every answer. An answer is data for one caller, not a page to show."""
 
 
 class Rate:
-    """How many requests a second a tenant may make, if it has set a limit; without one nothing is
-    counted.
+    """Enforces a tenant's limit of requests in a second. For a tenant without a limit, nothing is
+    counted and no request costs a write.
 
-    Reads a tenant's limit once a minute, so that a new one holds within a minute. Only where there
-    is one does a request cost a write.
+    A tenant's limit is read once a minute, so a changed limit takes effect within a minute.
     """
 
     def __init__(self) -> None:
         self._known: LRUCache[TenantScope, tuple[int | None, int]] = LRUCache(MOST_KNOWN)
 
     def check(self, scope: TenantScope, service: Service) -> None:
-        """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this
-        second. If they can't be counted now, the request continues, and its own work says what is
-        wrong.
+        """Raise `LimitReached` (`too_many_requests`) if the tenant has used up its requests of this
+        second. If the store of the counts is unavailable, the request continues.
         """
         now, taken = seconds(service.clock.now()), True
         with suppress(Unavailable):
@@ -88,16 +86,17 @@ class Rate:
 
 
 _TURN = threading.Lock()
-"""Powertools keeps the current request in attributes of a class: all apps of a process share
-them.
+"""Held while Powertools answers a request. Powertools keeps the current request in class
+attributes, which all apps of a process share.
 """
 
 
 class HttpApp:
     """A Lambda handler for HTTP API events, which serves `operations`.
 
-    `service` returns the use cases; every call asks it again. If the app `is_embedded` in the
-    program that calls it, it logs nothing, and the program sees an unexpected error as it is.
+    `service` returns the use cases; it is called for every request. With `is_embedded`, the app
+    runs inside the program that calls it. It then logs nothing, and unexpected errors are raised to
+    that program.
     """
 
     def __init__(
@@ -136,8 +135,8 @@ class HttpApp:
     def _answer(
         self, event: Mapping[str, Any], context: LambdaContext, seen: dict[str, Any]
     ) -> dict[str, Any]:
-        """The answer; `seen` receives what the log line may show: ids of the caller and of the
-        route, and hashes.
+        """Return the answer to a request. `seen` receives the fields of the log line: ids of the
+        caller and of the route, and hashes.
         """
         caller = Caller.of(event)
         seen |= {"tenant": caller.tenant.tenant, "key_id": caller.key_id}
@@ -160,7 +159,7 @@ class HttpApp:
             service = self._service()
             call = Call(caller, request, service.stores.calls, service.clock, shows)
             if operation.makes:
-                _ = call.key  # a malformed one is refused, also by calls that would not use it
+                _ = call.key  # a malformed key is refused even if the call would not use it
             self._resolver.context["given"] = (service, call)
             try:
                 return self._resolver.resolve(request, context)
@@ -169,8 +168,9 @@ class HttpApp:
                 call.give_back_places()
 
     def _hashed(self, caller: Caller, path: str) -> dict[str, str]:
-        """The user and the session that a path names, as logs may hold them: nobody can tell them
-        without the tenant's key, which is in no log and is read once in each process.
+        """Return the user or the session that a path names, hashed for the log. The hash can't be
+        reversed without the tenant's secret key, which is in no log. Each process reads the key
+        once.
         """
         _, _, resource, name, *_ = [*path.split("/"), "", "", ""]
         kind = {"users": "user", "sessions": "session"}.get(resource)
@@ -186,8 +186,8 @@ class HttpApp:
         return {kind: hmac.new(secret, name.encode(), "sha256").hexdigest()[:16]}
 
     def warm(self) -> None:
-        """Build the use cases now. Powertools prepares an operation, in some milliseconds, when it
-        is first called.
+        """Build the use cases now. Powertools still prepares each operation at its first call, in
+        some milliseconds.
         """
         self._service()
 
@@ -195,15 +195,16 @@ class HttpApp:
 def resolver(
     operations: tuple[Operation, ...], *, failed: Callable[[Exception], Failure] | None = None
 ) -> APIGatewayHttpResolver:
-    """The operations as routes that check what they are sent; `failed` makes a problem of each
-    error (None: logs an unexpected one).
+    """Return a Powertools resolver that has the operations as routes and validates their
+    parameters. `failed` turns an error into a problem; by default, unexpected errors are logged
+    too.
     """
     app = APIGatewayHttpResolver(
         enable_validation=True, json_body_deserializer=json_object, debug=False
     )
 
     def given() -> tuple[Service, Call]:
-        """The service and the call, which an operation gets beside the parameters."""
+        """Return the service and the call, which an operation gets beside its parameters."""
         service, call = app.context["given"]
         return service, call
 
@@ -231,12 +232,12 @@ def resolver(
 
 
 def operation_of(operations: tuple[Operation, ...], method: str, path: str) -> Operation | None:
-    """The operation that a call of this method and path, decoded, is; None if there is none."""
+    """Return the operation that serves this method and decoded path; None if there is none."""
     return next((operation for operation in operations if serves(operation, method, path)), None)
 
 
 def serves(operation: Operation, method: str, path: str) -> bool:
-    """Whether a call of this method and path, decoded, is this operation."""
+    """Return whether the operation serves this method and decoded path."""
     return method == operation.method and _has_path(operation, path)
 
 
@@ -249,8 +250,9 @@ def _has_path(operation: Operation, path: str) -> bool:
 
 
 def _refuse_body(event: Mapping[str, Any], parameters: Collection[str]) -> None:
-    """Raise `Unprocessable` for a body, which an operation of these parameters would not read. `{}`
-    says nothing, and may be there.
+    """Raise `Unprocessable` if a body was sent to an operation that reads none. `{}` is allowed,
+    because it says nothing. `parameters` are the operation's; the error tells if a field of the
+    body belongs in the query.
     """
     try:
         given = read_json(event.get("body") or "{}")
@@ -269,8 +271,8 @@ def _refuse_body(event: Mapping[str, Any], parameters: Collection[str]) -> None:
 
 
 def _unknown(found: Mapping[str, str]) -> Unprocessable:
-    """The error for parameters and fields that an operation does not read; `found` says for each
-    why not.
+    """Return the error for parameters and fields that an operation does not read. `found` maps the
+    name of each to the reason.
     """
     named = sorted(found)[: problems.MAX_ERRORS]
     errors = tuple(FieldError(name[: problems.MAX_FIELD], found[name]) for name in named)
@@ -280,7 +282,9 @@ def _unknown(found: Mapping[str, str]) -> Unprocessable:
 
 
 def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]:
-    """Refuses query parameters that the operation does not have. They would silently do nothing."""
+    """Return a middleware that refuses unknown query parameters, which would otherwise silently do
+    nothing. `with_owner` has the names of the operations that also take `user_id`.
+    """
 
     def middleware(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
         route = app.context["_route"]
@@ -296,8 +300,8 @@ def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]
 
 
 def _no_operation(operations: tuple[Operation, ...], path: str) -> Failure:
-    """The answer to a call that no operation serves. It reads nothing of the call but method and
-    path.
+    """Return the answer to a call that no operation serves: 405 if the path takes other methods,
+    else 404. Nothing but method and path of the call is read.
     """
     methods = sorted({operation.method for operation in operations if _has_path(operation, path)})
     if not methods:
@@ -310,8 +314,8 @@ def _no_operation(operations: tuple[Operation, ...], path: str) -> Failure:
 
 
 def _logged(error: Exception) -> Failure:
-    """The problem that answers an error. An unexpected one is logged first: where it was raised,
-    never its text.
+    """Return the problem that answers an error. An unexpected error is logged first, with the place
+    where it was raised but without its text.
     """
     if _is_expected(error):
         return problem(error)
@@ -322,7 +326,7 @@ def _logged(error: Exception) -> Failure:
 
 
 def _expected(error: Exception) -> Failure:
-    """The problem that answers an error. An unexpected one is raised again."""
+    """Return the problem that answers an expected error. An unexpected error is raised again."""
     if not _is_expected(error):
         raise error
     return problem(error)

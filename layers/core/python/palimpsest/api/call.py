@@ -1,5 +1,4 @@
-"""The call that is being answered: who calls and what they may do, and the time that is left.
-
+"""The call that is being answered: its caller, what the caller may do, and the time that is left.
 Only this module reads the tenant and the scopes of a call.
 """
 
@@ -32,12 +31,14 @@ from palimpsest.service.service import Service as Service  # noqa: PLC0414 - all
 KEY = "Idempotency-Key"
 OWNER = "user_id"
 Made = TypeVar("Made")
-LONGEST = 27.0  # seconds: the gateway answers for us after 30
+LONGEST = 27.0  # seconds; the gateway gives up after 30
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A tenant's credential. `key_id` names the API key for the logs; it isn't a secret."""
+    """The caller of a request: a tenant, and the scopes of its credential. `key_id` names the API
+    key in logs; it isn't a secret.
+    """
 
     tenant: Scope
     scopes: frozenset[str]
@@ -45,10 +46,11 @@ class Caller:
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> Caller:
-        """The caller as the function `authorize` states it, nothing from the request.
+        """Return the caller as the function `authorize` states it. Nothing is taken from the
+        request itself.
 
-        Raises `InvalidKey` for a key that is not valid, `Unavailable` where that can't be found
-        out, and `Unauthenticated` for any other call without a tenant.
+        Raises `InvalidKey` for an invalid key, `Unavailable` if the key can't be checked now, and
+        `Unauthenticated` for any other call without a tenant.
         """
         stated = (event.get("requestContext", {}).get("authorizer") or {}).get("lambda") or {}
         cls._let_in(stated.get("refused"), "valid token" if stated.get("issuer") else "key")
@@ -64,8 +66,8 @@ class Caller:
 
     @staticmethod
     def _let_in(refused: object, credential: str) -> None:
-        """Raise the error for a credential that the authorizer has refused. `refused` is None where
-        the authorizer vouches for the caller.
+        """Raise the error for a credential that the authorizer has refused. `refused` is the
+        error's code, or None for an accepted caller.
         """
         if refused == InvalidKey.code:
             raise InvalidKey(f"The {credential} is not valid.")
@@ -82,32 +84,34 @@ class Caller:
 
 
 MOST_WAITING = 5
-"""How many requests of a tenant may wait at the same time, however many functions and keys they
-have: each holds a function that others need.
+"""The highest number of a tenant's requests that may wait at the same time, over all functions and
+keys. Each waiting request occupies a function that others need.
 """
-SPARE = 5  # seconds after which a place is free although nobody gave it back
+SPARE = 5  # seconds after its time at which a place is free even if it was not given back
 
 
 QUERIES_AT_ONCE = 2
-"""How many queries in Cypher of a tenant may run at the same time, however many functions and keys
-they have.
+"""The highest number of a tenant's Cypher queries that may run at the same time, over all functions
+and keys.
 """
-# seconds after which a query that found no place is worth another try: most take milliseconds
+# seconds after which a refused query should be tried again; most queries take milliseconds
 SOON = 1
 
 
 def place_to_wait(
     calls: KeyedCalls, scope: Scope, *, wait: float, clock: Clock
 ) -> KeyedCall | None:
-    """A place to wait so many seconds; None if all are taken, or can't be asked for now."""
+    """Take one of the tenant's places for waiting requests, for `wait` seconds. Returns None if all
+    places are taken or the store is unavailable.
+    """
     with suppress(Unavailable):
         return _place(calls, scope, "waiting", most=MOST_WAITING, lasts=wait, clock=clock)
     return None
 
 
 def place_to_query(calls: KeyedCalls, scope: Scope, *, clock: Clock) -> KeyedCall:
-    """A place to run a query, for as long as a call may take. Raises `LimitReached`
-    (`too_many_queries`) if all are taken, and `Unavailable` if they can't be asked for now.
+    """Take one of the tenant's places for running queries, for as long as a call may take. Raises
+    `LimitReached` (`too_many_queries`) if all places are taken, and `Unavailable` if the store is.
     """
     place = _place(calls, scope, "querying", most=QUERIES_AT_ONCE, lasts=LONGEST, clock=clock)
     if place is None:
@@ -124,9 +128,9 @@ def place_to_query(calls: KeyedCalls, scope: Scope, *, clock: Clock) -> KeyedCal
 def _place(
     calls: KeyedCalls, scope: Scope, what: str, *, most: int, lasts: float, clock: Clock
 ) -> KeyedCall | None:
-    """One of the tenant's `most` places for so many seconds; None if all are taken. A place is
-    stored as the keyed call of a name that no idempotency key gives, so that all processes share
-    it. Raises `Unavailable`.
+    """Take one of the tenant's `most` places of the kind `what`, for `lasts` seconds. Returns None
+    if all are taken. A place is stored as a keyed call, so that all processes share it; its name
+    can't be that of an idempotency key. Raises `Unavailable`.
     """
     now = seconds(clock.now())
     until = now + ceil(lasts) + SPARE
@@ -141,16 +145,17 @@ def _place(
 
 
 def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
-    """Free the place. If that fails, it is free when its time is over."""
+    """Free the place. If that fails, the place becomes free when its time is over."""
     with suppress(CommitLost, Unavailable):
         calls.put(replace(place, expires_at=0))
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`request` is the event as `guarded` leaves it, `shows` says whether the answer may hold what
-    is stored. `calls` stores keyed calls and places. `begun` is its time.monotonic(), `places` are
-    the places that it has taken, to wait or to query.
+    """A call of an operation. `request` is the event as `guarded` returns it. `shows` tells whether
+    the answer may contain stored text. `calls` stores keyed calls and places. `begun` is the value
+    of time.monotonic() at the beginning. `places` lists the places to wait or to query that the
+    call has taken.
     """
 
     caller: Caller
@@ -165,22 +170,22 @@ class Call:
         return self.caller.tenant.user(user_id)
 
     def session(self, session_id: str) -> SessionScope:
-        """The session; if a read names its owner as `user_id`, it is not found as another
-        user's.
+        """Return the scope of the session. If a read names an owner with the parameter `user_id`,
+        the session of another user is not found.
         """
         query = self.request.get("queryStringParameters") or {}
         return self.caller.tenant.session(session_id, user=query.get(OWNER))
 
     @property
     def key(self) -> str | None:
-        """The idempotency key that was sent. Raises `BadRequest` (`invalid_id`)."""
+        """The idempotency key that was sent, or None. Raises `BadRequest` (`invalid_id`)."""
         given = self.request["headers"].get(KEY.lower())
         return None if given is None else checked_id(given.strip().strip('"'), field=KEY)
 
     @property
     def once(self) -> Once | None:
-        """The record that makes a call with an idempotency key happen once; None without a key. Its
-        name is made of method, path and key.
+        """The record by which a call with an idempotency key is done only once; None without a key.
+        Its name is a hash of method, path and key.
         """
         if self.key is None:
             return None
@@ -198,16 +203,18 @@ class Call:
         return Once(self.calls, call, self.clock)
 
     def made(self, make: Callable[[str | None], Made]) -> Made:
-        """The result of `make`, or its result for the first call with this idempotency key. The
-        result is JSON. `make` gets a name (None without a key): the things it makes must follow
-        from that name, or be safe to make again.
+        """Return the result of `make`. A repeated call with the same idempotency key returns the
+        result of the first one. The result must be JSON.
+
+        `make` is called with a name that follows from the key, or with None without a key. It must
+        derive ids from this name, or be safe to repeat.
         """
         once = self.once
         return make(None) if once is None else once(lambda: make(once.call.name))
 
     def patience(self, wait: float) -> float:
-        """`wait` seconds, or less where the gateway would give up before; none where too many of
-        the tenant's requests wait already.
+        """Return how many seconds the call may wait: at most `wait`, and not beyond the gateway's
+        time-out. Returns 0 if too many of the tenant's requests are waiting already.
         """
         wait = max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
         if wait and not self.places:
@@ -216,13 +223,13 @@ class Call:
         return wait if self.places else 0.0
 
     def take_place_to_query(self) -> None:
-        """Take a place to run a query, which is given back when the call is over. Raises as
-        `place_to_query`.
+        """Take a place to run a query. It is given back at the end of the call. Raises the same
+        errors as `place_to_query`.
         """
         self.places.append(place_to_query(self.calls, self.caller.tenant, clock=self.clock))
 
     def give_back_places(self) -> None:
-        """Give back what the call has taken."""
+        """Give back all places that the call has taken."""
         for place in self.places:
             give_back(self.calls, place)
 

@@ -1,4 +1,4 @@
-"""JSON as answers carry it, and its size there."""
+"""The JSON encoding of answers, and the size of a text in an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ dumps = _ENCODER.encode
 
 
 def size_in_answer(text: str) -> int:
-    """Bytes within the function's own answer, which is JSON around this text: quotes are escaped
-    again.
+    """Return the bytes that a text takes in the answer of a Lambda function. That answer is JSON
+    around the text, so quotes and backslashes are escaped again.
     """
     return len(text.encode()) + text.count('"') + text.count("\\")

@@ -1,4 +1,4 @@
-"""Fields and parameters that several resources take, with their checks and their schemas."""
+"""The fields and parameters that several resources share, with their checks and schemas."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LIKE_AN_ID: JsonDict = {"pattern": f"^{ID_PATTERN}$"}
 
 
 def in_rfc3339(value: str) -> str:
-    """The text itself. Raises `ValueError` unless it is a time with its offset."""
+    """Return the text unchanged. Raises `ValueError` unless it is a time with an offset."""
     try:
         moment = datetime.fromisoformat(value)
         moment.astimezone(UTC)  # within the years 1 to 9999 there, too
@@ -70,7 +70,9 @@ ValidFrom = Annotated[Timestamp, AfterValidator(_since_1970)]
 
 
 def _day_or_time(value: str) -> str:
-    """The text itself. Raises `ValueError` unless it is a day, or a time with its offset."""
+    """Return the text unchanged. Raises `ValueError` unless it is a day, or a time with an
+    offset.
+    """
     if len(value) != len("2026-01-01"):
         return in_rfc3339(value)
     try:
@@ -131,8 +133,8 @@ Values = Annotated[
 
 
 def check_embedding(values: Sequence[float], space: Space | None, *, field: str) -> None:
-    """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) unless the values are a vector of the
-    search index.
+    """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) unless the values are a vector that
+    the search index can hold.
     """
     if space is None:
         raise Unprocessable("There are no vectors here.", code="no_vectors")
@@ -146,13 +148,17 @@ def check_embedding(values: Sequence[float], space: Space | None, *, field: str)
 
 
 class Closed(BaseModel):
-    """A body whose values are not converted, and which may hold only the fields that it names."""
+    """A body that may have only its own fields. Values are not converted to the types of the
+    fields.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Change(Closed):
-    """A body of which something must be given. What is given changes, the rest stays."""
+    """A body that changes the fields that it has; other fields stay. It must have at least one
+    field.
+    """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
     NULLABLE: ClassVar[frozenset[str]] = frozenset()
@@ -172,8 +178,8 @@ class Change(Closed):
 
 
 class _MemoryFields:
-    """Some fields of a memory configuration. They are laid over the configuration that holds, and
-    checked with it.
+    """The type of a partial memory configuration. Its fields override those of the current
+    configuration, and are checked together with it.
     """
 
     def __get_pydantic_core_schema__(
@@ -184,7 +190,9 @@ class _MemoryFields:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Each strategy with its fields. Without a strategy the present one stays."""
+        """Describe the fields of each strategy. The field `strategy` is optional, because the
+        current strategy stays without it.
+        """
         from pydantic import TypeAdapter
 
         described = handler(TypeAdapter[Any](MemoryConfig).core_schema)
@@ -206,34 +214,36 @@ def not_blank(text: str) -> str:
 
 
 def milliseconds_of(given: str | None) -> int | None:
-    """Epoch milliseconds of an RFC 3339 time."""
+    """Return the epoch milliseconds of an RFC 3339 time; None for None."""
     return None if given is None else milliseconds(datetime.fromisoformat(given))
 
 
 def rfc3339(moment: int) -> Moment:
-    """A time, in epoch milliseconds, as RFC 3339 in UTC."""
+    """Return a time, given in epoch milliseconds, as RFC 3339 in UTC."""
     return stamp(EPOCH + timedelta(milliseconds=moment))
 
 
 def rfc3339_or_null(seconds: int | None) -> Moment | None:
-    """A time, in epoch seconds, as RFC 3339 in UTC."""
+    """Return a time, given in epoch seconds, as RFC 3339 in UTC; None for None."""
     return None if seconds is None else rfc3339(seconds * 1000)
 
 
 def moment_or_null(milliseconds: int | None) -> Moment | None:
-    """A time, in epoch milliseconds, as RFC 3339 in UTC."""
+    """Return a time, given in epoch milliseconds, as RFC 3339 in UTC; None for None."""
     return None if milliseconds is None else rfc3339(milliseconds)
 
 
 def as_sent(call: Call, name: str) -> list[str]:
-    """The values of a query parameter that may come several times. Powertools would divide each at
-    its commas.
+    """Return the values of a query parameter that may be repeated. Powertools is not used, because
+    it would split values at commas.
     """
     return parse_qs(call.request["rawQueryString"], keep_blank_values=True).get(name, [])
 
 
 def check_ids(**given: str | None) -> None:
-    """Raise `BadRequest` (`invalid_id`) if one of the given fields isn't an id."""
+    """Raise `BadRequest` (`invalid_id`) if one of these fields isn't an id. Fields that are None
+    pass.
+    """
     for name, value in given.items():
         if value is not None:
             checked_id(value, field=name)

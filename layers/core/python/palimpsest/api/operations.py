@@ -1,5 +1,5 @@
-"""Operations of the API. Each states its method, path, scopes, function and answers once, next to
-its code.
+"""The operations of the API. Each states its method, path, scopes, function and answers in one
+place, beside its code.
 """
 
 from __future__ import annotations
@@ -46,20 +46,22 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
     ),
     "site": ("site",),
 }
-"""The modules that a function loads: those that hold an operation which it serves."""
+"""The modules that each function loads. Each of them defines at least one operation that the
+function serves.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `path` names its variables as `{session_id}`; `summary` and
-    `description` are the docstring of `handler`.
+    """One method of one path. Variables of `path` are written as `{session_id}`. `summary` and
+    `description` come from the docstring of `handler`.
 
-    With `makes` it makes something, once for each `Idempotency-Key`. `answers` names the type of
-    the body for each status, several as `A | B`, the most usual first. `refuses` are statuses of
-    problems, besides the statuses of every operation. The description is made from both; no request
-    reads them.
+    `makes` tells that the operation makes something, once for each `Idempotency-Key`. `answers`
+    maps each status to the type of its body, the usual one first; several types are written as `A |
+    B`. `refuses` has the statuses of its problems, in addition to those of every operation.
+    `answers` and `refuses` serve the API's description only.
 
-    `handler` returns the usual answer as an object, or a `Response` where it chooses status or
+    `handler` returns the usual answer as an object, or a `Response` if it chooses the status or
     headers itself.
     """
 
@@ -81,13 +83,13 @@ class Operation:
 
     @property
     def route(self) -> str:
-        """The path as Powertools writes it: `<session_id>`."""
+        """The path in the notation of Powertools, with variables such as `<session_id>`."""
         return self.path.replace("{", "<").replace("}", ">")
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The parameters of the code except the service and the call: a caller sends these. Only
-        the operation that is called needs them.
+        """The parameters of the handler that a caller sends, so not the service and the call. They
+        are computed only for an operation that is called.
         """
         return {
             name: parameter
@@ -97,7 +99,9 @@ class Operation:
 
     @property
     def takes_owner(self) -> bool:
-        """Whether it reads a session, of which the caller may assert whose it is."""
+        """Whether the operation reads a session, so that the caller may name the session's user to
+        have it checked.
+        """
         return self.path.startswith("/v1/sessions/{session_id}") and self.scopes == ("read",)
 
     @property
@@ -114,9 +118,9 @@ _KNOWN: list[Operation] = []
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Makes code that it decorates an operation on a resource, which `function` serves. The code
-    takes the service and the call, and then the operation's parameters; its name is the
-    operation's.
+    """The decorator for the operations of one resource. `function` names the function that serves
+    them. A decorated handler takes the service, the call, and the operation's parameters; its name
+    becomes the operation's name.
     """
 
     tag: str
@@ -132,11 +136,12 @@ class Operations:
         makes: bool | None = None,
         function: Function | None = None,
     ) -> Callable[[Handler], Handler]:
-        """`place` is method and path: "GET /v1/jobs". If they are not given, `scopes` are `read`
-        for a GET and `write` for the rest, a POST `makes` something unless it needs `read` alone,
-        and `function` is the resource's.
+        """Return the decorator for one operation. `place` is its method and path, such as "GET
+        /v1/jobs". The default of `scopes` is `read` for a GET and `write` for other methods. By
+        default, a POST `makes` something unless `read` is its only scope. The default of `function`
+        is the resource's.
 
-        Code that makes something takes `call.once` along into its transaction, or works within
+        A handler that makes something passes `call.once` to its transaction, or works within
         `call.made`.
         """
         method, _, path = place.partition(" ")
@@ -155,7 +160,7 @@ class Operations:
 
 
 def operations_on(tag: str, *, function: Function) -> Operations:
-    """The decorator for the operations of a resource, which `function` serves."""
+    """Return the decorator for the operations of a resource, which `function` serves."""
     return Operations(tag, function)
 
 
@@ -164,7 +169,9 @@ def getdoc(handler: Callable[..., Any]) -> str:
 
 
 def operations_of(function: Function) -> tuple[Operation, ...]:
-    """The operations that a function serves. Loads its resources, and no others."""
+    """Return the operations that a function serves. Only the modules of its resources are
+    imported.
+    """
     for name in RESOURCES[function]:
         importlib.import_module(f"palimpsest.api.{name}")
     return tuple(operation for operation in _KNOWN if operation.function == function)

@@ -1,5 +1,5 @@
-"""Pages of lists, their parameters and their cursors. A cursor is the next place of a list, opaque,
-and valid for that list only.
+"""The pages of lists, with their parameters and cursors. A cursor names the next place of one list.
+It is opaque, and valid for that list only.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ Order = Annotated[
 Row = TypeVar("Row")
 Named = TypeVar("Named", bound="_Named")
 Find = Callable[..., tuple[Sequence[Row], str | None]]
-"""Takes the most rows (`limit`) and the place `after` which they begin; returns rows, and the place
-of the last of them (None: nothing follows).
+"""A function that reads rows of a list. It takes the highest number of rows (`limit`) and the place
+`after` which they begin. It returns the rows and the place of the last one, or None if no rows
+follow.
 """
 
 
@@ -56,9 +57,9 @@ def listing(
     limit: int,
     cursor: str | None,
 ) -> Page:
-    """A page of at most `limit` rows, or of fewer where they are too large for one answer, as the
-    type that describes the operation's answer. `listed` names the list: its tenant, its kind, what
-    it is a list of, its filters, its order.
+    """Return a page of at most `limit` rows, or fewer if they would be too large for one answer.
+    `find` reads the rows, and `shown` makes the JSON of a row. `listed` identifies the list for its
+    cursors: tenant, kind, owner, filters and order.
     """
     begin = after(cursor, *listed)
     while True:
@@ -72,8 +73,8 @@ def listing(
 
 
 def by_id(listed: Callable[..., Sequence[Named]]) -> Find[Named]:
-    """Pages of `listed`, which returns at most `most` things `after` an id (None: from the
-    beginning), in the order of ids.
+    """Return a function that reads pages of a list which is ordered by id. `listed` returns at most
+    `most` things after the id `after`, or from the beginning for None.
     """
 
     def find(*, limit: int, after: str | None) -> tuple[Sequence[Named], str | None]:
@@ -90,11 +91,10 @@ def paged(
     listed: tuple[object, ...],
     after: int | None,
 ) -> Response[str]:
-    """A page of `rows`, each with its number, as far as an answer can carry them (the first
-    always).
+    """Return a page with as many of `rows` as fit into an answer, but at least one. Each row comes
+    with its number.
 
-    `after` is the beginning of the next page if all of them fit. None means that there is no next
-    page.
+    `after` is the cursor's place if all rows fit; None means that there is no next page.
     """
     texts: list[str] = []
     size, last = 0, 0
@@ -111,13 +111,13 @@ def paged(
 
 
 def cursor_at(*listed: object, after: object) -> str:
-    """The cursor of a place in the list that `listed` names."""
+    """Return the cursor of a place in the list that `listed` identifies."""
     return base64.urlsafe_b64encode(f"{_mark(listed)}{after}".encode()).decode().rstrip("=")
 
 
 def after(given: str | None, *listed: object) -> str | None:
-    """The `after` of `cursor_at`; None for None. Raises `BadRequest` (`invalid_cursor`) for any
-    other.
+    """Return the place that `cursor_at` put into the cursor; None for None. Raises `BadRequest`
+    (`invalid_cursor`) for a cursor of another list, and for any other text.
     """
     if given is None:
         return None
@@ -134,7 +134,9 @@ def after(given: str | None, *listed: object) -> str | None:
 
 
 def after_number(given: str | None, *listed: object) -> int | None:
-    """The same, where the place is a sequence number."""
+    """Return the place that a cursor holds as a sequence number; None for None. Raises `BadRequest`
+    (`invalid_cursor`).
+    """
     place = after(given, *listed)
     if place is not None and not (
         place.isascii() and place.isdecimal() and len(place) <= LONGEST_NUMBER
@@ -144,8 +146,8 @@ def after_number(given: str | None, *listed: object) -> int | None:
 
 
 def _mark(listed: tuple[object, ...]) -> str:
-    """The tie between a cursor and its list. It isn't secret, because a forged cursor only leads
-    into a list of the caller's own.
+    """Return the text that ties a cursor to its list. It need not be secret, because a forged
+    cursor only leads into a list of the caller's own.
     """
     return hashlib.sha256("\x1f".join(map(str, listed)).encode()).hexdigest()[:16] + "."
 

@@ -1,5 +1,5 @@
-"""Errors as RFC 9457 problems: one table from errors to statuses; no problem repeats stored or sent
-text.
+"""The problems (RFC 9457) that answer errors, with one table from errors to statuses. No problem
+repeats stored or sent text.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ TITLES = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Content Too Large",
     HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content",
 }
-"""RFC 9110's names where Python has others before 3.13."""
+"""The names of RFC 9110 for statuses that Python before 3.13 names differently."""
 HEADERS = {HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"}}
 METADATA = "/.well-known/oauth-protected-resource"
 IN_PATHS = "/:@+=%"  # besides letters, digits and -._~; a path may be encoded already
-RETRY_AFTER = "1"  # seconds, with every answer that may be tried again
+RETRY_AFTER = "1"  # seconds, sent with every error that may be retried
 INTERNAL_ERROR = "internal_error"
-INVALID_ID = "invalid_id"  # pydantic's name, too, for an id that is none
+INVALID_ID = "invalid_id"  # also the type of pydantic's fault for an invalid id
 MAX_ERRORS = 20
-MAX_FIELD = 200  # characters of a field's path: its end is the caller's own text
+MAX_FIELD = 200  # characters of a field's path, which may end in the caller's own text
 TAGS = frozenset({*CHAT_FIELDS, ITEM, "function", "custom", *PRIORITY})
-"""What pydantic puts into a path to say which kind of message, call or block it took something
-for.
+"""The names that pydantic adds to a path to say which kind of message, call or block it was
+validating.
 """
 
 MESSAGES = {
@@ -85,7 +85,9 @@ class FieldProblem(TypedDict):
 
 
 class Limit(TypedDict):
-    """The limit of the tenant that is reached, and the seconds until the same call works again."""
+    """The limit of the tenant that was reached, and the seconds after which the same call works
+    again.
+    """
 
     name: str
     most: int
@@ -95,7 +97,9 @@ class Limit(TypedDict):
 
 
 class Problem(TypedDict):
-    """RFC 9457. `code` is stable; `retryable`: the same call may work later."""
+    """A problem in the form of RFC 9457. `code` is stable. If `retryable` is true, the same call
+    may work later.
+    """
 
     type: str
     title: str
@@ -113,7 +117,7 @@ class Problem(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error as it is answered. `more` are fields that this problem alone has."""
+    """The answer to an error. `more` has fields that only this problem has."""
 
     status: HTTPStatus
     code: str
@@ -142,8 +146,8 @@ def title(status: HTTPStatus) -> str:
 
 
 def problem(error: Exception) -> Failure:
-    """The failure that answers an error. An unexpected error is 500 `internal_error`, without its
-    text.
+    """Return the failure that answers an error. An unexpected error becomes 500 `internal_error`,
+    without its text.
     """
     if isinstance(error, RequestValidationError):
         return problem(refusal(error.errors()))
@@ -170,8 +174,8 @@ def _headers(error: PalimpsestError, status: HTTPStatus) -> Mapping[str, str]:
 
 
 def challenge(event: Mapping[str, Any], error: Exception) -> dict[str, str]:
-    """The header of a refusal where tokens are taken (RFC 6750): it names the page that says whose
-    (RFC 9728).
+    """Return the `WWW-Authenticate` header for a refused call (RFC 6750), if the service takes
+    tokens. The header names the page that tells which issuer's tokens are taken (RFC 9728).
     """
     context = event["requestContext"]
     takes_tokens = ((context.get("authorizer") or {}).get("lambda") or {}).get("issuer")
@@ -202,8 +206,8 @@ def _more(error: PalimpsestError) -> Mapping[str, Any]:
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Turn pydantic's refusal of a field that is checked after the body into an error of that
-    field.
+    """Turn pydantic's errors into `Unprocessable` errors of the field `name`. It is for a field
+    that is validated later than the rest of the body.
     """
     try:
         yield
@@ -215,13 +219,15 @@ def naming(name: str) -> Iterator[None]:
 
 
 def refusal_of(error: ValidationError) -> PalimpsestError:
-    """The error for a body that pydantic refused outside of the routes, as they answer one."""
+    """Return the error for a body that pydantic refused outside of a route. It is the same error
+    that a route gives.
+    """
     return refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()])
 
 
 def refusal(faults: Sequence[Mapping[str, Any]]) -> PalimpsestError:
-    """The error for a refusal of pydantic: `BadRequest` for an invalid id, `Unprocessable` for
-    anything else.
+    """Return the error for pydantic's faults: `BadRequest` if an id is invalid, otherwise
+    `Unprocessable`.
     """
     errors = fields(faults)
     if any(fault["type"] == INVALID_ID for fault in faults):
@@ -230,8 +236,8 @@ def refusal(faults: Sequence[Mapping[str, Any]]) -> PalimpsestError:
 
 
 def fields(faults: Iterable[Mapping[str, Any]]) -> tuple[FieldError, ...]:
-    """Pydantic's errors as paths and messages in the request's own words. No value that was sent is
-    repeated.
+    """Return pydantic's faults as paths in the request and messages. They repeat no value that was
+    sent.
     """
     return tuple(_field_error(fault) for _, fault in zip(range(MAX_ERRORS), faults, strict=False))
 
@@ -255,7 +261,7 @@ def _field_error(fault: Mapping[str, Any]) -> FieldError:
 
 
 def _path(location: Sequence[int | str]) -> list[str]:
-    """The path without where it stood (body, query) and without the tags of unions."""
+    """Return the path of a fault within the body or the query, without the tags of unions."""
     steps = list(location[1:])
     shown = []
     for number, step in enumerate(steps):

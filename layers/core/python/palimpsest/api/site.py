@@ -1,5 +1,5 @@
-"""Pages without a key: health, the description of the API, and a page that shows it, all
-self-contained.
+"""The pages that need no key: health, the API's description, a page that shows the description, and
+the memory console. Each page is self-contained.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Health(TypedDict):
 
 
 class ProtectedResource(TypedDict):
-    """RFC 9728: whose tokens a resource takes."""
+    """The metadata of a resource (RFC 9728), which tell whose tokens the resource takes."""
 
     resource: str
     authorization_servers: list[str]
@@ -54,9 +54,10 @@ class ProtectedResource(TypedDict):
 def page(
     event: Mapping[str, Any], *, stage: str, request_id: str, issuer: str = ""
 ) -> dict[str, Any]:
-    """The answer to an HTTP API event; anything but our pages is a 404 problem, and what no page
-    reads a 422 problem.
-    `issuer` is whose tokens are taken.
+    """Return the answer to an HTTP API event. An unknown page is a 404 problem. Parameters or a
+    body are a 422 problem, because a page reads only its path.
+
+    `issuer` is the issuer whose tokens the service takes, if it takes any.
     """
     found = _found(event, stage=stage, issuer=issuer)
     if found is None:
@@ -96,7 +97,9 @@ def _found(event: Mapping[str, Any], *, stage: str, issuer: str) -> dict[str, An
 
 
 def _not_read(event: Mapping[str, Any]) -> list[str]:
-    """The names of parameters, and `body`, that were sent along. A page reads only its path."""
+    """Return the names of the parameters that were sent, and `body` if a body was sent. A page
+    reads only its path.
+    """
     body = (event.get("body") or "").strip() not in ("", "{}")
     return [*sorted(event.get("queryStringParameters") or {}), *(["body"] if body else [])][
         :MOST_ERRORS
@@ -111,7 +114,9 @@ def _problem(
     request_id: str,
     errors: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """As the functions answer problems (`problems.py`), of which this one loads nothing."""
+    """Return a problem in the same form as `problems.py`. That module is not imported, so that this
+    function loads less code.
+    """
     problem = {
         "type": f"urn:palimpsest:problem:{code}",
         "title": {HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content"}.get(
@@ -180,8 +185,8 @@ def docs() -> str:
 def protected_resource(resource: str, issuer: str) -> ProtectedResource:
     """Find whose tokens are taken (RFC 9728).
 
-    Only with `auth=jwt`; a client of MCP finds here where it gets a token. The path of a resource,
-    such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
+    Available only with `auth=jwt`. An MCP client finds here where it gets a token. The path of a
+    resource, such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
     """
     return {
         "resource": resource,
@@ -192,7 +197,9 @@ def protected_resource(resource: str, issuer: str) -> ProtectedResource:
 
 
 def _resource(event: Mapping[str, Any]) -> str | None:
-    """The URL of the resource whose metadata is asked for, None if the path asks for none."""
+    """Return the URL of the resource whose metadata is requested; None if the path requests
+    none.
+    """
     _, is_metadata, path = str(event["rawPath"]).partition("/.well-known/oauth-protected-resource")
     if not is_metadata or not (path == "" or path.startswith("/")):
         return None
@@ -204,8 +211,8 @@ def _resource(event: Mapping[str, Any]) -> str | None:
 def console() -> str:
     """Open the memory console.
 
-    One page over this API: users and their memories, sessions, recall, jobs and settings. It asks
-    for a key and keeps it in the browser's tab; the page itself needs none.
+    The console is one page over this API. It shows users and their memories, sessions, recall, jobs
+    and settings. It asks for a key and keeps it in the browser's tab; the page itself needs none.
     """
     page = _console_file("page.html")
     for name, file in {"style": "style.css", **CONSOLE_SCRIPTS}.items():
@@ -215,8 +222,8 @@ def console() -> str:
 
 @cache
 def console_policy() -> str:
-    """The page's content security policy. Its own scripts and style run, by their hashes, and
-    nothing else.
+    """Return the content security policy of the console page. Only the page's own scripts and style
+    are allowed, by their hashes.
     """
     scripts = " ".join(_hash_of(file) for file in CONSOLE_SCRIPTS.values())
     return (

@@ -1,6 +1,4 @@
-"""Finds whose a call is by a token of the issuer that the deployer trusts, in the place of API
-keys.
-"""
+"""The authorization by tokens of an issuer that the deployer trusts, in place of API keys."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ from aws_lambda_powertools.utilities.auth_alpha.exceptions import AuthError
 from palimpsest.errors import Unauthenticated, Unavailable
 
 BEARER = re.compile(r"(?:Bearer|Token) ([\w-]+\.[\w-]+\.[\w-]+)", re.IGNORECASE | re.ASCII)
-LONGEST = 8_192  # characters of a header; the gateway takes little more
-ROTATION = 30  # seconds until the keys are read again for an unknown key
+LONGEST = 8_192  # characters of a header; the gateway accepts hardly more
+ROTATION = 30  # seconds before keys are fetched again for a token with an unknown key
 ALGORITHMS = [
     "RS256",
     "RS384",
@@ -32,14 +30,16 @@ ALGORITHMS = [
 
 class Verifier(Protocol):
     def verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token after its signature, issuer, audience and times were checked.
+        """Return the claims of a token after checking its signature, issuer, audience and times.
         Raises `AuthError`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's statements about its holder. Unlike a key it has no id that logs could hold."""
+    """The statements of a token about its holder. Unlike an API key, a token has no id for the
+    logs.
+    """
 
     tenant: str
     scopes: frozenset[str]
@@ -48,8 +48,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizeTokens:
-    """Does for tokens what `Authorize` does for keys. The issuer's public keys are fetched from
-    where its `/.well-known/openid-configuration` says, at most five minutes old.
+    """Authorizes callers by tokens, as `Authorize` does by API keys. The issuer's public keys are
+    at most five minutes old. They are fetched from the address that the issuer's
+    `/.well-known/openid-configuration` states.
     """
 
     verifier: Verifier
@@ -59,8 +60,8 @@ class AuthorizeTokens:
     def of(
         cls, issuer: str, audience: Sequence[str], *, jwks: dict[str, Any] | None = None
     ) -> Self:
-        """`audience` are those of which a token must name one; with `jwks`, a set of keys, none are
-        fetched.
+        """Return an authorizer for the issuer's tokens. A token must name one of `audience`. `jwks`
+        is a set of public keys; with it, no keys are fetched.
         """
         from aws_lambda_powertools.utilities.auth_alpha.jwt import JWTVerifier
 
@@ -75,8 +76,8 @@ class AuthorizeTokens:
         return cls(verifier, issuer)
 
     def __call__(self, authorization: str | None) -> Token:
-        """The sender of `Authorization: Bearer <token>`, from the claims `tenant` and `scope`
-        (scopes with spaces between them).
+        """Return the holder of the token in `Authorization: Bearer <token>`. Tenant and scopes come
+        from the claims `tenant` and `scope` (scopes separated by spaces).
 
         Raises `Unauthenticated` for an invalid token, and `Unavailable` while the keys can't be
         fetched.

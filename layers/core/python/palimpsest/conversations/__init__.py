@@ -1,1 +1,1 @@
-"""Conversations: messages, sessions, windows and overflow."""
+"""The conversations: messages, sessions, windows and the overflow of a full window."""

@@ -1,4 +1,4 @@
-"""What becomes of secrets in messages that a tenant's callers send."""
+"""The treatment of secrets in the messages that callers send, by the tenant's rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from palimpsest.tenants.settings import SecretsRule
 
 
 def holding_secrets(drafts: Sequence[Draft]) -> dict[int, Draft]:
-    """The drafts that hold a secret, with masks in its place, by their number."""
+    """Return the drafts that hold a secret, by their number. In each, a mask replaces the
+    secret.
+    """
     shown = {number: _masked(draft) for number, draft in enumerate(drafts)}
     return {number: each for number, each in shown.items() if each != drafts[number]}
 
@@ -29,8 +31,8 @@ def _masked(draft: Draft) -> Draft:
 def admitted(
     drafts: Sequence[Draft], found: dict[int, Draft], *, rule: SecretsRule
 ) -> Sequence[Draft]:
-    """The drafts as the tenant's rule has them stored. `found` are those with secrets, masked.
-    Raises `Unprocessable` (`secret_refused`).
+    """Return the drafts in the form in which the tenant's rule lets them be stored. `found` are the
+    masked drafts by number. Raises `Unprocessable` (`secret_refused`) if the rule refuses secrets.
     """
     if rule == "refuse" and found:
         errors = tuple(

@@ -1,5 +1,5 @@
-"""Checks of a configuration: whether the service has long-term memory, whether the models are
-allowed, and whether it fits one stored item.
+"""The checks of a configuration: whether the service has the long-term memory that it needs,
+whether its models are allowed, and whether it fits into one stored item.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from palimpsest.conversations.configuration import Flush, Strategy
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Chat
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
 
-MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
+MAX_SETTINGS_BYTES = 20_000  # in addition to the system message, which is in the same item
 
 
 def asked_of_memories(config: Strategy) -> str | None:
-    """The first given field that needs long-term memory; None if no field needs it."""
+    """Return the name of the first field that needs long-term memory; None if no field needs it.
+    Fields that keep their default do not count.
+    """
     asked = {
         "strategy": isinstance(config, Flush) and bool(config.parts),
         "blocks": config.names_blocks and bool(config.blocks),
@@ -26,10 +28,12 @@ def asked_of_memories(config: Strategy) -> str | None:
 
 
 def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str] | None]) -> None:
-    """Raise `Unprocessable` (`model_not_allowed`) if a list lacks the model. The operator pays for
-    calls, so the operator lists the models that callers may name; a tenant may list fewer. None as
-    a list allows every model, and None as a model is always allowed. The error names the `field`
-    and the models that are in all lists.
+    """Raise `Unprocessable` (`model_not_allowed`) unless every list has the model. The operator
+    lists the models that callers may name, because the operator pays for calls. A tenant may list
+    fewer.
+
+    A list that is None allows every model. A model that is None is always allowed. The error names
+    `field` and the models that are in all lists.
     """
     restricting = [models for models in lists if models is not None]
     if name is None or all(name in models for models in restricting):
@@ -44,8 +48,8 @@ def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str]
 
 
 def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
-    """Raise `TooLarge` if the system message, or memory configuration and metadata, do not fit one
-    stored item.
+    """Raise `TooLarge` if the system message is too large, or if memory configuration and metadata
+    are. One stored item must hold them all.
     """
     for field, value, most in (
         ("system", system, MAX_MESSAGE_BYTES),

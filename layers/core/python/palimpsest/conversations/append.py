@@ -1,5 +1,5 @@
-"""Append messages to a session. Each message is stored once, however often the call is retried. If
-the window is full, its oldest messages leave it.
+"""The use case that appends messages to a session. Each message is stored once, however often the
+call is retried. If the window is full, its oldest messages leave it.
 """
 
 from __future__ import annotations
@@ -54,25 +54,26 @@ class HidesOld(Protocol):
     def __call__(
         self, scope: UserScope, drafts: Sequence[Draft], *, is_transcript: bool
     ) -> Sequence[Draft]:
-        """Mark what old messages say of memories that were deleted since. A message is old by its
-        timestamp, or as a part of a transcript without timestamps that repeats the deleted words.
-        Raises `Unavailable`.
+        """Return the messages with marks on the words that deleted memories came from. Only old
+        messages are marked. A message is old by its timestamp, or as part of a transcript without
+        timestamps that repeats the deleted words. Raises `Unavailable`.
         """
 
 
 Extract = Literal["auto", "now", "never"]
 Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
-"""The configuration of a new session: the tenant's defaults, with these memory fields in place of
-theirs.
+"""Returns the configuration of a new session: the tenant's defaults, overridden by these memory
+fields.
 """
 RESEND_SECONDS = 60
-LOOK_BACK = 12  # messages before a user's last one, which may have said nothing
+LOOK_BACK = 12  # messages read before the user's last one, which may say nothing
 
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """The result of an append. If `replayed` is true, the same append was done before, and this is
-    its first result. `extraction` is the id of the extraction job that it created.
+    """The result of an append. `replayed` is true if the same append was done before; the result is
+    then that of the first call. `extraction` is the id of the extraction job that the append
+    created.
     """
 
     messages: tuple[Message, ...]
@@ -99,11 +100,10 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The session that the messages go into, and what the commit must write besides them.
-
-    `before` is the head as read; None, deleted or expired if this append creates the session.
-    `head` is the head that the messages are added to. With `speaks_system` one of the messages sets
-    the session's system message.
+    """The session that the messages go into, and the other data that the commit must write.
+    `before` is the head that was read. If this append creates the session, `before` is None or the
+    head of a deleted or expired session. `head` is the head to which the messages are added.
+    `speaks_system` is true if one of the messages sets the session's system message.
     """
 
     before: Head | None
@@ -124,7 +124,7 @@ class Append:
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
     contents: Contents | None = None  # None: a message that is too large for an item is refused
     setup: Setup | None = None  # None: every session begins with the tenant's defaults
-    hides_old: HidesOld | None = None  # None: nothing is known of deleted memories
+    hides_old: HidesOld | None = None  # None: words of deleted memories are not marked
     turns: Turns = field(default_factory=Turns)
 
     def __call__(
@@ -147,14 +147,16 @@ class Append:
 
         A call that repeats an earlier one with the same `key` (or with the same id on every
         message) returns the result of the earlier one. With `after`, the messages are stored only
-        if the newest message has this id ("": the session has none). With `if_last`, they are
-        stored only if the newest message has this sequence number (0: the session has none).
-        With `is_transcript`, messages without timestamps may be old.
+        if the newest message has this id; "" means that the session has no message. With `if_last`,
+        they are stored only if the newest message has this sequence number; 0 means that the
+        session has no message. With `is_transcript`, messages without timestamps may be old.
+
         `extract` decides whether a job extracts memories from the messages that no job covers yet:
         by the session's own rule ("auto"), always ("now"), or not ("never"). An unknown session is
-        created for `user`, with the fields of `memory` over the tenant's defaults; a session that
-        exists keeps its own configuration. `opens` is called with the session and its settings as
-        they were read, before anything is stored; not if a message is the system's.
+        created for `user`; the fields of `memory` override the tenant's defaults. A session that
+        exists keeps its configuration.
+        `opens` is called with the session and its settings as they were read, before anything is
+        stored. It is not called if a message is the system's.
 
         Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session
         when no user is named, `Conflict` (`owner_mismatch`, `idempotency_key_reused`,
@@ -182,8 +184,9 @@ class Append:
             return until_committed(lambda: self._attempt(request), clock=self.clock)
 
     def admitted(self, scope: Scope, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """The messages as the tenant's rule for secrets has them stored. The rule is read only if
-        one holds a secret. Safe to repeat. Raises `Unprocessable` (`secret_refused`).
+        """Return the messages in the form in which the tenant's rule for secrets lets them be
+        stored. The rule is read only if a message holds a secret. Safe to repeat. Raises
+        `Unprocessable` (`secret_refused`).
         """
         found = holding_secrets(drafts)
         rule = self.tenants.settings(scope).secrets if found else "keep_in_message"
@@ -192,7 +195,9 @@ class Append:
     def _without_deleted(
         self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, *, is_transcript: bool
     ) -> Sequence[Draft]:
-        """The messages with marks on what they say of deleted memories, if they may be old."""
+        """Return the messages; in those that may be old, the words that deleted memories came from
+        are marked.
+        """
         said = [draft.timestamp for draft in drafts]
         is_old = may_be_old(said, now=self.clock.now(), is_transcript=is_transcript)
         if self.hides_old is None or not is_old:
@@ -229,8 +234,8 @@ class Append:
     def _decide(
         self, request: _Request, opened: Opened, now: datetime, *, speaks_system: bool
     ) -> AppendResult:
-        """Decide from the session as read, and commit. Raises `CommitLost` if another writer was
-        faster.
+        """Append to the session that was read, or begin it, and commit. Raises `CommitLost` if
+        another writer was faster.
         """
         if opened.head is None or opened.head.is_gone(seconds(now)):
             return self._begin(request, opened, now)
@@ -248,7 +253,7 @@ class Append:
     def _resent(
         self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime
     ) -> AppendResult | None:
-        """The result of the first call, if this append is a repetition; else None."""
+        """Return the result of the first call if this append repeats it, else None."""
         if key is not None and key.expires_at > seconds(now) and key.first > head.base:
             if key.request != request.batch.hash:
                 raise Conflict(
@@ -273,8 +278,8 @@ class Append:
         return AppendResult(messages=messages, head=head, replayed=True)
 
     def _check_place(self, request: _Request, head: Head | None) -> None:
-        """`head` is the session's present head; None if there is no session yet. Raises
-        `Conflict`.
+        """Raise `Conflict` unless the newest message is the one that the request names. `head` is
+        the session's present head; None if there is no session yet.
         """
         if request.after not in (None, head.last_id if head else ""):
             raise moved_on()
@@ -309,8 +314,9 @@ class Append:
         self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, now: datetime,
         wanted: Mapping[str, Any] | None = None,
     ) -> Beginning:  # fmt: skip
-        """A new session of the user, not yet stored, with the `wanted` memory fields over the
-        tenant's defaults. Raises `LimitReached` (`session_limit`), `Unprocessable`, `Unavailable`.
+        """Return a new session of the user, which is not stored yet. The memory fields of `wanted`
+        override the tenant's defaults. Raises `LimitReached` (`session_limit`), `Unprocessable`,
+        `Unavailable`.
         """
         defaults = self.tenants.settings(scope.owner)
         self.limit.check(scope.owner, most=defaults.limits.sessions)
@@ -369,8 +375,8 @@ class Append:
     def _held(
         self, request: _Request, messages: tuple[Message, ...]
     ) -> tuple[tuple[Message, ...], Job | None]:
-        """The messages as their items store them, and the job of an upload. If one item can hold
-        them all, nothing is uploaded.
+        """Return the messages in the form in which their items store them, and the job of the
+        upload. Nothing is uploaded if one item could hold all messages.
         """
         if self.contents is None or request.batch.size <= MAX_MESSAGE_BYTES:
             return messages, None
@@ -379,8 +385,8 @@ class Append:
     def _grown(
         self, request: _Request, found: _Found, now: datetime
     ) -> tuple[tuple[Message, ...], _Found, tuple[Message, ...]]:
-        """Number the messages, and return them with the head and settings that include them, and
-        the earlier messages that they take back. Raises `Unprocessable`.
+        """Number the messages. Returns them with the head and settings that include them, and with
+        earlier messages that must go off the record because of them. Raises `Unprocessable`.
         """
         head = found.head
         open_calls = open_calls_after(request.batch.drafts, head.open_calls)
@@ -420,7 +426,9 @@ class Append:
     def _taken_back(
         self, scope: SessionScope, found: _Found, wishes: Marked
     ) -> tuple[Message, ...]:
-        """The messages of the turn before, marked, if the new ones take it back."""
+        """Return the messages of the turn before the append, marked as off the record, if the new
+        messages ask for that.
+        """
         before = found.before
         if not wishes.takes_back or found.created or before is None:
             return ()
@@ -437,7 +445,9 @@ class Append:
     def _taking_back(
         self, request: _Request, head: Head, back: Sequence[Message], now: datetime
     ) -> tuple[Job, ...]:
-        """The job that takes back what was made of messages; none without any."""
+        """Return the job that removes the memories and summaries made from the messages `back`; no
+        job if there are none.
+        """
         if not back:
             return ()
         job = job_on(
@@ -454,7 +464,7 @@ class Append:
     def _room(
         self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime
     ) -> Armed:
-        """If the window passes its trigger, decide which messages leave it. This reads the whole
+        """If the window exceeds its trigger, decide which messages leave it. This reads the whole
         window, but happens rarely.
         """
         if not found.head.overflows(seconds(now)):
@@ -480,9 +490,9 @@ class Append:
     def _extraction(
         self, request: _Request, head: Head, now: datetime, *, before: Head
     ) -> tuple[Head, tuple[Job, ...]]:
-        """Create the next extraction job if one is due. Once every few turns this reads the last
-        job. While an earlier extraction runs, no job is created here, because that extraction
-        creates the next one when it ends.
+        """Create the next extraction job if it is due. Once every few turns, this reads the last
+        job. While an earlier extraction is running, no job is created here; the running one creates
+        the next when it ends.
         """
         is_asked = request.extract == "now"
         if (

@@ -1,4 +1,4 @@
-"""The blocks of memory in a session's contexts: their types, names and configurations."""
+"""The memory blocks of a session's contexts: their types, names and configurations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ BlockType = Literal["static", "extractive", "vector"]
 PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
 """The order in which blocks get room, and in which a context shows them."""
 STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
-"""The blocks into which a flush stores messages. Only the tenant changes static facts, so their
-block is not here.
+"""The blocks into which a flush stores messages. The static block is not one of them, because only
+the tenant changes static facts.
 """
 
-MAX_PROMPT_BYTES = 6_000  # three of them fit what a session may store of its configuration
+MAX_PROMPT_BYTES = 6_000  # three prompts fit into the stored configuration of a session
 
 
 def _short_enough(prompt: str) -> str:
@@ -65,11 +65,11 @@ class StaticBlock(_Block):
 
 
 class ExtractiveBlock(_Block):
-    """The most telling facts that were extracted from the user's conversations, ranked without a
-    model.
+    """The most informative facts that were extracted from the user's conversations. They are ranked
+    without a model.
 
-    `extraction_prompt` tells the extraction what to look for. With a `retrieval_prompt`, a model
-    picks the facts for a given message.
+    `extraction_prompt` tells the extraction which facts to look for. With a `retrieval_prompt`, a
+    model picks the facts for a given message.
     """
 
     type: Literal["extractive"]
@@ -80,7 +80,7 @@ class ExtractiveBlock(_Block):
 
 
 class VectorBlock(_Block):
-    """Past interactions that resemble a given message by meaning; `min_score` is a cosine
+    """Past messages that are similar in meaning to a given message. `min_score` is a cosine
     similarity.
     """
 
@@ -99,7 +99,9 @@ ALL_BLOCKS: tuple[Block, ...] = (
 
 
 def tag_of(block: Block) -> str:
-    """The tag around the block's text: its configured name, or else `<type>_memory`."""
+    """Return the tag around the block's text. It is the block's own name if it has one, otherwise
+    `<type>_memory`.
+    """
     return f"{block.type}_memory" if block.name == block.type else block.name
 
 

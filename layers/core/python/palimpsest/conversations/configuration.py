@@ -1,4 +1,4 @@
-"""A session's memory configuration: the budget, the strategy for a full window, and the memory
+"""The memory configuration of a session: the budget, the strategy for a full window, and the memory
 blocks of its contexts.
 """
 
@@ -26,11 +26,13 @@ MemoryAs = Literal["split", "user", "system", "tool_call", "none"]
 
 TOOL_TOKENS = 120  # the definition of the tool that searches the user's memory, in any encoding
 TOOL_SHARE = 10
-"""A tool that the configuration does not ask for may take at most the budget divided by
-this number.
+"""Limits a tool that the configuration does not ask for. The tool is included only if it takes at
+most the budget divided by this number.
 """
 MEMORY_ROOM_SHARE, MOST_MEMORY_ROOM = 8, 4_000
-"""A window leaves this part of the budget to memory, and at most so many tokens."""
+"""The room that a window leaves for memory: this part of the budget, but at most this many
+tokens.
+"""
 MIN_SYSTEM_ROOM = 100
 DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
@@ -41,21 +43,24 @@ KEEP_TURNS, KEEP_MESSAGES = "keep_recent_turns", "summary_message_count"
 
 
 class _Strategy(BaseModel):
-    """Fields of every strategy. `max_tokens` is the budget of a context; `model` derives it from
-    that model's window. `blocks` are the parts of long-term memory that a context shows, at most
-    one of each type. `memory_as` says where a context shows them: in two parts (split), what stays
-    the same after the system message and what a question needs before the newest user message; all
-    of it after the system message, as a message of the user or as a tool's answer; in the system
-    message (`insert_into_system_prompt` is another name for that); or only in `memory_prompt`
-    (none). With `extract` auto, memories are
-    extracted after each `max_buffer_turns` turns and when the session ends; with manual, only on
-    request. `retention` says, by kind, how long this session and its memories are kept. It
-    overrides the tenant's settings.
+    """The fields of every strategy. `max_tokens` is the budget of a context; if only `model` is
+    given, the budget is derived from that model's window. `blocks` are the parts of long-term
+    memory that a context shows, at most one of each type.
+
+    `memory_as` decides where a context shows them. `split` shows them in two parts: the part that
+    stays the same comes after the system message, and the part that depends on the question comes
+    before the newest user message. `user` and `tool_call` show all of it after the system message,
+    as a message of the user or as the answer of a tool. `system` shows it in the system message;
+    `insert_into_system_prompt` is another name for that. `none` shows it only in `memory_prompt`.
+
+    With `extract` auto, memories are extracted after each `max_buffer_turns` turns and when the
+    session ends; with manual, only on request. `retention` sets for each kind how long this session
+    and its memories are kept, and overrides the tenant's settings.
 
     With `auto_recall`, contexts include the tool that searches the user's memory, if the service
-    has such a memory (`offers_search`). `max_records` limits what that tool returns, and each block
-    of memories. `extraction_seconds` limits the time of a model to extract from one part of the
-    conversation, including a repair; None: each call has its usual limit.
+    has such a memory (`offers_search`). `max_records` limits the results of that tool, and each
+    block of memories. `extraction_seconds` limits the time that a model takes to extract from one
+    part of the conversation, including a repair. If it is None, each call has its usual limit.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -76,9 +81,7 @@ class _Strategy(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _budget_from_model(cls, data: Any) -> Any:
-        """`model` without `max_tokens` gives the budget: the model's window less
-        `reserve_tokens`.
-        """
+        """Set `max_tokens`, if it is missing, to the window of `model` minus `reserve_tokens`."""
         if (
             not isinstance(data, dict)
             or not isinstance(data.get("model"), str)
@@ -97,7 +100,9 @@ class _Strategy(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _one_place_under_two_names(cls, data: Any) -> Any:
-        """Give both names of the field the same value. Raise if they contradict each other."""
+        """Give `memory_as` and `insert_into_system_prompt` the same meaning. Raises `ValueError` if
+        they contradict each other.
+        """
         if not isinstance(data, dict) or not data.keys() & {MEMORY_AS, INSERTS}:
             return data
         place, inserts = data.get(MEMORY_AS), data.get(INSERTS)
@@ -126,30 +131,30 @@ class _Strategy(BaseModel):
         return self
 
     def block(self, kind: type[SomeBlock]) -> SomeBlock | None:
-        """The block of this type, if there is one."""
+        """Return the block of this type, or None."""
         return next((block for block in self.blocks if isinstance(block, kind)), None)
 
     @property
     def names(self) -> dict[BlockType, str]:
-        """The name of each block."""
+        """The name of each block, by the block's type."""
         return {block.type: block.name for block in self.blocks}
 
     @property
     def tags(self) -> dict[BlockType, str]:
-        """The tag around the text of each block."""
+        """The tag around the text of each block, by the block's type."""
         return {block.type: tag_of(block) for block in self.blocks}
 
     @property
     def names_blocks(self) -> bool:
-        """Whether the caller gave the blocks. Default blocks are left out if the service can't read
-        them.
+        """Whether the configuration gives its blocks explicitly. Default blocks are left out if the
+        service can't read them.
         """
         return "blocks" in self.model_fields_set
 
     def offers_search(self, budget: int) -> bool:
-        """Whether a context of this budget includes the tool that searches the user's memory. If
-        the configuration does not decide, it does so if there is a block of memories and the tool
-        takes at most a tenth of the budget.
+        """Return whether a context of this budget includes the tool that searches the user's
+        memory. If the configuration does not decide this, the tool is included if there is a block
+        of memories and the tool takes at most a tenth of the budget.
         """
         if "auto_recall" in self.model_fields_set:
             return self.auto_recall
@@ -160,13 +165,13 @@ class _Strategy(BaseModel):
 
     @property
     def messages_room(self) -> int:
-        """The budget of a context without its tool."""
+        """The budget of a context minus the tokens of its search tool."""
         return self.max_tokens - (TOOL_TOKENS if self.offers_search(self.max_tokens) else 0)
 
     @property
     def memory_room(self) -> int:
-        """The tokens that the window leaves for memory. A small budget leaves none: there, memory
-        takes what the window does not need.
+        """The tokens of the budget that the window leaves free for memory. With a small budget it
+        leaves none, and memory takes only what the window does not need.
         """
         if not self.blocks or self.max_tokens < TOOL_SHARE * TOOL_TOKENS:
             return 0
@@ -174,12 +179,14 @@ class _Strategy(BaseModel):
 
     @property
     def extract_turns(self) -> int:
-        """After how many turns the next extraction is due by itself; 0 = never."""
+        """The number of turns after which the next automatic extraction is due; 0 = never."""
         return self.max_buffer_turns if self.extract == "auto" else 0
 
     @property
     def trigger(self) -> int:
-        """The window's weight, in tokens, at which it overflows. It leaves room for the tool."""
+        """The weight of the window, in tokens, at which it overflows. It leaves room for the search
+        tool.
+        """
         return max(1, self.messages_room + 1)
 
     @property
@@ -188,10 +195,11 @@ class _Strategy(BaseModel):
 
 
 class Summarize(_Strategy):
-    """Old turns are folded into a rolling summary; the recent turns stay as they are.
-    `keep_recent_turns` says how many turns stay. `summary_message_count` says how many of the
-    newest messages stay, in whole turns; it replaces `keep_recent_turns`. Until `fold_at_least`
-    messages can be folded, nothing is folded, unless the window exceeds `max_tokens`.
+    """Old turns are folded into a rolling summary. The recent turns stay as they are.
+
+    `keep_recent_turns` is the number of turns that stay. `summary_message_count` replaces it if it
+    is given: at least this many of the newest messages stay, in whole turns. Nothing is folded
+    until `fold_at_least` messages can be folded, unless the window exceeds `max_tokens`.
     """
 
     strategy: Literal["summarize"] = "summarize"
@@ -210,15 +218,15 @@ class Summarize(_Strategy):
 
     @property
     def summary_tokens(self) -> int:
-        """The longest summary, in tokens: never more than a quarter of the budget."""
+        """The most tokens of a summary. It is never more than a quarter of the budget."""
         wanted = self.max_summary_tokens or min(4_000, max(500, self.max_tokens // 10))
         return min(wanted, self.max_tokens // 4)
 
 
 class _Dropping(_Strategy):
-    """A strategy that drops the oldest turns once the window with its tool and memory exceeds
-    `max_tokens`. At most `low_water_ratio` of the budget then stays. A low mark means that the
-    window moves rarely, so that a prompt cache can serve it in between.
+    """A strategy that drops the oldest turns once the window, together with its tool and memory,
+    exceeds `max_tokens`. At most `low_water_ratio` of the budget then stays. With a low ratio, the
+    window changes rarely, so that a prompt cache can serve its beginning in between.
     """
 
     low_water_ratio: float = Field(0.5, gt=0, le=1)
@@ -229,13 +237,15 @@ class _Dropping(_Strategy):
 
     @property
     def low_water(self) -> int:
-        """The most tokens of a context after an overflow, unless its current chain takes more."""
+        """The most tokens of a context after an overflow, unless the newest turn alone takes
+        more.
+        """
         return int(self.max_tokens * self.low_water_ratio)
 
 
 class Trim(_Dropping):
-    """On an overflow, only the newest turns that fit `max_memory_tokens` stay, and no more than
-    the low-water mark.
+    """On an overflow, only the newest turns stay. As many stay as fit into both `max_memory_tokens`
+    and the low-water mark, but at least one.
     """
 
     strategy: Literal["trim"]
@@ -252,8 +262,9 @@ class Delete(_Dropping):
 
 
 class Flush(_Strategy):
-    """Old turns leave the window once each storing block of the session has stored them; the recent
-    turns stay. Without such a block the old turns leave at once and remain only in the history.
+    """Old turns leave the window once each storing block of the session has stored them. The recent
+    turns stay. If there is no such block, the old turns leave at once and remain only in the
+    history.
     """
 
     strategy: Literal["flush"]
@@ -271,8 +282,8 @@ class Flush(_Strategy):
 
 
 class NoWindow(_Strategy):
-    """Short-term memory off: messages are stored, the context holds the system message and the
-    newest turn.
+    """Short-term memory is off. Messages are stored, but a context has only the system message and
+    the newest turn.
     """
 
     strategy: Literal["none"]
@@ -294,17 +305,18 @@ _ADAPTER: TypeAdapter[Strategy] = TypeAdapter(MemoryConfig)
 
 
 def parsed(config: dict[str, Any]) -> Strategy:
-    """Read a configuration; `strategy` defaults to summarize. Raises pydantic's
-    `ValidationError`.
+    """Return the configuration that the fields describe; `strategy` defaults to summarize. Raises
+    pydantic's `ValidationError`.
     """
     return _ADAPTER.validate_python({"strategy": "summarize", **config})
 
 
 def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
-    """Return `base` with the fields of `patch` in place of its own. If the strategy changes, fields
-    of the old strategy are dropped. If model or reserve change, a budget that was derived from a
-    model's window is derived again. Recent turns that the patch counts replace recent messages that
-    the base counts.
+    """Return the configuration `base` with the fields of `patch` in place of its own.
+
+    If the strategy changes, the fields of the old strategy are dropped. If the model or the reserve
+    changes, a budget that was derived from a model's window is derived again. A `keep_recent_turns`
+    in the patch replaces a `summary_message_count` in the base.
     """
     if patch.get("strategy", base.get("strategy", "summarize")) != base.get(
         "strategy", "summarize"
@@ -321,15 +333,16 @@ def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
 
 
 def _is_derived(config: dict[str, Any]) -> bool:
-    """Whether the budget is derived from the model's window."""
+    """Return whether the budget was derived from the model's window."""
     window = window_of(config["model"]) if config.get("model") else None
     reserve = config.get("reserve_tokens", DEFAULT_RESERVE)
     return window is not None and config.get("max_tokens") == window - reserve
 
 
 def stored(config: Strategy) -> dict[str, Any]:
-    """The configuration as it is stored: the given fields, strategy and budget, without defaults.
-    How long the session itself is kept is stored beside it.
+    """Return the fields of a configuration to store: those that were given, the strategy and the
+    budget, without other defaults. The retention of the session itself is left out, because it is
+    stored separately.
     """
     given = config.model_dump(mode="json", exclude_unset=True)
     if RETENTION in given:
@@ -340,13 +353,13 @@ def stored(config: Strategy) -> dict[str, Any]:
 
 
 def own_retention(memory: Mapping[str, Any]) -> dict[str, int]:
-    """The days for which a session with this stored configuration keeps what is extracted from it,
-    by type; 0 = for ever. For a missing type, the tenant's retention applies.
+    """Return how many days a session with this stored configuration keeps the memories extracted
+    from it, by type; 0 = for ever. The tenant's retention applies to a missing type.
     """
     return {kind: days or 0 for kind, days in parsed(dict(memory)).retention.by_type.items()}
 
 
 def names_days(memory: Mapping[str, Any] | None) -> bool:
-    """Whether these fields say how long the session itself is kept."""
+    """Return whether these fields set how long the session itself is kept."""
     retention = (memory or {}).get(RETENTION)
     return isinstance(retention, Mapping) and retention.get(CONVERSATIONS) is not None

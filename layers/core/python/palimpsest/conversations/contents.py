@@ -1,4 +1,4 @@
-"""Stores, reads and removes contents that are too large for a message's item."""
+"""The store of contents that are too large for a message's item."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, SessionScope
 
 ABANDONED_SECONDS = 600
-"""After this time, the append of an upload can't be running any longer."""
+"""The age at which an upload counts as abandoned. Its append can't be running any longer then."""
 
 AGAIN_SECONDS = 60
 
 HELD, PASSING = "contents", "passing"
-"""The prefixes of keys: for contents of messages, and for contents that are only to be
+"""The prefixes of keys for contents of stored messages, and for contents that are only
 extracted.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Large contents of conversations, over any store of blobs.
+    """The large contents of conversations, in a store of blobs.
 
-    Their keys begin with tenant, session and sequence number, so that a range is removed as its
-    messages are. An upload begins with a job that would remove the contents. The commit of the
-    message ends that job. So either the message is stored or the contents are removed, never both.
-    If no commit has ended the job after ten minutes, it removes the contents.
+    The key of a content has the tenant, the session and the sequence number, so that a range of
+    contents can be removed with its messages. An upload begins by creating a job that would remove
+    the contents. The commit that stores the message also ends that job. Therefore either the
+    message is stored or the contents are removed, never both. If no commit has ended the job after
+    ten minutes, the job removes the contents.
     """
 
     blobs: Blobs
@@ -49,17 +50,18 @@ class Contents:
     def set_aside(
         self, scope: SessionScope, messages: Sequence[Message]
     ) -> tuple[tuple[Message, ...], Job | None]:
-        """Upload the contents that are too large for the messages' items. Return the messages as
-        their items store them, and the job to finish in the same commit (None: nothing was
-        uploaded). Raises `Unavailable`.
+        """Upload the contents that are too large for the messages' items. Returns the messages in
+        the form that their items store, and the job to finish in the same commit (None if nothing
+        was uploaded). Raises `Unavailable`.
         """
         return self._uploaded(scope, messages, too_large(messages), folder=HELD, rest=left)
 
     def hand_over(
         self, scope: SessionScope, messages: Sequence[Message]
     ) -> tuple[tuple[Message, ...], Job | None]:
-        """As `set_aside`, for messages that are only to be extracted: their whole contents are
-        uploaded, and their items only name them. The contents stay until `forget_passed`.
+        """Upload the whole contents of messages that are extracted but not kept. Returns the
+        messages in the form that their items store, which only names them, and the job to finish in
+        the same commit. The contents stay until `forget_passed`. Raises `Unavailable`.
         """
         return self._uploaded(
             scope, messages, {message.seq for message in messages}, folder=PASSING, rest=named_only
@@ -91,14 +93,16 @@ class Contents:
         return tuple(parallel.run_each(upload, messages)), replace(job, state="done", due_at=None)
 
     def whole(self, message: Message) -> Message:
-        """The message as it was sent, with the contents that are stored outside the table. A
-        message that its caller keeps (`is_outside`) is returned as its item holds it. Raises
-        `Unavailable`, also if the stored contents are not those that were uploaded.
+        """Return the message as it was sent, with contents that are stored outside the table. A
+        message whose history the caller keeps (`is_outside`) is returned as its item holds it.
+        Raises `Unavailable` if the contents can't be read, or differ from those that were uploaded.
         """
         return message if message.is_outside else self.passed(message)
 
     def passed(self, message: Message) -> Message:
-        """The message as it was sent, for an extraction, even if its caller keeps the history."""
+        """Return the message as it was sent, for an extraction. This also reads the contents of a
+        message whose history the caller keeps.
+        """
         if message.large is None:
             return message
         data = self.blobs.get(message.large.key)
@@ -109,7 +113,7 @@ class Contents:
         return replace(message, **json.loads(data))
 
     def all_whole(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """The messages, each with its whole content."""
+        """Return the messages, each with its whole content."""
         return (
             tuple(parallel.run_each(self.whole, messages))
             if any(message.large for message in messages)
@@ -117,29 +121,29 @@ class Contents:
         )
 
     def remove(self, scope: SessionScope, *, first: int, last: int) -> None:
-        """Remove the contents of messages `first` through `last`. Safe to repeat. Raises
+        """Remove the contents of the messages `first` through `last`. Safe to repeat. Raises
         `Unavailable`.
         """
         for folder in (HELD, PASSING):
             self._remove(scope, first, last, folder)
 
     def forget_passed(self, scope: SessionScope, *, first: int, last: int) -> None:
-        """Remove the contents of messages `first` through `last` that were uploaded only for
-        extraction, after it is done. Safe to repeat.
+        """Remove the contents that were uploaded only for an extraction, once it is done. `first`
+        and `last` are the range of its messages. Safe to repeat.
         """
         self._remove(scope, first, last, PASSING)
 
     def settle(self, notice: JobNotice) -> None:
-        """Remove uploaded contents that no commit has named. Do nothing while their append may
-        still be running.
+        """Remove the contents of an upload if no commit has named them. Does nothing while their
+        append may still be running.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is not None:
             self.abandon(job)
 
     def abandon(self, job: Job) -> None:
-        """As `settle`. From now on no commit can name the contents, because it would have to end a
-        job that has ended already.
+        """Remove the contents of the upload that this job belongs to, as `settle` does. No commit
+        can name the contents afterwards, because it would have to end a job that has already ended.
         """
         now = seconds(self.clock.now())
         if (job.state == "done" and job.due_at is None) or now < job.created_at + ABANDONED_SECONDS:
@@ -151,14 +155,14 @@ class Contents:
                     replace(job, state="done", error="abandoned", due_at=now + AGAIN_SECONDS)
                 )
             except CommitLost:
-                return  # its messages are stored
+                return  # the messages are stored
         scope = Scope(job.tenant).session(job.session)
         for folder in (HELD, PASSING):
             self._remove(scope, job.first, job.last, folder, ending=_suffix(job))
         self.jobs.settle(job, due_at=None)
 
     def give_up(self, notice: JobNotice, *, error: str) -> None:
-        """Nothing to do here, because the sweep visits the job again."""
+        """Do nothing. The sweep will visit the job again."""
 
     def _remove(
         self, scope: SessionScope, first: int, last: int, folder: str, *, ending: str = ""
@@ -190,9 +194,9 @@ def _data(message: Message) -> bytes:
 def loaded(
     contents: Contents | None, messages: Sequence[Message], *, most: int
 ) -> tuple[tuple[Message, ...], bool]:
-    """The messages, oldest first, with the newest large messages whole, up to `most` bytes
-    together. The others stay as in their items. The second result is false if a content could not
-    be read.
+    """Return the messages, oldest first, in which large contents are loaded. The newest ones are
+    loaded first, up to `most` bytes in total; others stay as their items hold them. The second
+    result is false if a content could not be read.
     """
     wanted: set[int] = set()
     for message in reversed(messages):

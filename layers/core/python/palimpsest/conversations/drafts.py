@@ -1,5 +1,5 @@
-"""Make a batch of messages ready to be stored: join calls, check limits and results of calls, give
-numbers and ids.
+"""The preparation of messages for storing. Tool calls are joined, sizes and call results are
+checked, and numbers and ids are assigned.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ MAX_CALL_BYTES = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message as a caller sent it: checked, but not yet numbered. `hidden` is no part of it: see
-    `Message`.
+    """A message as a caller sent it, checked but not yet numbered. `hidden` is not from the caller;
+    `Message` explains it.
     """
 
     chat: Chat
@@ -56,9 +56,9 @@ Sized = TypeVar("Sized", Draft, Message)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The messages of one append: of `size` bytes, with the `hash` of the whole input, and the
-    idempotency `key` (None: there is none). `weights` are the tokens of each message in an
-    encoding; they are counted once.
+    """The messages of one append. `size` is their bytes, `hash` a hash of the whole input, and
+    `key` the idempotency key (None if there is none). `weights` returns the tokens of each message
+    in an encoding, and counts them only once.
     """
 
     drafts: Sequence[Draft]
@@ -71,8 +71,9 @@ class Batch:
 def batch_of(
     drafts: Sequence[Draft], *, key: str | None, count: Callable[..., int], has_contents: bool
 ) -> Batch:
-    """The messages with joined calls, ready for an append. `count(text, encoding=…)` gives tokens;
-    `has_contents` is as in `check_size`, which raises `TooLarge`.
+    """Return the messages of an append with their calls joined. `count(text, encoding=…)` returns
+    the tokens of a text. `has_contents` is true if there is a store for large contents. Raises
+    `TooLarge`.
     """
     joined = with_joined_calls(drafts)
     size = check_size(joined, has_contents=has_contents)
@@ -85,7 +86,7 @@ def batch_of(
 
 
 def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
-    """A key made of the ids of all messages; None if any message has none."""
+    """Return a key made from the ids of all messages; None if a message has no id."""
     ids = [draft.client_id for draft in drafts]
     if not all(ids):
         return None
@@ -93,15 +94,15 @@ def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
 
 
 def batch_hash(drafts: Sequence[Draft]) -> str:
-    """A hash of the caller's whole input for each message. Equal batches have equal hashes."""
+    """Return a hash of everything that the caller sent. Equal batches have equal hashes."""
     said = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
 
 
 def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:
-    """The batch with calls joined that other APIs send one by one: an assistant's message of calls
-    alone joins the assistant's message before it, if that has calls too. Items between them stay in
-    place.
+    """Return the batch in the chat API's form, with one message for several calls. Other APIs send
+    each call in its own message. An assistant message that has only calls joins the assistant
+    message before it, if that has calls too. Items between them stay in place.
     """
     joined: list[Draft] = []
     for draft in drafts:
@@ -117,8 +118,8 @@ def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def _joined(first: Draft, second: Draft) -> Draft | None:
-    """One draft with the calls of both; None if the chat API does not accept them in one
-    message.
+    """Return one draft with the calls of both; None if the chat API does not accept these calls in
+    one message.
     """
     calls = [*first.chat.get("tool_calls", ()), *second.chat.get("tool_calls", ())]
     are_calls = bool(call_ids(first.chat) and call_ids(second.chat)) and not text_of(second.chat)
@@ -141,8 +142,8 @@ def _joined(first: Draft, second: Draft) -> Draft | None:
 
 
 def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
-    """The bytes of each message. Raises `TooLarge` for a message that is too large for an item, if
-    it is a system message or if there is no store for large contents.
+    """Return the bytes of each message. Raises `TooLarge` for a message that is too large for an
+    item, if it is a system message or if there is no store for large contents.
     """
     sizes = [size_of(d.chat, d.extra, d.metadata) for d in drafts]
     for number, (draft, size) in enumerate(zip(drafts, sizes, strict=True)):
@@ -158,10 +159,9 @@ def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
 
 
 def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
-    """The bytes of all messages. Raises `TooLarge` if a message or the whole batch can't be stored.
-
-    `has_contents` is true if there is a store for large contents; then neither an item nor a
-    transaction must hold them.
+    """Return the bytes of all messages together. Raises `TooLarge` if a message or the whole batch
+    can't be stored. `has_contents` is true if there is a store for large contents; the limits of an
+    item and a transaction then do not apply.
     """
     size = sum(message_sizes(drafts, has_contents=has_contents))
     most = MAX_CALL_BYTES if has_contents else MAX_BATCH_BYTES
@@ -171,8 +171,8 @@ def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
 
 
 def first_batch(messages: Sequence[Sized], *, most: int = MAX_BATCH_BYTES) -> Sequence[Sized]:
-    """The first messages that fit one append: at most 50, of at most `most` bytes together, or a
-    single larger message.
+    """Return the first messages that fit into one append. They are at most 50, with at most `most`
+    bytes together. A larger message is returned alone.
     """
     size = 0
     for number, message in enumerate(messages[:MAX_MESSAGES_PER_APPEND]):
@@ -193,8 +193,8 @@ def numbered(
     encoding: str,
     now: str,
 ) -> tuple[Message, ...]:
-    """Give each draft its place after `seq`, `turn` and the id `before`; `weights` are its tokens
-    in `encoding`.
+    """Return the drafts as messages that follow the message with number `seq`, turn `turn` and id
+    `before`. `weights` are their tokens in `encoding`.
     """
     messages = []
     for draft, tokens in zip(drafts, weights, strict=True):
@@ -221,12 +221,12 @@ def numbered(
 
 
 def open_calls_after(drafts: Iterable[Draft], open_calls: bytes) -> bytes:
-    """The calls that still wait for their result after the batch. Raises `Unprocessable` for a
-    result without its call.
+    """Return the calls that still wait for their result after the batch. Raises `Unprocessable` for
+    a result without its call.
 
-    `open_calls` holds four bytes of each waiting call's digest: enough to distinguish 128 calls,
-    small enough for the head. A user's or assistant's message ends the wait of all earlier calls;
-    later results of them are refused.
+    `open_calls` has the first four bytes of each waiting call's digest. That is enough to
+    distinguish 128 calls, and small enough for the head. A user's or assistant's message ends the
+    wait of all earlier calls; later results for them are refused.
     """
     for number, draft in enumerate(drafts):
         if draft.chat["role"] == "tool" and not _answered(draft.chat["tool_call_id"]).intersection(
@@ -246,8 +246,9 @@ def call_digest(call_id: str) -> bytes:
 
 
 def _answered(call_id: str) -> frozenset[bytes]:
-    """The digests of all calls that a result with this id may answer. A caller has the id as it was
-    sent, or as a context shows it; the digest of an id that was shortened begins the short one.
+    """Return the digests of all calls that a result with this id may answer. A caller may send the
+    id of the call as it was sent, or in the short form that a context shows. The short form begins
+    with the digest of the long id.
     """
     digests = {call_digest(call_id), call_digest(short_call_id(call_id))}
     if shortened := _SHORTENED.fullmatch(call_id):
@@ -256,7 +257,9 @@ def _answered(call_id: str) -> frozenset[bytes]:
 
 
 def open_calls_through(chats: Iterable[Chat], open_calls: bytes = b"") -> bytes:
-    """The calls that still wait after these messages, as four bytes of each one's digest."""
+    """Return the calls that still wait for their result after these messages, as the first four
+    bytes of each one's digest.
+    """
     waiting = _split(open_calls)
     for chat in chats:
         if chat["role"] == "tool":

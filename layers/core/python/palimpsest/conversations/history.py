@@ -1,4 +1,6 @@
-"""Read a session's messages and compactions; empty its window; withdraw its newest messages."""
+"""The use cases that read a session's messages and compactions, empty its window, and withdraw its
+newest messages.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,13 @@ LINK_SECONDS = 900
 MOST_LARGE = 5_000_000  # bytes of large contents on one page; one message may have more
 MOVED_ON = "history_moved_on"
 MOST_OVERTAKINGS = (
-    50  # if appends come first, a withdrawal commits again at once, without reading anew
+    50  # how often a withdrawal commits again without new reads if appends came first
 )
 
 
 def live(opened: Opened, *, now: datetime) -> tuple[Head, Settings]:
-    """The session's head and settings. Raises `NotFound` if the session is unknown, deleted or
-    expired.
+    """Return the session's head and settings. Raises `NotFound` if the session is unknown, deleted
+    or expired.
     """
     head, settings = opened.head, opened.settings
     if head is None or settings is None or head.is_gone(seconds(now)) or settings.base != head.base:
@@ -51,8 +53,9 @@ def moved_on(*errors: FieldError) -> Conflict:
 
 
 def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_last: int) -> None:
-    """Raise `Conflict` (`history_moved_on`) unless `if_last` is the sequence number of the
-    session's newest message (0: it has none). `head` is None for a session that does not exist yet.
+    """Raise `Conflict` (`history_moved_on`) unless the session's newest message has the sequence
+    number `if_last`. 0 means that the session has no message. `head` is None for a session that
+    does not exist yet.
     """
     newest = 0
     if head is not None and head.last_id:
@@ -66,14 +69,14 @@ def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_la
 
 
 def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
-    """All messages of the window, oldest first."""
+    """Return all messages of the window, oldest first."""
     found = sessions.messages(scope, first=head.window_start, last=head.seq)
     return tuple(message for message in found if not head.is_withdrawn(message.seq))
 
 
 def _fitting(page: Sequence[Message]) -> int:
-    """The number of messages on one page: as many as have `MOST_LARGE` bytes of large contents
-    together, but at least one.
+    """Return the number of messages that go on one page. Their large contents have at most
+    `MOST_LARGE` bytes together. One message is always allowed.
     """
     size = 0
     for number, message in enumerate(page):
@@ -84,14 +87,16 @@ def _fitting(page: Sequence[Message]) -> int:
 
 
 def _place(head: Head) -> tuple[object, ...]:
-    """The data that a withdrawal has read, except the newest messages."""
+    """Return the part of the head that a withdrawal relies on. Appends do not change it."""
     place = (head.base, head.window_start, head.summary, head.withdrawn, head.redactions)
     return (head.status, head.user, head.epoch, *place)
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Reads whole messages, including contents that are stored outside the table."""
+    """The history of sessions. It returns whole messages, including contents that are stored
+    outside the table.
+    """
 
     sessions: Sessions
     clock: Clock
@@ -105,10 +110,8 @@ class History:
         after: int | None = None,
         newest_first: bool = False,
     ) -> tuple[tuple[Message, ...], int | None]:
-        """A page of the whole history, and the sequence number after which the next page begins
-        (None: the last page).
-
-        Raises `NotFound`, `Unavailable`.
+        """Return a page of the whole history, and the sequence number after which the next page
+        begins (None for the last page). Raises `NotFound`, `Unavailable`.
         """
         head = self._head(scope)
         first, last = (head.base + 1, head.seq)
@@ -121,7 +124,7 @@ class History:
         )
 
     def message(self, scope: SessionScope, seq: int) -> Message:
-        """The message with this sequence number. Raises `NotFound` (`session_not_found`,
+        """Return the message with this sequence number. Raises `NotFound` (`session_not_found`,
         `message_not_found`).
         """
         head = self._head(scope)
@@ -135,8 +138,8 @@ class History:
         return self._whole(found)[0]
 
     def address(self, message: Message) -> str:
-        """A temporary address at which anybody can read the whole content of a large message, as
-        JSON. Raises `Unavailable`.
+        """Return a temporary address at which anybody can read the whole content of a large
+        message, as JSON. Raises `Unavailable`.
         """
         if self.contents is None or message.large is None:
             raise no_message("seq")
@@ -187,8 +190,8 @@ class History:
         after: int | None = None,
         newest_first: bool = False,
     ) -> tuple[tuple[Compaction, ...], int | None]:
-        """A page of compactions, and the number after which the next page begins (None: this is the
-        last one).
+        """Return a page of compactions, and the number after which the next page begins (None for
+        the last page).
         """
         head = self._head(scope)
         first, last = (head.base + 1, head.seq)
@@ -203,10 +206,9 @@ class History:
     def unfold(
         self, scope: SessionScope, n: int, *, limit: int, after: int | None = None
     ) -> tuple[tuple[Message, ...], int | None]:
-        """A page of the original messages that compaction `n` took out of the window, and where the
-        next page begins.
-
-        Raises `NotFound` (`session_not_found`, `compaction_not_found`).
+        """Return a page of the original messages that compaction `n` removed from the window, and
+        the sequence number after which the next page begins (None for the last page). Raises
+        `NotFound` (`session_not_found`, `compaction_not_found`).
         """
         head = self._head(scope)
         compaction = (
@@ -226,8 +228,8 @@ class History:
         return head
 
     def empty(self, scope: SessionScope) -> Head:
-        """Remove all messages and the summary from the window; the history keeps them. Returns the
-        new head.
+        """Remove all messages and the summary from the window, and return the new head. The history
+        keeps the messages.
         """
 
         def attempt() -> Head:
@@ -253,13 +255,13 @@ class History:
     def withdraw(
         self, scope: SessionScope, *, first: int, if_last: int | None = None
     ) -> tuple[Head, str | None]:
-        """Withdraw every message from sequence number `first` on; return the new head, and the id
-        of the job that deletes them (None: the session has no messages).
+        """Withdraw all messages from sequence number `first` on. Returns the new head and the id of
+        the job that deletes the messages (None if the session has no messages).
 
-        A summary that covers one of them is dropped too. The older messages under it return to the
-        window, except those that a clear removed. With `if_last`, nothing happens unless the newest
-        message has that number. Raises `NotFound` (`message_not_found`), `Conflict`
-        (`history_moved_on`).
+        A summary that covers a withdrawn message is dropped too. The older messages that it covers
+        return to the window, except those from before the window was last emptied. With `if_last`,
+        nothing happens unless the newest message has that number. Raises `NotFound`
+        (`message_not_found`), `Conflict` (`history_moved_on`).
         """
         return until_committed(lambda: self._withdraw(scope, first, if_last), clock=self.clock)
 
@@ -318,8 +320,8 @@ class History:
         return after, job.id
 
     def _current(self, scope: SessionScope, head: Head, *, last: int) -> int:
-        """The newest user message up to `last`, by sequence number; the newest message if no user
-        speaks; 0 if none.
+        """Return the sequence number of the newest user message up to `last`. If there is no user
+        message, return the number of the newest message; 0 if there is no message.
         """
         newest = 0
         for message in self._shown(
@@ -331,7 +333,7 @@ class History:
         return newest
 
     def _summary_before(self, scope: SessionScope, head: Head, *, seq: int) -> Compaction | None:
-        """The newest compaction that ends before message `seq`; None if there is none."""
+        """Return the newest compaction that ends before message `seq`; None if there is none."""
         found = self.sessions.compactions(
             scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1
         )

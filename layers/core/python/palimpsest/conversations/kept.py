@@ -1,4 +1,4 @@
-"""The retention of each kind of data, as a tenant or a session sets it."""
+"""The retention of each kind of data, which a tenant or a session sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS = {
     "instruction": "instructions",
     "preference": "preferences",
 }
-"""The types of records, and the field that holds the retention of each."""
+"""The types of records that have a retention, and the field of `Retention` for each."""
 DAYS_A_YEAR = 365
 Kept = Annotated[
     str | None,
@@ -25,8 +25,8 @@ Kept = Annotated[
 
 
 class Retention(BaseModel):
-    """How long data of a kind is kept: conversations after their last activity, memories after
-    their last mention.
+    """How long data of each kind is kept. Conversations are kept after their last activity,
+    memories after their last mention.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -48,7 +48,7 @@ class Retention(BaseModel):
 
 
 def days_of(kept: str) -> int | None:
-    """The number of days in a retention such as `30d` or `2y`; None = for ever."""
+    """Return the number of days of a retention such as `30d` or `2y`; None for `permanent`."""
     if kept == "permanent":
         return None
     days = DAYS_A_YEAR if kept.endswith("y") else 1

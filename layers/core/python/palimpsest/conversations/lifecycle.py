@@ -1,5 +1,5 @@
-"""Pure functions from one session head to the next: begin, configure, end, empty, withdraw from,
-delete.
+"""The changes of a session's head as pure functions: begin, configure, append to, end, empty,
+withdraw from, and delete a session.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ ANOTHERS = (
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """A session's configuration: its system message with its tokens, its memory strategy, its token
-    encoding, and the days that it is kept: its own (0 = for ever) or else the tenant's (None = for
-    ever).
+    encoding, and how long it is kept. `own_days` are the session's own days (0 = for ever; None:
+    the tenant's days apply). `tenant_days` are the tenant's (None = for ever).
     """
 
     memory: Strategy
@@ -55,8 +55,8 @@ def check_owner(head: Head, *, user: str | None, agent: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A new session. `jobs` deletes the data of an expired session with the same id, if there was
-    one.
+    """A new session. `jobs` has the job that deletes the data of an expired session with the same
+    id, if there was one.
     """
 
     head: Head
@@ -74,8 +74,9 @@ def begun(
     now: datetime,
     epoch: int = 0,
 ) -> Beginning:
-    """A new session. If a deleted or expired session has the same id (`before`), the new session
-    continues after its last sequence number, so no number is used twice.
+    """Return a new session. `before` is the head of a deleted or expired session with the same id,
+    if there is one. The new session then continues after its last sequence number, so that no
+    number is used twice.
     """
     at = seconds(now)
     is_expired = before is not None and before.status != "deleted"
@@ -103,8 +104,9 @@ def begun(
 
 
 def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[Head, Settings]:
-    """The session under another configuration. A pending overflow is dropped because the old
-    configuration planned it. The session's own days override those of its memory configuration.
+    """Return the session's head and settings under another configuration. A pending overflow is
+    dropped, because it was planned under the old configuration. The days in `own_days` take
+    precedence over those in the memory configuration.
     """
     memory, own = setup.memory, setup.own_days
     if own is None and memory.retention.conversations is not None:
@@ -133,8 +135,8 @@ def without_overflow(head: Head) -> Head:
 
 
 def touched(head: Head, *, now: datetime) -> Head:
-    """The head after any write: its version is one higher, and the time until it expires begins
-    again.
+    """Return the head after a write. Its version is one higher, and the time until it expires
+    starts again.
     """
     expires_at = None if head.retention is None else seconds(now) + head.retention
     return replace(
@@ -143,8 +145,8 @@ def touched(head: Head, *, now: datetime) -> Head:
 
 
 def kept_for(head: Head, days: int | None) -> Head:
-    """The head of a session that is kept for so many days (None: for ever) after its last
-    activity.
+    """Return the head of a session that is kept for `days` days after its last activity (None = for
+    ever).
     """
     retention = None if days is None else days * DAY
     expires_at = None if retention is None else head.updated_second + retention
@@ -156,17 +158,19 @@ def ended(head: Head) -> Head:
 
 
 def deleted(head: Head, *, now: datetime) -> Head:
-    """The head of a deleted session. It takes one sequence number, so that a later session with the
-    same id gets a `base` of its own.
+    """Return the head of a deleted session. It uses up one sequence number, so that a later session
+    with the same id has a different `base`.
     """
     head = replace(without_overflow(head), updated_at=milliseconds(now))
     return replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1)
 
 
 def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:
-    """The job that removes a deleted session's data; `head` is its tombstone. With `forgets` it
-    also removes memories that have no other source. An import can restore a session with its
-    sequence numbers, and it can then be deleted again. The version distinguishes the two deletions.
+    """Return the job that removes the data of a deleted session; `head` is its tombstone. With
+    `forgets`, the job also removes memories that have no other source.
+
+    The job's id depends on the version of the head. An import can restore a session with its
+    sequence numbers, and the session can then be deleted again in another job.
     """
     payload = RemovalPayload(forgets=forgets, at=head.updated_at)
     return job_on(head, scope, kind="delete", first=0, last=head.seq, payload=payload, now=now)
@@ -175,8 +179,8 @@ def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False
 def with_messages(
     head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None
 ) -> Head:
-    """The head after an append. System and developer messages are stored, but do not count as part
-    of the window: `system_tokens` is the weight of the newest one (None: none was appended).
+    """Return the head after an append. System and developer messages are stored but are not part of
+    the window. `system_tokens` is the weight of the newest of them (None if none was appended).
     """
     shown = [message for message in messages if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in messages if message.role == "user"]
@@ -201,17 +205,18 @@ def with_messages(
 
 
 def _frozen_at(head: Head) -> int:
-    """The moment whose knowledge contexts begin with: the first append after a compaction, after a
-    day, or after a time at which no cache would have served the contexts. `head` is the head before
-    the messages, touched at the time of the append.
+    """Return the time whose state of knowledge the beginning of contexts shows. That time is
+    renewed by the first append after a compaction, after a day, or after a time when no prompt
+    cache could serve the contexts. `head` is the head before the messages are added, touched at the
+    time of the append.
     """
     is_stale = head.updated_at - head.frozen_at > LONGEST_FROZEN
     return head.updated_at if is_stale or not head.is_cacheable else head.frozen_at
 
 
 def with_usage(head: Head, messages: Sequence[Message]) -> Head:
-    """The head after a write at the time of these messages, with the counts of the messages of that
-    day.
+    """Return the head with the counts of its day after these messages. On a new day, the counts
+    start again.
     """
     day = day_of(head.updated_at)
     if head.day != day:
@@ -226,9 +231,10 @@ def with_usage(head: Head, messages: Sequence[Message]) -> Head:
 
 
 def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
-    """The head after its oldest messages left the window: through sequence number `through`, so
-    many `messages` of so many `tokens`. A pending overflow is dropped, and so are older turns that
-    a pruning kept before the window. Contexts then begin with what is known now.
+    """Return the head after its oldest messages have left the window. `through` is the sequence
+    number of the last of them, `messages` their number, and `tokens` their weight. A pending
+    overflow is dropped. Older turns that a pruning kept before the window are dropped too. Contexts
+    then begin with the present state of knowledge.
     """
     return replace(
         without_overflow(head),
@@ -241,7 +247,7 @@ def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
 
 
 def folded(head: Head, compaction: Compaction, *, tokens: int, messages: int) -> Head:
-    """The head after its oldest messages were folded into the compaction's summary."""
+    """Return the head after its oldest messages were folded into the summary of the compaction."""
     head = evicted(head, through=compaction.last, tokens=tokens, messages=messages)
     return replace(
         head,
@@ -252,7 +258,9 @@ def folded(head: Head, compaction: Compaction, *, tokens: int, messages: int) ->
 
 
 def emptied(head: Head) -> Head:
-    """The head of an empty window without a summary; the history keeps its messages."""
+    """Return the head with an empty window and without a summary. The history keeps the
+    messages.
+    """
     head = evicted(head, through=head.seq, tokens=head.window_tokens, messages=head.window_messages)
     return replace(
         head, cleared=head.seq, summary=0, summary_tokens=0, open_calls=b"", last_user_seq=0
@@ -267,9 +275,9 @@ def withdrawn(
     summary: Compaction | None,
     newest: Message | None,
 ) -> Head:
-    """The head after all messages from `first` on were withdrawn: `summary` and `rest` are then its
-    window. `newest` is the newest remaining message, in the window or before it; None if there is
-    none.
+    """Return the head after all messages from `first` on were withdrawn. Its window then consists
+    of `summary` and `rest`. `newest` is the newest remaining message, even if it is before the
+    window; None if no message remains.
 
     Sequence numbers of withdrawn messages are not used again. Raises `Conflict` while 8 withdrawals
     are running.
@@ -303,7 +311,7 @@ def withdrawn(
 
 
 def with_summary(head: Head, compaction: Compaction | None) -> Head:
-    """The head with this compaction's summary before its window (None: without a summary)."""
+    """Return the head with the compaction's summary before its window. None removes the summary."""
     if compaction is None:
         return replace(head, summary=0, summary_tokens=0)
     return replace(
@@ -314,8 +322,8 @@ def with_summary(head: Head, compaction: Compaction | None) -> Head:
 def job_on(
     head: Head, scope: SessionScope, *, kind: JobKind, first: int, last: int, now: int, **more: Any
 ) -> Job:
-    """A job on messages `first` through `last` of the session with this head; `now` is epoch
-    seconds. `more` are other parameters of `armed`.
+    """Return a job on the messages `first` through `last` of the session with this head. `now` is
+    in epoch seconds. `more` are other parameters of `armed`.
     """
     return armed(
         tenant=scope.tenant,
@@ -332,8 +340,8 @@ def job_on(
 
 
 def armed_extraction(head: Head, scope: SessionScope, *, now: int) -> tuple[Head, tuple[Job, ...]]:
-    """The head that records a job which extracts all messages that no job covers yet, and that job;
-    the same head and no job if there are none. `now` is epoch seconds.
+    """Return the extraction job for all messages that no job covers yet, and the head that records
+    it. If there are no such messages, return the same head and no job. `now` is in epoch seconds.
     """
     first = max(head.armed_seq, head.base) + 1
     if first > head.seq:
@@ -343,16 +351,16 @@ def armed_extraction(head: Head, scope: SessionScope, *, now: int) -> tuple[Head
 
 
 def buffered_turns(head: Head) -> int:
-    """How many complete turns no extraction job covers yet; a turn that still lacks its answer does
-    not count.
+    """Return the number of complete turns that no extraction job covers yet. A turn that still
+    lacks its answer does not count.
     """
     is_open = head.last_user_seq == head.seq or bool(head.open_calls)
     return max(0, head.turn - head.extract_turn - is_open)
 
 
 def completes_buffer(before: Head, after: Head) -> bool:
-    """Whether the append from `before` to `after` reached the session's `extract_turns`, or a
-    multiple of it.
+    """Return whether the append from `before` to `after` reached the session's `extract_turns`, or
+    a multiple of it.
     """
     enough = after.extract_turns
     return bool(enough) and buffered_turns(after) // enough > buffered_turns(before) // enough

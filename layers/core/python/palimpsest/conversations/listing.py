@@ -1,5 +1,5 @@
-"""List sessions and jobs page by page, also with filters that no index knows; count and limit
-sessions.
+"""The use cases that list sessions and jobs page by page, also by filters that no index supports,
+and that count and limit sessions.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Row = TypeVar("Row")
 def filled(
     page: Callable[..., tuple[Sequence[Row], str | None]], *, limit: int, after: str | None
 ) -> tuple[tuple[Row, ...], str | None]:
-    """Read at most five pages, until there are `limit` rows. Return the rows, and the cursor of the
-    next page (None: nothing follows). `page` takes `limit` and `after`, and returns the rows that
+    """Read up to five pages, until there are `limit` rows. Returns the rows and the cursor of the
+    next page (None for the last page). `page` takes `limit` and `after`; it returns the rows that
     pass its filters, and the cursor.
     """
     found: list[Row] = []
@@ -45,8 +45,8 @@ def filled(
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Numbers about a user's sessions. `last` is the time of the last write to any of them, in
-    epoch milliseconds; None without sessions.
+    """The numbers of a user's active and ended sessions. `last` is the time of the last write to
+    any of them, in epoch milliseconds; None without sessions.
     """
 
     active: int
@@ -73,10 +73,9 @@ class ListSessions:
         after: str | None,
         newest_first: bool,
     ) -> tuple[tuple[LiveSession, ...], str | None]:
-        """A page of live sessions that pass `where`, and the cursor of the next page (None: this is
-        the last one).
-
-        A page may be short although more follow: the filters are applied after reading.
+        """Return a page of live sessions that pass `where`, and the cursor of the next page (None
+        for the last page). A page may be short although more follow, because the filters are
+        applied after reading.
         """
 
         def page(*, limit: int, after: str | None) -> tuple[list[LiveSession], str | None]:
@@ -100,8 +99,8 @@ class ListSessions:
         return filled(page, limit=limit, after=after)
 
     def opened(self, scope: Scope, ids: Sequence[str]) -> list[LiveSession]:
-        """Read the sessions with these ids, in this order; those that are deleted or expired are
-        left out.
+        """Read the sessions with these ids, in this order. Deleted and expired sessions are left
+        out.
         """
         now = self.clock.now()
 
@@ -112,13 +111,13 @@ class ListSessions:
                     session_id, *live(self.sessions.open(one, settings=True), now=now)
                 )
             except NotFound:
-                return None  # the index follows the table a moment later
+                return None  # the index is updated a moment after the table
 
         return [session for session in parallel.run_each(opened, ids) if session is not None]
 
     def activity(self, scope: UserScope) -> Activity:
-        """How many sessions the user has, and when one was last written to. Reads all of them.
-        Raises `Unavailable`.
+        """Return the number of the user's sessions and the time of their last write. This reads all
+        of them. Raises `Unavailable`.
         """
         found: list[Head] = []
         after: str | None = None
@@ -136,7 +135,9 @@ class ListSessions:
 
 @dataclass(frozen=True, slots=True)
 class ListJobs:
-    """`shown` returns the job as callers see it: another job may have done failed work since."""
+    """Lists jobs. `shown` returns a job as callers see it. A failed job may be shown as done,
+    because a later job may have done its work.
+    """
 
     sessions: Sessions
     jobs: Jobs
@@ -153,12 +154,13 @@ class ListJobs:
         after: str | None = None,
         newest_first: bool = True,
     ) -> tuple[tuple[Job, ...], str | None]:
-        """A page of jobs by creation, and the cursor of the next page (None: this is the last one).
-        A page may be short although more follow: the filters are applied after reading.
+        """Return a page of jobs, ordered by creation, and the cursor of the next page (None for the
+        last page). A page may be short although more follow, because the filters are applied after
+        reading.
 
-        With `session`, its user's jobs are searched; that also works after the session was deleted.
-        Without a user and a session, jobs of the whole tenant are listed if `state` is "failed".
-        Raises `Unprocessable` for another state then.
+        With `session`, the jobs of its user are searched; that also works after the session was
+        deleted. Without user and session, `state` must be "failed"; the failed jobs of the whole
+        tenant are then listed. Raises `Unprocessable` for another state.
         """
         if session is not None:
             head = self.sessions.open(scope.session(session)).head
@@ -187,15 +189,15 @@ class ListJobs:
 KNOWN_SECONDS = 60
 MOST_KNOWN = 1_000  # tenants whose sessions a process has counted
 NEAR = 0.9
-"""Above this share of the limit, each new session counts the sessions; below it, they are counted
-once a minute.
+"""The share of the limit above which sessions are counted for each new session. Below it, they are
+counted once a minute.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLimit:
-    """Sessions that begin at the same moment may exceed the limit, because the list follows the
-    table a moment later.
+    """The tenant's limit of sessions. Sessions that begin at the same moment may exceed it, because
+    the list of sessions is updated a moment after the table.
     """
 
     sessions: Sessions
@@ -203,8 +205,8 @@ class SessionLimit:
     _known: LRUCache[Scope, tuple[int, int]] = field(default_factory=lambda: LRUCache(MOST_KNOWN))
 
     def check(self, scope: Scope, *, most: int | None) -> None:
-        """Raise `LimitReached` (`session_limit`) if no session may begin. A deleted session counts
-        until its data is removed.
+        """Raise `LimitReached` (`session_limit`) if the tenant may not begin another session. A
+        deleted session counts until its data is removed.
         """
         if most is None:
             return

@@ -1,4 +1,4 @@
-"""Begin, configure, read, end and delete a session."""
+"""The use cases that create, configure, read, end and delete a session."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ from palimpsest.tenants.settings import TenantSettings
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
-    """A caller's configuration of a session: a system message, memory fields that replace the
-    tenant's defaults, metadata, and the days that the session is kept after its last activity (0 =
-    for ever).
+    """The configuration that a caller wants for a session: a system message, memory fields that
+    override the tenant's defaults, metadata, and the days that the session is kept after its last
+    activity (0 = for ever).
     """
 
     system: Chat | None = None
@@ -62,8 +62,8 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class ManageSessions:
-    """`models` are the models that callers may name. None allows any model: users of the library
-    pay for their models themselves.
+    """Creates, configures, reads, ends and deletes sessions. `models` are the models that callers
+    may name. None allows any model, because users of the library pay for their own models.
     """
 
     sessions: Sessions
@@ -84,10 +84,9 @@ class ManageSessions:
         once: Once | None = None,
     ) -> tuple[LiveSession, bool]:
         """Create a session; return it and True. If the same session exists and has no messages yet,
-        return that session and False. If the same call is repeated (`once`), return the session of
-        the first call in its present state.
-
-        Raises `Conflict` (`session_exists`, `owner_mismatch`), `LimitReached` (`session_limit`).
+        return that session and False. For a repeated call (`once`), return the session of the first
+        call in its present state. Raises `Conflict` (`session_exists`, `owner_mismatch`),
+        `LimitReached` (`session_limit`).
         """
         return until_committed(
             lambda: self._create(scope, user, agent, wanted, once), clock=self.clock
@@ -168,11 +167,9 @@ class ManageSessions:
         agent: str | None = None,
         wanted: SessionRequest,
     ) -> tuple[LiveSession, bool]:
-        """Replace the session's configuration; return the session, and whether it is new. Missing
-        fields return to the tenant's defaults. An unknown session is created for `user`.
-
-        Raises `NotFound` if the session is unknown and no user is named, `Conflict`
-        (`owner_mismatch`).
+        """Replace the session's configuration. Returns the session, and whether it is new. Missing
+        fields return to the tenant's defaults. An unknown session is created for `user`. Raises
+        `NotFound` if the session is unknown and no user is named, `Conflict` (`owner_mismatch`).
         """
         complete = replace(wanted, metadata=wanted.metadata or {})
 
@@ -205,11 +202,9 @@ class ManageSessions:
         wanted: SessionRequest,
         clear_system: bool = False,
     ) -> LiveSession:
-        """Change the given fields only. `memory` is merged field by field, metadata key by key; a
-        null removes a key.
-
-        Raises `NotFound`, `Conflict` (`owner_mismatch`), `Unprocessable`, `TooLarge`,
-        `Unavailable`.
+        """Change only the given fields, and return the session. `memory` is merged field by field,
+        metadata key by key; a null removes a key. Raises `NotFound`, `Conflict` (`owner_mismatch`),
+        `Unprocessable`, `TooLarge`, `Unavailable`.
         """
 
         def setup(settings: Settings) -> Configuration:
@@ -253,8 +248,8 @@ class ManageSessions:
     def _retaining(
         self, scope: SessionScope, head: Head, before: Settings, after: Settings, *, now: datetime
     ) -> tuple[Job, ...]:
-        """If the session's retention changed, the job that applies it to the memories extracted
-        from the session.
+        """Return the job that applies a changed retention to the memories extracted from the
+        session; no job if the retention did not change.
         """
         if self.schedule is None or own_retention(before.memory) == own_retention(after.memory):
             return ()
@@ -278,9 +273,9 @@ class ManageSessions:
         *,
         base: Mapping[str, Any] | None = None,
     ) -> Configuration:
-        """The configuration of `base`, or else the tenant's defaults, with the wanted fields in
-        place of theirs. Only a named model is checked, so a session whose model is no longer
-        allowed can still be changed.
+        """Return the configuration `base`, or the tenant's defaults without it, with the wanted
+        fields in place of theirs. Only a model that `wanted` names is checked, so that a session
+        whose model is no longer allowed can still be changed.
         """
         given = {**(wanted.memory or {})}
         memory = merged({**(tenant.memory if base is None else base)}, given)
@@ -304,7 +299,7 @@ class ManageSessions:
         )
 
     def setup(self, memory: Mapping[str, Any], tenant: TenantSettings) -> Configuration:
-        """The configuration of a session that begins with these memory fields over the tenant's
+        """Return the configuration of a new session. Its memory fields override the tenant's
         defaults. Raises pydantic's `ValidationError`, `Unprocessable`, `TooLarge`.
         """
         return self._setup(SessionRequest(memory=memory), tenant)
@@ -318,7 +313,7 @@ class ManageSessions:
 
     def check(self, memory: Strategy) -> None:
         """Raise `Unprocessable` (`no_long_term_memory`) if the configuration needs long-term memory
-        that the service lacks.
+        and the service has none.
         """
         asked = asked_of_memories(memory) if self.schedule is None else None
         if asked is not None:
@@ -328,17 +323,16 @@ class ManageSessions:
             )
 
     def read(self, scope: SessionScope) -> LiveSession:
-        """The session. Raises `NotFound` (`session_not_found`), `Unavailable`."""
+        """Return the session. Raises `NotFound` (`session_not_found`), `Unavailable`."""
         return LiveSession(
             scope.session, *live(self.sessions.open(scope, settings=True), now=self.clock.now())
         )
 
     def end(self, scope: SessionScope) -> tuple[LiveSession, str | None]:
-        """Mark the session as ended; the next append makes it active again. Returns the session,
-        and the id of the job that extracts its last messages, if there ever was one.
-
-        If the session extracts automatically, a job extracts the remaining messages. Raises
-        `NotFound`, `Unavailable`.
+        """Mark the session as ended; the next append makes it active again. If the session extracts
+        memories automatically, a job extracts them from the remaining messages. Returns the session
+        and the id of its newest extraction job (None if it never had one). Raises `NotFound`,
+        `Unavailable`.
         """
 
         def attempt() -> tuple[LiveSession, str | None]:
@@ -360,11 +354,9 @@ class ManageSessions:
         return self.schedule.armed(head, scope, now=seconds(now), always=True)
 
     def delete(self, scope: SessionScope, *, keep_memories: bool = False) -> str:
-        """Delete the session and return the id of the job that removes its data; no later call
-        finds the session.
-
-        The job also removes memories that have no other source, unless `keep_memories` is set.
-        Raises `NotFound`, `Unavailable`.
+        """Delete the session and return the id of the job that removes its data. From now on no
+        call finds the session. Unless `keep_memories` is set, the job also removes memories that
+        have no other source. Raises `NotFound`, `Unavailable`.
         """
 
         def attempt() -> str:

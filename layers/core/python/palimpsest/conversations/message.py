@@ -1,4 +1,6 @@
-"""A stored message as plain data, and its id: a digest of the conversation up to it."""
+"""A stored message as plain data. Its id is a digest of the conversation up to and including the
+message.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 Chat = Mapping[str, Any]
-"""One message as the chat API takes it: role, content, name, tool_calls, tool_call_id, refusal; no
-nulls.
+"""One message in the form of the chat API: role, content, name, tool_calls, tool_call_id, refusal.
+It has no nulls.
 """
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
 ITEM = "item"
-"""The role of an item for which the chat API has no message, such as a model's reasoning. The
-history keeps it.
+"""The role of an item that is not a message of the chat API, such as a model's reasoning. The
+history keeps items.
 """
 
 UNSHOWN_ROLES = SYSTEM_ROLES | {ITEM}
-"""Roles of messages that are never in a window."""
+"""The roles of messages that are never in a window."""
 
 SPOKEN_ROLES = ("user", "assistant")
 
@@ -40,7 +42,7 @@ MAX_MESSAGE_BYTES = (
 )
 
 OFF_RECORD = "off_record"
-"""The field of a message that nobody may remember."""
+"""The field that marks a message as off the record, so that nothing of it is remembered."""
 
 MAX_CALL_ID = 40  # characters of a call's id that every chat API takes: OpenAI refuses longer ones
 
@@ -58,16 +60,18 @@ class Large:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored message. `seq` orders the session, `id` is a running digest, `turn` counts user
-    messages so far.
+    """A stored message. `seq` orders the session, `id` is a running digest, and `turn` counts the
+    user messages so far.
 
-    `tokens` is its whole weight in a context (format overhead included), counted once with
-    `encoding`. If `large` is set, the message is too large for its item: `chat` then has the
-    beginning and end of its texts, and names its images and files (`contents.Contents.whole` reads
-    the whole message). If its content was replaced, `redacted_at` says when, and `id` is still that
-    of the first content. With `is_outside`, the caller keeps the history: the item only names the
-    message (`named_only`), and `id` is the digest of this message alone. `hidden` are the ranges
-    of its text on which a deleted memory rested: only its own session sees them.
+    `tokens` is the weight of the message in a context, counted once with `encoding`; it includes
+    the overhead of the format. If `large` is set, the message is too large for its item. `chat`
+    then has the beginning and end of its texts, and names its images and files;
+    `contents.Contents.whole` reads the whole message.
+
+    `redacted_at` is the time when its content was replaced; `id` is still that of the first
+    content. With `is_outside`, the caller keeps the history. The item then only names the message
+    (`named_only`), and `id` is the digest of this message alone. `hidden` has the ranges of its
+    text that a deleted memory came from; only its own session sees them.
     """
 
     seq: int
@@ -92,7 +96,9 @@ class Message:
 
     @property
     def is_off_record(self) -> bool:
-        """Whether only its own session may see it."""
+        """Whether the message is marked as off the record, so that only its own session may see
+        it.
+        """
         return self.extra.get(OFF_RECORD) is True
 
 
@@ -101,7 +107,9 @@ def message_key(session: str, seq: int) -> str:
 
 
 def message_of(key: str) -> tuple[str, int] | None:
-    """Session and sequence number that a key names; None if it is a record's id."""
+    """Return the session and the sequence number that a message's key names; None if the key is a
+    record's id.
+    """
     session, slash, seq = key.rpartition("/")
     return (session, int(seq)) if slash and seq.isdigit() else None
 
@@ -111,20 +119,20 @@ def call_ids(chat: Chat) -> tuple[str, ...]:
 
 
 def short_call_id(call_id: str) -> str:
-    """The id that contexts show for a call and its result: the id itself, or its digest if it is
-    too long.
+    """Return the id that contexts show for a call and its result. It is the call's id or, if that
+    is too long, a digest.
     """
     return call_id if len(call_id) <= MAX_CALL_ID else digested_call_id(call_id)
 
 
 def digested_call_id(call_id: str) -> str:
-    """A digest of a call's id in characters that every API takes."""
+    """Return a digest of a call's id, in characters that every API accepts."""
     return "call_" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def answered_call(call_id: str, waiting: Sequence[str]) -> str | None:
-    """The call among those `waiting` that a result with this id answers; None if there is none.
-    Callers may send the call's own id, or the id that a context shows.
+    """Return the call among `waiting` that a result with the id `call_id` answers; None if there is
+    none. Callers may send the call's own id, or the id that a context shows.
     """
     if call_id in waiting:
         return call_id
@@ -136,7 +144,9 @@ def answered_call(call_id: str, waiting: Sequence[str]) -> str | None:
 
 
 def text_of(chat: Chat) -> str:
-    """The readable text of a message's content, its parts joined by new lines."""
+    """Return the readable text of a message's content. The texts of its parts are joined by new
+    lines.
+    """
     content = chat.get("content")
     if isinstance(content, str):
         return content
@@ -144,7 +154,7 @@ def text_of(chat: Chat) -> str:
 
 
 def digest(chat: Chat, *, session: str, before: str) -> str:
-    """The running digest that is a message's id: two messages have the same id only if their
+    """Return the running digest that is a message's id. Two messages have the same id only if their
     histories are equal.
     """
     said = {name: chat[name] for name in DIGESTED if name in chat}
@@ -153,13 +163,13 @@ def digest(chat: Chat, *, session: str, before: str) -> str:
 
 
 def named_only(message: Message, large: Large) -> Message:
-    """The stored form of a message that is extracted but not kept: its role, ids and times, without
-    its text. No window shows it.
+    """Return the stored form of a message that is extracted but not kept. It has the message's
+    role, ids and times, but no text. No window shows it.
     """
     chat = {"role": ITEM, "item": {"type": "outside", "role": message.role}}
     return replace(message, chat=chat, extra={}, metadata={}, large=large, is_outside=True)
 
 
 def size_of(*values: Any) -> int:
-    """Bytes of the values as JSON."""
+    """Return the bytes of the values as JSON."""
     return len(json.dumps(values, default=dict, ensure_ascii=False).encode())

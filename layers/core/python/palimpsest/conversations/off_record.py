@@ -1,4 +1,6 @@
-"""Which messages of an append are off the record, by their marks and by their users' words."""
+"""The rules by which messages of an append are off the record: marks on messages, and the users'
+own words.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,19 @@ from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
 from palimpsest.privacy.wishes import wish_of
 
 ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED = 0, 1, 2, 3
-"""What a session's newest turn says of itself: nothing; that it is off the record; the next too;
-nothing, but its answer asks for a secret.
+"""How far the newest turn is off the record: not at all, itself, or the next turn too. `ASKED`: not
+at all, but its answer asks for a secret.
 """
 
 MOST_TAKEN_BACK = 30
-"""Messages of a turn that a later message takes back."""
+"""The most messages of an earlier turn that a later message can put off the record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """`reach` is what the newest turn says. With `takes_back`, the turn before the messages is off
-    the record too.
+    """Messages with marks on those off the record. `reach` tells whether the newest turn or the
+    next one is off the record. With `takes_back`, the turn before these messages is off the record
+    too.
     """
 
     messages: tuple[Message, ...]
@@ -30,8 +33,9 @@ class Marked:
 
 
 def marked(messages: Sequence[Message], *, reach: int) -> Marked:
-    """The messages of an append, with marks on those that nobody may remember: what a user says off
-    the record, a secret that only answers a question, and all that answers these.
+    """Mark the messages of an append that nobody may remember: a user's messages off the record, a
+    secret that only answers a question, and everything that answers these. `reach` is the result of
+    the session's append before.
     """
     done: list[Message] = []
     takes_back = False
@@ -60,7 +64,9 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
 
 
 def last_turn(messages: Sequence[Message]) -> int | None:
-    """Where the last turn begins whose user says something; None if no user says anything."""
+    """Return the index at which the last turn begins in which the user says something; None if
+    there is none.
+    """
     from palimpsest.text.sentences import says  # not at import: few turns are taken back
 
     starts = [number for number, message in enumerate(messages) if message.role == "user"]

@@ -1,5 +1,5 @@
-"""Our own memory tools: their names, and checks of which calls and results belong to them. These
-are not remembered.
+"""The memory tools of this service: their names, and checks of which calls and results belong to
+them. Such calls and results are not remembered.
 """
 
 from __future__ import annotations
@@ -19,24 +19,28 @@ _OWN_TOOL = re.compile(
     rf"|{FORGET_TOOL}))",
     re.DOTALL,
 )
-"""The names of our own tools, whose calls and results are not remembered."""
+"""The pattern of the names of this service's memory tools."""
 
 
 def called(call: Mapping[str, Any]) -> tuple[str, str]:
-    """Name and arguments of a call: JSON text for a function, free text for a custom tool."""
+    """Return the name and the arguments of a call. The arguments are JSON text for a function, and
+    free text for a custom tool.
+    """
     inner = call.get(str(call.get("type", "function"))) or {}
     return str(inner.get("name", "")), str(inner.get("arguments", inner.get("input", "")))
 
 
 def calls_own_tool(call: Mapping[str, Any]) -> bool:
-    """Whether the call is of one of our own tools, also under a name with a prefix, as MCP clients
-    write it.
+    """Return whether a call is of one of this service's memory tools. The name may have a prefix,
+    as MCP clients write it.
     """
     return _OWN_TOOL.fullmatch(called(call)[0]) is not None
 
 
 def answers_own_tool(message: Message, earlier: Sequence[Message]) -> bool:
-    """Whether a tool's message answers a call of our own tools in one of the messages before it."""
+    """Return whether a tool message answers a call of one of this service's memory tools. `earlier`
+    has the messages before it.
+    """
     if message.role != "tool":
         return False
     calls = (call for each in reversed(earlier) for call in each.chat.get("tool_calls") or ())

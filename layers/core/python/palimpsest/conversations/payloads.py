@@ -1,4 +1,6 @@
-"""The data of the jobs on sessions and their messages, besides a job's range."""
+"""The payloads of jobs on sessions and their messages, which extend the range of messages that each
+job has.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from palimpsest.jobs.payloads import Digest, Id, Payload, Place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlushPayload(Payload):
-    """How many messages leave the window, and how many tokens they have."""
+    """The number of messages that leave the window, and their tokens."""
 
     messages: int
     tokens: int
@@ -18,8 +20,9 @@ class FlushPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalPayload(Payload):
-    """`forgets`: the memories that came from the session alone go as well. `at` is when the session
-    was deleted (epoch milliseconds), however late the job is done; None: when the job was created.
+    """With `forgets`, the memories that came only from the session are removed too. `at` is the
+    time when the session was deleted (epoch milliseconds), even if the job runs much later; None
+    stands for the time when the job was created.
     """
 
     forgets: bool = False
@@ -28,11 +31,11 @@ class RemovalPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainPayload(Payload):
-    """The change of a tenant's retention that is applied, its progress, and the number of changed
-    expiries.
+    """The change of retention that a job applies, and the job's progress. `sessions` and `memories`
+    count the changed expiries.
 
-    `after` is the next place in the list of sessions or users. Of the users from there on those
-    before `user` are done, and `page` is how far the records of `user` are.
+    `after` is the next place in the list of sessions or users. Users on that page before `user` are
+    done. `page` is the next place in the list of that user's records.
     """
 
     change: Digest
@@ -46,6 +49,6 @@ class RetainPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadPayload(Payload):
-    """A name that no other upload has."""
+    """The name of an upload, which no other upload has."""
 
     upload: Digest

@@ -1,5 +1,5 @@
-"""Redact a message in place: its text is replaced, and summaries and memories derived from it are
-taken back.
+"""The redaction of a message in place. Its text is replaced, and summaries and memories made from
+the old text are removed.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Redact:
         content: str,
         metadata: Mapping[str, Any] | None = None,
     ) -> tuple[Head, str]:
-        """Replace the content of message `seq`, and its metadata if any is given; its place, role
-        and id stay. Returns the new head, and the id of the job that takes back summaries and
-        memories made from the old text.
+        """Replace the content of message `seq`, and its metadata if any is given. Its place, role
+        and id stay. Returns the new head, and the id of the job that removes summaries and memories
+        made from the old text.
 
         From now on no read shows the old text, except a summary of it in the list of compactions
         until the job has ended. If the window's summary covers the message, the summary before it
-        takes its place at once. The messages after that earlier summary return to the window, and
-        are folded again later. A pending overflow is dropped, so that no result made from the old
-        text can be stored. Raises `NotFound` (`session_not_found`, `message_not_found`),
-        `TooLarge`, `Unavailable`.
+        replaces it at once. The messages after that earlier summary return to the window, and are
+        folded again later. A pending overflow is dropped, so that no result made from the old text
+        can be stored. Raises `NotFound` (`session_not_found`, `message_not_found`), `TooLarge`,
+        `Unavailable`.
         """
         return until_committed(
             lambda: self._attempt(scope, seq, content, metadata), clock=self.clock
@@ -81,8 +81,8 @@ class Redact:
         return after, job.id
 
     def _reopened(self, scope: SessionScope, head: Head, seq: int) -> Head:
-        """The head without a summary that covers the message: the window begins after the newest
-        compaction before the message. This reads the new window.
+        """Return the head without a summary that covers the message. The window then begins after
+        the newest compaction before the message. This reads the new window.
         """
         if not head.cleared < seq <= head.summary:
             return head
@@ -106,7 +106,9 @@ class Redact:
 
 
 def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[Head, Settings]:
-    """Head and settings with the weight of the new message in place of the old one's."""
+    """Return the head and the settings with the weight of the new message in place of the old
+    one's.
+    """
     more = new.tokens - old.tokens
     is_in_window = old.seq >= head.window_start and old.role not in UNSHOWN_ROLES
     pins = dict(head.pins)
@@ -128,7 +130,7 @@ def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[H
 def redacted(
     message: Message, *, content: str, metadata: Mapping[str, Any] | None, now: str, count: Count
 ) -> Message:
-    """The message with another text. Its refusal, unknown fields and arguments of calls are
+    """Return the message with another text. Its refusal, unknown fields and arguments of calls are
     removed; of an item, only the type remains. Without `metadata`, the old metadata stay.
     """
     chat: dict[str, Any] = {name: message.chat[name] for name in _UNSAID if name in message.chat}

@@ -1,4 +1,4 @@
-"""When the next extraction of a session is due."""
+"""The rule for when the next extraction of a session is due."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import SessionScope
 
 OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
-"""Errors that would also fail the next extraction. Any other error may be caused by the messages
-themselves.
+"""Errors that would also make the next extraction fail. Any other error may be caused by the
+messages themselves.
 """
 
 
@@ -26,21 +26,21 @@ class ExtractionSchedule:
     def armed(
         self, head: Head, scope: SessionScope, *, now: int, always: bool = False
     ) -> tuple[Head, tuple[Job, ...]]:
-        """The next extraction job, and the head that records it; the caller commits both together.
-        If no job is due by the session's own rule, or if nothing is left to extract, the result is
-        the unchanged head and no job.
+        """Return the next extraction job and the head that records it. The caller commits both
+        together. If no job is due, or if nothing is left to extract, return the unchanged head and
+        no job.
 
-        With `always` the job is created whether or not it is due. `now` is epoch seconds. Raises
-        `Unavailable`.
+        With `always`, the job is created whether or not it is due. `now` is in epoch seconds.
+        Raises `Unavailable`.
         """
         if not (always or self._is_due(head, scope)):
             return head, ()
         return armed_extraction(head, scope, now=now)
 
     def _is_due(self, head: Head, scope: SessionScope) -> bool:
-        """Whether enough turns wait, and no earlier extraction is running or waiting for a model
-        that is down. So one job at a time calls such a model, however many messages arrive
-        meanwhile.
+        """Return whether enough turns wait. It is false while an earlier extraction is running, or
+        is waiting for a model that is unavailable. Then only one job at a time calls such a model,
+        however many messages arrive meanwhile.
         """
         if not 0 < head.extract_turns <= buffered_turns(head):
             return False

@@ -1,5 +1,5 @@
-"""A session's state as plain data: head, settings, compaction, idempotency key, and the commits
-that change them.
+"""The state of a session as plain data: head, settings, compaction, idempotency key, and the
+commits that change them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from palimpsest.scope import SessionScope
 from palimpsest.usage import Tally
 
 LEAST_CACHED = 1_024
-"""Tokens. Providers cache no shorter beginning of a prompt (OpenAI; Anthropic for most models)."""
+"""The fewest tokens for which providers cache the beginning of a prompt (OpenAI; Anthropic for most
+models).
+"""
 
 Status = Literal["active", "ended", "deleted"]
 CompactionState = Literal["none", "pending", "failed"]
@@ -24,12 +26,12 @@ CompactionState = Literal["none", "pending", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The small item (under 1 KB) that every append reads and writes. Times are epoch seconds,
-    except `updated_at`.
-    Weights are tokens.
+    """The small item (under 1 KB) that every append reads and writes. Times are in epoch seconds,
+    except `updated_at`. Weights are in tokens.
 
-    If a session with this id was deleted before, the new one continues its sequence numbers: `base`
-    is the last number of the old one, and everything at or below `base` belongs to the old one.
+    If a session with this id was deleted before, the new session continues its sequence numbers.
+    `base` is the last number of the old session; everything at or below `base` belongs to the old
+    one.
     """
 
     user: str
@@ -63,7 +65,7 @@ class Head:
     job: str | None = None  # id of the pending overflow job
     compaction: CompactionState = "none"
     attempts: int = 0  # failed overflows in a row
-    not_before: int = 0  # when the next overflow may be armed
+    not_before: int = 0  # epoch seconds before which no overflow may be started
 
     total_messages: int = 0
     total_tokens: int = 0
@@ -72,17 +74,15 @@ class Head:
     updated_at: int = 0  # epoch milliseconds
     retention: int | None = None  # seconds from the last activity to `expires_at`, None = for ever
     expires_at: int | None = None
-    withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) whose deletion is under way
-    off_record: int = 0  # what the newest turn says of itself (`conversations.off_record`)
+    withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) that a job is deleting
+    off_record: int = 0  # how far the newest turn is off the record (`conversations.off_record`)
     outside: int = 0  # the newest message whose history the caller keeps, 0 = none
 
     epoch: int = 0  # of the user, when the session began
     armed_seq: int = 0  # the last message that an extraction job covers
     extract_job: str | None = None  # id of the newest extraction job
     extract_turn: int = 0  # the turn at which it was created
-    redactions: int = (
-        0  # how many messages were redacted; a reader who sees another number must read again
-    )
+    redactions: int = 0  # redacted messages; a reader who finds another number must read again
     day: str = ""  # the day (UTC) of the newest message; the next three fields count only that day
     day_messages: int = 0
     day_tokens: int = 0
@@ -94,7 +94,7 @@ class Head:
 
     @property
     def tokens(self) -> int:
-        """Tokens of a context that holds the whole window."""
+        """The tokens of a context that has the whole window."""
         return (
             REPLY_PRIMING
             + self.system_tokens
@@ -109,8 +109,8 @@ class Head:
 
     @property
     def is_cacheable(self) -> bool:
-        """Whether a prompt cache may serve the beginning of the session's contexts: the window is
-        long enough, or was.
+        """Whether a prompt cache may serve the beginning of the session's contexts. That is so if
+        the window is long enough, or if messages have left it.
         """
         return self.tokens >= LEAST_CACHED or self.window_start > self.base + 1
 
@@ -119,26 +119,26 @@ class Head:
         return 0 < self.trigger <= self.tokens
 
     def overflows(self, now: int) -> bool:
-        """Whether an overflow is due: the window passes its trigger, none is pending, and no pause
-        after a failure is left. `now` is epoch seconds.
+        """Return whether an overflow is due: the window exceeds its trigger, no overflow is
+        pending, and no pause after a failure is left. `now` is in epoch seconds.
         """
         is_over = self.trigger > 0 and self.trigger + self.raised <= self.tokens
         return is_over and self.job is None and self.not_before <= now
 
     @property
     def updated_second(self) -> int:
-        """The last update in epoch seconds."""
+        """The time of the last update in epoch seconds."""
         return self.updated_at // 1000
 
     def is_withdrawn(self, seq: int) -> bool:
-        """Whether the message with this sequence number was deleted; a job may still have to remove
-        it.
+        """Return whether the message with this sequence number was withdrawn. Its data may still
+        exist until a job has removed it.
         """
         return any(first <= seq <= last for first, last in self.withdrawn)
 
     def tally(self, scope: SessionScope) -> Tally | None:
-        """The counts of messages on the day of the newest one; None if the session has no messages
-        yet.
+        """Return the counts of messages on the day of the newest message; None if the session has
+        no messages yet.
         """
         if not self.day:
             return None
@@ -154,28 +154,33 @@ class Head:
         )
 
     def is_next_of(self, read: Head) -> bool:
-        """Whether exactly one commit was made since that head was read, to the same session."""
+        """Return whether exactly one commit, to the same session, was made since the head `read`
+        was read.
+        """
         life = (read.user, read.epoch, read.base, read.version + 1)
         return life == (self.user, self.epoch, self.base, self.version)
 
     def is_gone(self, now: int) -> bool:
-        """Whether the session is deleted or expired: callers then see no session. `now` is epoch
-        seconds.
+        """Return whether the session is deleted or expired, so that callers see no session. `now`
+        is in epoch seconds.
         """
         return self.status == "deleted" or self.is_over(now)
 
     def is_over(self, now: int) -> bool:
-        """Whether the time for which the session is kept is over."""
+        """Return whether the time for which the session is kept is over. `now` is in epoch
+        seconds.
+        """
         return self.expires_at is not None and self.expires_at <= now
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A session's owner, system message, and memory configuration as `configuration.stored` returns
-    it.
+    """A session's owner, its system message, and its memory configuration in the form that
+    `configuration.stored` returns.
 
-    `retention` is the session's own number of days after its last activity, 0 = for ever; None =
-    the tenant's. `due_at` is when the sweep next visits the session (epoch seconds), None = never.
+    `retention` is the session's own number of days after its last activity. 0 = for ever; None: the
+    tenant's number applies. `due_at` is when the sweep next visits the session (epoch seconds),
+    None = never.
     """
 
     user: str
@@ -192,7 +197,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class LiveSession:
-    """A session as callers see it."""
+    """A session that exists for callers: neither deleted nor expired."""
 
     id: str
     head: Head
@@ -201,14 +206,14 @@ class LiveSession:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A record, never changed, of messages that left the window: `first` through `last`. `last` is
-    also its number.
+    """A record that the messages `first` through `last` left the window. `last` is also its number.
+    A compaction is never edited.
 
     `summary` covers these messages and everything that compaction `previous` covered. It is None if
-    the messages were dropped without a summary: the window then still begins with the summary of
-    `previous`. `summary_tokens` is the weight of the summary that the window begins with. `method`
+    the messages were dropped without a summary. The window then still begins with the summary of
+    `previous`. `summary_tokens` is the weight of the summary with which the window begins. `method`
     is `model`, `extractive`, `trim`, `delete`, `flush`, `fifo`, `semantic` or `empty`. `newest` is
-    the number of the newest message when the compaction was decided.
+    the number of the newest message at the time when the compaction was decided.
     """
 
     first: int
@@ -234,8 +239,8 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """A record of one append: `request` is the hash of its body, `first` through `last` are its
-    messages. After `expires_at` (epoch seconds) it is ignored.
+    """A record of one append. `request` is the hash of its body, and `first` through `last` are its
+    messages. The record is ignored after `expires_at` (epoch seconds).
     """
 
     key: str
@@ -247,20 +252,20 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One transaction on a session: all of it is written, or nothing.
+    """One transaction on a session, of which all is written or nothing.
 
-    `before` is the head as it was read (None: there was none), `after` is the new head. With guard
-    `version` the commit is lost if anybody wrote the head in between. With guard `window` it is
-    lost only if `before.job` is no longer pending or the window begins elsewhere; counters then
-    change by their difference, so that appends in between stay. `begins` marks a new session: with
-    long-term memory, `after.epoch` must then be the user's present epoch. The commit is also lost
-    if `key` is stored already, has not expired and belongs to this session. `redacted` replaces the
-    stored message of its number, and so do those `marked`, whose marks changed; the commit is lost
-    if there is none. `compaction` replaces a
-    stored one of the same number, which a withdrawal or a redaction has made void. Each of `jobs`
-    is new: the commit is lost if its id exists. `finished` updates the job of its id; the commit is
-    lost if that job has ended, or lacks a part that is `needed`. `call` is stored as
-    `KeyedCalls.put` does.
+    `before` is the head that was read (None if there was none), and `after` is the new head. With
+    guard `version`, the commit is lost if anybody wrote the head in between. With guard `window`,
+    it is lost only if `before.job` is no longer pending or the window begins elsewhere; counters
+    then change by their difference, so that appends in between stay. `begins` marks a new session.
+    With long-term memory, `after.epoch` must then be the user's present epoch.
+
+    The commit is lost if an unexpired `key` of the same session is already stored. `redacted` and
+    each of `marked` replace the stored message of their number; the commit is lost if that message
+    does not exist. `compaction` may replace a stored one of the same number, which a withdrawal or
+    a redaction has made void. Each of `jobs` is new; the commit is lost if its id exists.
+    `finished` updates the job of its id; the commit is lost if that job has ended, or lacks a part
+    that is `needed`. `call` is stored as by `KeyedCalls.put`.
     """
 
     before: Head | None

@@ -1,4 +1,6 @@
-"""Masks the secrets of whole messages: of their content and of the arguments of their calls."""
+"""The masking of secrets in whole messages: in their content and in the arguments of their
+calls.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from palimpsest.conversations.message import Chat, Message
 from palimpsest.privacy.secrets import masked
 
 _KEPT = frozenset({"role", "id", "tool_call_id", "type", "name"})
-"""Fields whose values are no text of a speaker."""
+"""The fields whose values are not text of a speaker, so they are never masked."""
 
 
 def without_secrets(message: Message) -> Message:
@@ -21,12 +23,12 @@ def without_secrets(message: Message) -> Message:
 
 
 def masked_chat(chat: Chat) -> Chat:
-    """The chat message with a mask in the place of each secret."""
+    """Return the chat message with a mask in place of each secret."""
     return {name: each if name in _KEPT else masked_value(each) for name, each in chat.items()}
 
 
 def masked_value(value: Any) -> Any:
-    """A JSON value with a mask in the place of each secret of its texts."""
+    """Return a JSON value with a mask in place of each secret in its texts."""
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, Mapping):

@@ -1,5 +1,5 @@
-"""Shortens a large message for its item: to the beginning and end of its texts, and the names of
-its images and files.
+"""The shortening of a large message for its item. The beginning and end of its texts stay, and its
+images and files are named.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ KINDS_OF_PARTS = {"image_url": "image", "input_audio": "audio", "file": "file"}
 
 
 def too_large(messages: Sequence[Message]) -> frozenset[int]:
-    """The sequence numbers of the messages to store outside the table: all that are too large for
-    an item, and the largest others until the rest fits one transaction.
+    """Return the sequence numbers of the messages to store outside the table. These are all
+    messages that are too large for an item. If the rest does not fit into one transaction, the
+    largest others are added until it does.
     """
     sizes = {
         message.seq: size_of(message.chat, message.extra, message.metadata) for message in messages
@@ -37,8 +38,8 @@ def too_large(messages: Sequence[Message]) -> frozenset[int]:
 
 
 def left(message: Message, large: Large) -> Message:
-    """The message as its item holds it: beginning and end of its texts, and the names of its images
-    and files.
+    """Return the message as its item stores it, with the beginning and end of its texts and the
+    names of its images and files.
     """
     metadata = message.metadata if size_of(message.metadata) <= SMALL_METADATA else {}
     return replace(
@@ -51,8 +52,8 @@ def left(message: Message, large: Large) -> Message:
 
 
 def _shortened(chat: Chat, seq: int) -> Chat:
-    """The message with its texts cut in the middle to `LEFT_BYTES` together, and its other parts
-    named.
+    """Return the message with its texts cut in the middle, to `LEFT_BYTES` in total. Images, audio
+    and files are replaced by their names.
     """
     named = with_parts_named(chat, seq)
     height = level([len(text.encode()) for text in _texts(named)], room=LEFT_BYTES)
@@ -92,8 +93,8 @@ def _texts(chat: Chat) -> list[str]:
 
 
 def _call(call: Mapping[str, Any], seq: int, height: int) -> Mapping[str, Any]:
-    """The call, with a note in place of arguments that are too long; those of a function stay
-    JSON.
+    """Return the call. A note replaces arguments that are longer than `height` bytes. The arguments
+    of a function stay JSON.
     """
     if len(called(call)[1].encode()) <= height:
         return call
@@ -103,8 +104,8 @@ def _call(call: Mapping[str, Any], seq: int, height: int) -> Mapping[str, Any]:
 
 
 def with_parts_named(chat: Chat, seq: int) -> Chat:
-    """The message with a text in place of each image, audio and file. The text names the part and
-    the message that has it.
+    """Return the message with a text in place of each image, audio and file. The text describes the
+    part and names the message that has it.
     """
     if not any(map(is_no_text, _parts(chat))):
         return chat
@@ -120,12 +121,12 @@ def _parts(chat: Chat) -> Sequence[Mapping[str, Any]]:
 
 
 def is_no_text(part: Mapping[str, Any]) -> bool:
-    """Whether a part of a content is an image, audio or a file."""
+    """Return whether a part of a content is an image, audio or a file."""
     return part.get("type") in KINDS_OF_PARTS
 
 
 def named(part: Mapping[str, Any], seq: int) -> dict[str, Any]:
-    """A text in place of an image, audio or file."""
+    """Return a text that stands for an image, audio or a file."""
     kind, given = KINDS_OF_PARTS[part["type"]], part[part["type"]]
     data = str(given.get("url") or given.get("data") or given.get("file_data") or "")
     address, comma, encoded = data.partition(",")
@@ -142,8 +143,8 @@ def named(part: Mapping[str, Any], seq: int) -> dict[str, Any]:
 
 
 def within(messages: Sequence[Message], *, most: int) -> tuple[Message, ...]:
-    """The messages, oldest first, with images, audio and files of at most `most` bytes: the newest
-    ones keep theirs, and the older ones only name them.
+    """Return the messages, oldest first, with images, audio and files of at most `most` bytes. The
+    newest messages keep theirs; in older ones, texts name them.
     """
     held: list[Message] = []
     for message in reversed(messages):

@@ -20,15 +20,15 @@ MAX_TOOL_TEXT = 2_000  # characters of a tool's output; its beginning shows what
 MAX_CALL_TEXT = 200  # characters of each call
 
 GAP = "\n"
-"""What stands in the place of hidden words."""
+"""The text that replaces hidden words."""
 
 SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
 
 QUOTED = "[quoted] "
-"""The prefix of a user's own text that would look like one of our summaries."""
+"""The prefix for a user's own text that would otherwise look like a summary of this service."""
 
 FRESH = timedelta(minutes=1)
-"""A message with a younger timestamp is said now."""
+"""The age below which a message counts as said now, by its timestamp."""
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
 
@@ -36,7 +36,7 @@ _LIKE_A_SUMMARY = re.compile(rf"\s*{SUMMARY_PREFIX.strip()}", re.IGNORECASE)
 
 _NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
 
-# Our own renderings of memories, anywhere in a text: callers may send recalled text back.
+# Memories as this service renders them, anywhere in a text. Callers may send them back.
 _RECALLED = re.compile(
     r"<memory>.*?(?:</memory>|\Z)"
     r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"
@@ -47,7 +47,9 @@ _RECALLED = re.compile(
 
 
 def unlike_a_summary(content: Any) -> Any:
-    """A content, text or parts, that does not begin as our summaries do."""
+    """Return the content, a text or parts, changed if necessary so that it does not begin like a
+    summary of this service.
+    """
     if isinstance(content, str):
         return QUOTED + content if _LIKE_A_SUMMARY.match(content) else content
     (first, *rest) = content
@@ -57,16 +59,16 @@ def unlike_a_summary(content: Any) -> Any:
 
 
 def name_of(role: str, *, user: str) -> str:
-    """The name of a speaker for a reader. If the user's id is a name, it is that name (`sarah`:
-    Sarah). Everybody else is named by the role.
+    """Return the name of a speaker for a reader. If the user's id is a name, it is used, such as
+    Sarah for `sarah`. Everybody else is named by the role.
     """
     name = user if role == "user" and _NAME.fullmatch(user) else role
     return re.sub("[._-]", " ", name).title()
 
 
 def line_of(text: str, *, who: str | None, day: str | None) -> str:
-    """One line for a memory: its speaker if it is in the speaker's own words (None: it is in the
-    third person), and its day.
+    """Return one line for a memory with its day. `who` is its speaker if the text is in the
+    speaker's own words, and None if the text is in the third person.
     """
     if who is None:
         return f"{text} ({day})" if day else text
@@ -74,15 +76,17 @@ def line_of(text: str, *, who: str | None, day: str | None) -> str:
 
 
 def is_off_record(message: Message) -> bool:
-    """Whether only the message's own session may see it: it is marked so, or its user says so."""
+    """Return whether only the message's own session may see it, by its mark or by its user's
+    words.
+    """
     if message.is_off_record:
         return True
     return message.role == "user" and wish_of(text_of(message.chat)).is_off_record
 
 
 def spoken(message: Message) -> Message:
-    """The message as everybody outside of its session's window sees it: text alone, without secrets
-    and without the words of deleted memories. Of a message off the record nothing is left.
+    """Return the message as it is visible outside its session's window. It is text only, without
+    secrets and without the words of deleted memories. A message off the record has no text.
     """
     if is_off_record(message):
         return replace(message, chat={**_bare(message.chat), "content": ""})
@@ -95,7 +99,9 @@ def _bare(chat: Chat) -> Chat:
 
 
 def visible_text(message: Message, *, gap: str = GAP) -> str:
-    """The text of a message with a `gap` in the place of words on which a deleted memory rested."""
+    """Return the text of a message with `gap` in place of the words that a deleted memory came
+    from.
+    """
     text = text_of(message.chat)
     for start, end in sorted(message.hidden, reverse=True):
         text = f"{text[:start]}{gap}{text[end:]}"
@@ -103,8 +109,8 @@ def visible_text(message: Message, *, gap: str = GAP) -> str:
 
 
 def as_said(message: Message) -> Message:
-    """The message as text alone, without memories that were recalled into it, without calls of
-    our own tools, and without the words of deleted memories.
+    """Return the message as text only, without memories that were recalled into it, without calls
+    of this service's tools, and without the words of deleted memories.
     """
     chat = {**message.chat, "content": without_recalled(visible_text(message))}
     if "tool_calls" in chat:
@@ -113,8 +119,9 @@ def as_said(message: Message) -> Message:
 
 
 def spoken_text(message: Message) -> str:
-    """The text of a message as `spoken` shows it. Of a tool's output, only the beginning;
-    system messages and calls of our own tools have no text here.
+    """Return the text of a message in the form of `spoken`. For a tool's output, return only the
+    beginning. The text of a system message is empty, and calls of this service's tools are left
+    out.
     """
     if message.role in SYSTEM_ROLES:
         return ""
@@ -128,13 +135,15 @@ def spoken_text(message: Message) -> str:
 
 
 def without_recalled(text: str) -> str:
-    """The text without our own renderings of memories; empty for a summary."""
+    """Return the text without memories that this service has inserted into it; empty for a summary
+    of this service.
+    """
     return "" if text.removeprefix(QUOTED).startswith(SUMMARY_PREFIX) else _RECALLED.sub("\n", text)
 
 
 def said_at(message: Message) -> datetime:
-    """When a message was spoken: the client's timestamp in its own zone, but never later than the
-    server's time.
+    """Return when a message was said. That is the client's timestamp in its own zone, but never
+    later than the server's time.
     """
     stored = datetime.fromisoformat(message.created_at)
     sent = sent_at(message.timestamp)
@@ -142,8 +151,8 @@ def said_at(message: Message) -> datetime:
 
 
 def sent_at(timestamp: str | None) -> datetime | None:
-    """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is
-    neither.
+    """Return the time of a client's timestamp: RFC 3339, or epoch seconds or milliseconds. None if
+    it is neither.
     """
     if not timestamp:
         return None
@@ -159,8 +168,8 @@ def sent_at(timestamp: str | None) -> datetime | None:
 
 
 def may_be_old(timestamps: Iterable[str | None], *, now: datetime, is_transcript: bool) -> bool:
-    """Whether one of the messages with these timestamps may have been said before now. A message
-    without one may be old only in a transcript.
+    """Return whether one of the messages with these timestamps may have been said before now. A
+    message without a timestamp may be old only in a transcript.
     """
     times = map(sent_at, timestamps)
     return any(is_transcript if at is None else at < now - FRESH for at in times)

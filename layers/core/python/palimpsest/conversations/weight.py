@@ -1,4 +1,4 @@
-"""How many tokens a message takes in a context."""
+"""The number of tokens that a message takes in a context."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ IMAGE_TOKENS = 765
 
 
 def weigh(chat: Chat, count: Count) -> int:
-    """The tokens of a message in a context: content, name, tool calls with arguments, and the
-    overhead of the chat format. The id of a call counts as a context shows it (`short_call_id`).
+    """Return the tokens of a message in a context: content, name, tool calls with arguments, and
+    the overhead of the chat format. The id of a call counts in the form that a context shows
+    (`short_call_id`).
 
-    The overhead of text follows OpenAI's cookbook; any other part weighs `IMAGE_TOKENS`. An item,
-    which no context shows, weighs nothing.
+    The overhead of text follows OpenAI's cookbook. A part that is not text weighs `IMAGE_TOKENS`.
+    An item weighs nothing, because no context shows it.
     """
     if chat["role"] == ITEM:
         return 0
@@ -58,8 +59,8 @@ def _weigh_call(call: Mapping[str, Any], count: Count) -> int:
 
 
 def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:
-    """The message with its tokens in `encoding`. They are counted again only if they were counted
-    in another encoding.
+    """Return the message with its tokens in `encoding`. They are counted again only if they were
+    counted in another encoding.
     """
     if message.encoding == encoding:
         return message

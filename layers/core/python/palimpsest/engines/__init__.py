@@ -1,1 +1,1 @@
-"""One adapter of each port for each engine."""
+"""The adapters to storage, search and AWS engines. Each implements a port of the library."""

@@ -1,5 +1,5 @@
-"""Services of AWS behind ports: SSM, S3, Lambda, SQS and EventBridge. Their clients give up in
-seconds.
+"""The adapters to AWS services other than DynamoDB: SSM, S3, Lambda, SQS and EventBridge. Their
+clients give up after a few seconds.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ CONNECT_SECONDS = 1.0
 def client(
     service: str, *, seconds: float, attempts: int, endpoint: str | None = None, **settings: Any
 ) -> Any:
-    """A client of the service: `seconds` until an answer, and so many `attempts`. `settings` are
-    those of botocore's `Config`.
+    """Return a boto3 client of the service. It waits `seconds` for an answer and makes at most
+    `attempts` attempts. `settings` are passed on to botocore's `Config`.
     """
     import boto3
     from botocore.config import Config
@@ -44,7 +44,7 @@ def client(
 
 @contextmanager
 def answering(who: str) -> Iterator[None]:
-    """Raise `Unavailable` if `who` can't answer."""
+    """Raise `Unavailable`, with `who` in the message, if an AWS call in this context fails."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
@@ -58,9 +58,7 @@ CACHED_SECONDS = 300.0
 
 
 class Parameter:
-    """A SecureString in SSM, read when first asked for and cached for 5 minutes; None where there
-    is none.
-    """
+    """A SecureString in SSM. It is read when it is first needed and cached for 5 minutes."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -69,7 +67,9 @@ class Parameter:
         self._lock = threading.Lock()
 
     def value(self) -> str | None:
-        """Raises `Unavailable` if it can't be read."""
+        """Return the parameter's value, or None if the parameter does not exist. Raises
+        `Unavailable` if it can't be read.
+        """
         with self._lock:
             if time.monotonic() >= self._stale_at:
                 self._value = self._read()
@@ -92,9 +92,8 @@ KEYS_AT_ONCE = 1_000  # keys in one DeleteObjects, and on one page of a list (S3
 
 
 class S3Blobs:
-    """`Blobs` over one bucket of S3. Connects when it is first used: requests without large
-    contents load no client.
-    Safe to use from many threads.
+    """Implements `Blobs` over one S3 bucket. It connects on first use, so that requests without
+    large contents load no client. Safe to use from many threads.
     """
 
     def __init__(self, bucket: str, *, endpoint: str | None = None) -> None:
@@ -142,14 +141,15 @@ class S3Blobs:
     def _s3(self) -> S3Client:
         made: S3Client = client(
             "s3", seconds=10.0, attempts=3, endpoint=self._endpoint, signature_version="s3v4",
-            s3={"addressing_style": "path"},  # a local AWS has no name for each bucket
+            s3={"addressing_style": "path"},  # a local AWS has no host name for each bucket
         )  # fmt: skip
         return made
 
 
 class FunctionEmbedder:
-    """`Embedder` for functions that carry no models: the function of this name embeds. `client` is
-    boto3's for Lambda, made when it is first needed unless it is given.
+    """Implements `Embedder` for Lambda functions that carry no model. The Lambda function named
+    `function` computes the vectors. `client` is a boto3 client for Lambda; without one, a client is
+    made on first use.
     """
 
     def __init__(self, function: str, *, space: Space, client: Any = None) -> None:
@@ -174,7 +174,7 @@ class FunctionEmbedder:
             ValueError,
             LookupError,
             TypeError,
-        ) as error:  # its error takes the place of its answer
+        ) as error:  # the function failed, and its error is the answer
             raise ModelUnavailable("The function that embeds has failed.") from error
         return vectors
 
@@ -187,7 +187,7 @@ MAX_HIDDEN_SECONDS = 11 * 3600  # SQS hides a message for 12 hours at most, coun
 
 
 class _SqsClient:
-    """boto3's client, made when it is first needed."""
+    """Base class with a boto3 client for SQS, made on first use."""
 
     @cached_property
     def _sqs(self) -> SQSClient:
@@ -196,13 +196,14 @@ class _SqsClient:
 
 
 class SqsQueues(_SqsClient):
-    """`Queues` over one queue for each kind of job, and one each for changes of the search index,
-    for events that the bus refused, and for unreadable records.
+    """Implements `Queues` over SQS. Each kind of job has one queue. There is one more queue for
+    changes of the search index, one for events that the event bus refused, and one for unreadable
+    records.
 
-    A message names its tenant as its group: on a standard queue, SQS delivers other tenants'
-    messages first while one tenant has too many under way (fair queues). A parked record has no
-    group, as its tenant may be what is unreadable. A caller that sends no changes or events, or
-    parks nothing, names no queue for them.
+    The message group of a message is its tenant. On a standard queue, SQS then delivers other
+    tenants' messages first while one tenant has too many in progress (fair queues). A parked record
+    has no group, because its tenant may be unreadable. The URL of a queue that the caller never
+    sends to may be left empty.
     """
 
     def __init__(
@@ -242,13 +243,13 @@ class SqsQueues(_SqsClient):
 
 
 class SqsVisibility(_SqsClient):
-    """When a message of one queue is to be seen again."""
+    """Sets when a received message of one queue becomes visible again."""
 
     def __init__(self, queue_url: str) -> None:
         self._queue_url = queue_url
 
     def hide(self, receipt_handle: str, seconds: float) -> None:
-        """Hide a received message from now on; raises `Unavailable`."""
+        """Hide a received message for this many seconds from now. Raises `Unavailable`."""
         hidden = min(max(0, round(seconds)), MAX_HIDDEN_SECONDS)
         with answering("The queue"):
             self._sqs.change_message_visibility(
@@ -257,14 +258,16 @@ class SqsVisibility(_SqsClient):
 
 
 SOURCE = "palimpsest"
-REST = 10.0  # seconds for which a bus that did not answer is not asked
+REST = 10.0  # seconds without calls after the bus did not answer
 
 
 @dataclass
 class EventBridge:
-    """`EventBus` over the bus of this name. An event's detail holds its tenant and ids. For some
-    seconds after the bus did not answer, it is not asked: whoever has much to publish does not wait
-    for each.
+    """Implements `EventBus` over the EventBridge bus named `name`. An event's detail holds its
+    tenant and ids.
+
+    After the bus failed to answer, it isn't called for some seconds. A caller with many events then
+    does not wait for a time-out with each of them.
     """
 
     name: str

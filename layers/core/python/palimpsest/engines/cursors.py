@@ -1,4 +1,4 @@
-"""Cursors of lists. Each cursor belongs to one list of one tenant or user."""
+"""The cursors of lists. Each cursor belongs to one list of one tenant or user."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MOMENT = r"\d{4}-[0-9T:.Z-]{1,32}"
 
 @dataclass(frozen=True, slots=True)
 class ListCursor:
-    """The cursors of one list: of a tenant or, if `user` is named, of that user. `places` matches
-    what one may hold.
+    """Makes and reads the cursors of one list. The list is the tenant's or, if `user` is given,
+    that user's. `places` is the pattern that every place in the list matches.
     """
 
     tenant: str
@@ -26,13 +26,13 @@ class ListCursor:
     places: re.Pattern[str]
 
     def at(self, place: str) -> str:
-        """The cursor that continues the list after a place."""
+        """Return the cursor that continues the list after a place."""
         text = json.dumps([self.tenant, self.user, place], separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     def place(self, after: str | None) -> str | None:
-        """The place that a cursor holds; None for None. Raises `BadRequest` (`invalid_cursor`) for
-        one of another list, and for anything that `at` did not make.
+        """Return the place that a cursor holds; None for None. Raises `BadRequest`
+        (`invalid_cursor`) for a cursor of another list, and for any text that `at` did not make.
         """
         if after is None:
             return None
@@ -53,24 +53,24 @@ class ListCursor:
 
 
 def session_cursor(scope: Scope, user: str | None) -> ListCursor:
-    """The cursors of a tenant's sessions (`session_listed_as`), or of one user's (`listed_as`)."""
+    """Return the cursors of a tenant's sessions or, if `user` is given, of that user's sessions."""
     owner = "" if user is None else f"{re.escape(user)}#"
     return ListCursor(scope.tenant, user, re.compile(rf"{owner}{_MOMENT}#{_ID}"))
 
 
 def user_cursor(scope: Scope) -> ListCursor:
-    """The cursors of a tenant's users, by id."""
+    """Return the cursors of a tenant's users. Their places are user ids."""
     return ListCursor(scope.tenant, None, re.compile(_ID))
 
 
 def job_cursor(scope: UserScope | Scope) -> ListCursor:
-    """The cursors of a user's jobs, or of the tenant's failed ones (`job_listed_as`)."""
+    """Return the cursors of a user's jobs or, for a tenant's scope, of the tenant's failed jobs."""
     user = scope.user if isinstance(scope, UserScope) else None
     return ListCursor(scope.tenant, user, re.compile(rf"\d{{12}}#{_ID}"))
 
 
 def record_cursor(scope: UserScope) -> ListCursor:
-    """The cursors of a user's records (`record_listed_as`)."""
+    """Return the cursors of a user's records."""
     return ListCursor(scope.tenant, scope.user, re.compile(r"\d{15}#[^#]{1,128}"))
 
 

@@ -1,4 +1,4 @@
-"""Where the stores of all engines put things: partitions, shards, and places in lists."""
+"""The names of places in the stores of all engines: partitions, shards, and places in lists."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ from palimpsest.usage import Tally
 COUNTERS = frozenset(
     {"version", "window_tokens", "window_messages", "total_messages", "total_tokens"}
 )
-"""What a commit under the guard `window` changes by difference; of the head's other fields it sets
-those it changes.
+"""The fields of the head that a commit under the guard `window` changes by a difference. Other
+changed fields are set to their new value.
 """
 
 SHARDS = 64
-"""Over how many partitions the due work of all tenants is spread. A round of the sweep queries each
-of them.
+"""The number of partitions over which the due work of all tenants is spread. A round of the sweep
+queries each of them.
 """
 
 TOMBSTONE_SECONDS = RETENTION_SECONDS + 24 * 3600
-"""A deleted head stays 30 days, and one more so that every promise of 30 days is over before it
-goes.
+"""How long the head of a deleted session is kept. The day beyond 30 days ensures that every promise
+of 30 days is over before the head goes.
 """
 
 MOST_ITEMS = 100
-"""How many items one transaction writes (DynamoDB); the stores in memory divide work alike."""
+"""The highest number of items in one transaction (a limit of DynamoDB). The stores in memory divide
+work in the same way.
+"""
 
 EXAMINED = 1_000
-"""How many records one call of a list reads at most, whatever it finds."""
+"""The highest number of records that one call of a list reads, whether or not they match."""
 
 
 def items_of(commit: MemoryCommit) -> int:
-    """How many items a memory commit writes: the user's own first, then one for each thing that it
-    names.
+    """Return the number of items that a memory commit writes: the user's own item, and one or more
+    for each part of the commit.
     """
     moments = sum(
         record.topic_key is not None
         for record in (*commit.new, *commit.removed, *commit.removed_places)
     )
-    removed = 3 * len({record.id for record in commit.removed})  # the record, its uses, its mark
+    removed = 3 * len({record.id for record in commit.removed})  # the record, its uses and its mark
     alone = (commit.line, commit.progress, commit.job, commit.finished, commit.call)
     single = sum(part is not None for part in alone)
     written = (
@@ -57,12 +59,14 @@ def items_of(commit: MemoryCommit) -> int:
 
 
 def tally_name(tally: Tally) -> str:
-    """The name of a tally's row: of one life of a session, and no name of a user."""
+    """Return the name of a tally's row. It is a digest without the user's name. A session that was
+    deleted and began again has a new row.
+    """
     return _hash(tally.user, tally.session, tally.base)
 
 
 def calls_name(scope: UserScope) -> str:
-    """The name of the row of a user's model calls."""
+    """Return the name of the row that counts a user's model calls."""
     return _hash(scope.user)
 
 
@@ -71,40 +75,44 @@ def _hash(*parts: object) -> str:
 
 
 def job_partition(job: Job) -> str:
-    """The partition that a job has for itself."""
+    """Return the partition that holds only this job."""
     return Scope(job.tenant).job_partition(job.id)
 
 
 def shard_of(partition: str) -> str:
-    """The shard of due work that a partition belongs to: a number below `SHARDS`, as text."""
+    """Return the shard of due work that a partition belongs to: a number below `SHARDS`, as
+    text.
+    """
     return str(zlib.crc32(partition.encode()) % SHARDS)
 
 
 def listed_as(*, user: str, created_at: str, session: str) -> str:
-    """A session's place in its tenant's list: by user, then creation."""
+    """Return a session's place in its tenant's list by user and then creation."""
     return f"{user}#{created_at}#{session}"
 
 
 def listed_within(user: str | None, *, since: str | None, until: str | None) -> tuple[str, str]:
-    """Two places around all sessions of a user, or of the tenant, that began from `since` to
-    `until` (RFC 3339).
+    """Return two places that enclose all sessions of a user, or of the tenant, that began from
+    `since` to `until` (RFC 3339).
     """
     first = "" if user is None else f"{user}#"
     return f"{first}{since or '!'}", f"{first}{until or ''}~"
 
 
 def session_listed_as(*, created_at: str, session: str) -> str:
-    """A session's place in its tenant's list by creation."""
+    """Return a session's place in its tenant's list by creation."""
     return f"{created_at}#{session}"
 
 
 def job_listed_as(job: Job) -> str:
-    """A job's place in its user's list: by creation (12 digits of epoch seconds), then id."""
+    """Return a job's place in its user's list, which is ordered by creation (12 digits of epoch
+    seconds) and then id.
+    """
     return f"{job.created_at:012d}#{job.id}"
 
 
 def record_listed_as(record: Record) -> str:
-    """A record's place in its user's list: by creation (15 digits of epoch milliseconds), then
-    id.
+    """Return a record's place in its user's list, which is ordered by creation (15 digits of epoch
+    milliseconds) and then id.
     """
     return f"{record.created_at:015d}#{record.id}"

@@ -1,1 +1,1 @@
-"""The search index: a projection of the tables."""
+"""The search index, which is derived from the tables."""

@@ -1,4 +1,4 @@
-"""The search index of a stage without a search engine."""
+"""The search index of a stage that has no search engine."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
 
 
 class AbsentIndex:
-    """`SearchIndex` of a stage without a search engine. It stores nothing, and its searches fail as
-    if the engine were down, so that callers continue without it.
+    """Implements `SearchIndex` for a stage that has no search engine. It stores nothing. Its
+    searches fail as if the engine were down, so that callers continue without it.
     """
 
     space: Space | None = None
@@ -48,7 +48,7 @@ class AbsentIndex:
         raise _absent()
 
     def prepare(self, *, afresh: bool = False) -> None:
-        """There is no index to make."""
+        """Do nothing, because there is no index to make."""
 
     def switch(self) -> None:
         raise NotFound("This stage has no search index.")

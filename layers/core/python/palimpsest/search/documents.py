@@ -1,4 +1,4 @@
-"""The search document of a record or message."""
+"""The search documents of records and messages."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from palimpsest.search.ports import Document, Gone
 
 MAX_WORDS = 12_000  # characters of a message that are searched by words
 
-MAX_MEANING = 4_000  # characters that make the vector
+MAX_MEANING = 4_000  # characters from which the vector is made
 
 MAX_BEFORE = 200  # characters of each message that was said before
 
 TURNS_BEFORE = 2  # messages before one that give it context
 
-SAID_BEFORE = 0.3  # the weight of the vector of the message right before, beside the message's own
+SAID_BEFORE = 0.3  # the weight of the vector of the text right before; the message's own has 1
 
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
 class Stage(IntEnum):
-    """Added to the item's version: a document with words alone is replaced by a document with a
-    vector, and both are replaced by the removal.
+    """The part of a document's version that is added to the item's version. A document with only
+    words is replaced by the one with a vector, and both are replaced by the removal.
     """
 
     WORDS, WHOLE, GONE = range(3)
 
 
 MESSAGES = 10**15
-"""Versions of messages begin here. Older indexes hold lower versions, including times in
+"""The lowest version of a message. Older indexes hold lower versions, including times in
 milliseconds.
 """
 
@@ -51,9 +51,10 @@ SESSION_GONE = 2 * MESSAGES
 
 @dataclass(frozen=True, slots=True)
 class Indexable:
-    """A document, and the text of its vector (None: it gets no vector). `record` is the record of
-    the document; None for a message. `before` is the text right before a message; the message's
-    vector leans towards it.
+    """A document and the texts that its vector is made from. `meaning` is the document's own text
+    for the vector; None if the document gets no vector. `before` is the text right before a
+    message, which influences the message's vector. `record` is the record of the document; None for
+    a message.
     """
 
     document: Document
@@ -63,12 +64,12 @@ class Indexable:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts from whose vectors its own vector is made."""
+        """The texts whose vectors are combined into the document's vector."""
         return tuple(text for text in (self.meaning, self.before) if text is not None)
 
     def vector(self, vectors: Mapping[str, Vector]) -> Vector | None:
-        """Its vector, made from the vectors of its `texts`; None if its own text has no vector. If
-        the text before it has none, its own text's vector is used alone.
+        """Return the document's vector, combined from the vectors of its `texts`. None if `meaning`
+        has no vector. If `before` has no vector, the vector of `meaning` is used alone.
         """
         own, before = vectors.get(self.meaning or ""), vectors.get(self.before or "")
         if own is None or before is None:
@@ -76,15 +77,15 @@ class Indexable:
         return unit([mine + SAID_BEFORE * other for mine, other in zip(own, before, strict=True)])
 
     def with_vector(self, vector: Vector | None, *, is_whole: bool) -> Document:
-        """The document with this vector. `is_whole` is false if a vector is missing and will be
-        added later.
+        """Return the document with this vector. `is_whole` is false if a vector is missing and will
+        be added later.
         """
         stage = Stage.WHOLE if is_whole else Stage.WORDS
         return replace(self.document, vector=vector, version=self.document.version + stage)
 
 
 def gone(key: str, *, version: int) -> Gone:
-    """The removal of the item's document, at the item's version."""
+    """Return the removal of an item's document. `version` is the version of the item."""
     return Gone(key, versioned(version) + Stage.GONE)
 
 
@@ -93,14 +94,16 @@ def versioned(version: int) -> int:
 
 
 def message_version(head: Head) -> int:
-    """The version of a session's messages under this head. Every change or removal of a message
-    raises the head's version, and an import that restores the session continues from it.
+    """Return the version of a session's messages under this head. Every change or removal of a
+    message raises the head's version. An import that restores the session continues from it.
     """
     return MESSAGES + head.version
 
 
 def of_record(record: Record) -> Indexable:
-    """The document of a record. A task belongs to its session and is found by its words alone."""
+    """Return the document of a record. A task belongs to its session and gets no vector, so only
+    its words are searched.
+    """
     document = Document(
         key=record.id,
         kind=record.type,
@@ -127,11 +130,12 @@ def of_record(record: Record) -> Indexable:
 def of_message(
     message: Message, *, session: str, head: Head, before: Sequence[str] = ()
 ) -> Indexable | None:
-    """The document of a message; None if it has no text to search.
+    """Return the document of a message; None if it has no text to search.
 
-    `before` are the texts before it. They make a short answer findable, and weigh half as much as
-    the message's own words. The vector is made from the message's own words and, unless it is a
-    tool's, in part from the text right before it (docs/adr/0048-what-other-sets-showed.md).
+    `before` are the texts before the message. They make a short answer findable, and weigh half as
+    much as the message's own words. The vector is made from the message's own words and, unless it
+    is a tool's message, in part from the text right before it
+    (docs/adr/0048-what-other-sets-showed.md).
     """
     text = spoken_text(message)
     if not text:
@@ -158,8 +162,8 @@ def of_message(
 
 
 def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]:
-    """The last texts that user and assistant said before a message, in their order, `TURNS_BEFORE`
-    at most.
+    """Return the last texts that user and assistant said before a message, in their order, at most
+    `TURNS_BEFORE`.
     """
     before = (
         turn for turn in reversed(earlier) if turn.role in SPOKEN_ROLES and turn.seq < message.seq
@@ -171,7 +175,9 @@ def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]
 
 
 def shortened_end(text: str) -> str:
-    """The end of a text, where its question usually is, at most `MAX_BEFORE` characters."""
+    """Return the last part of a text, at most `MAX_BEFORE` characters. A question is usually at the
+    end.
+    """
     if len(text) <= MAX_BEFORE:
         return text
     return text[-MAX_BEFORE:].partition(" ")[2] or text[-MAX_BEFORE:]
@@ -182,5 +188,5 @@ def _lines(*parts: str | None) -> str:
 
 
 def _day(moment: int) -> str:
-    """A day in the words of possible questions: "2026-05-31 Sunday May"."""
+    """Return a day in words that a question may use, such as "2026-05-31 Sunday May"."""
     return f"{datetime.fromtimestamp(moment / 1000, UTC):%Y-%m-%d %A %B}"

@@ -1,5 +1,5 @@
-"""Bring the search index up to date with changes of the tables, in any order and any number of
-times.
+"""The worker that brings the search index up to date with changes of the tables. Changes may come
+in any order and any number of times.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ from palimpsest.search.documents import SESSION_GONE, Indexable, gone
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
 
-AT_ONCE, PAGES_AT_ONCE = 100, 30  # documents of an erased user that are looked at with one delivery
+AT_ONCE, PAGES_AT_ONCE = (
+    100,
+    30,
+)  # documents on a page, and pages, that one delivery checks for an erased user
 Planning = Callable[[], Plan | None]
 
 
 @dataclass(slots=True)
 class Outcome:
-    """Changes to try again: `unwritten` are not in the index, `without_vector` are in it with their
-    words alone.
+    """The changes that must be tried again. Those in `unwritten` are not in the index. Those in
+    `without_vector` are in the index, but only with their words.
     """
 
     unwritten: set[Changed] = field(default_factory=set)
@@ -45,8 +48,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """Without an `embedder`, documents have words alone. `steps` is needed if jobs wait for the
-    index.
+    """Indexes changed items. Without an `embedder`, documents have only words. `steps` is needed if
+    jobs wait for the index.
     """
 
     memories: Memories
@@ -57,13 +60,13 @@ class Embed:
     steps: UserSteps | None = None
 
     def __call__(self, changes: Sequence[Changed]) -> tuple[Changed, ...]:
-        """Index the items that the changes name, as the tables have them now; returns the changes
-        to try again.
+        """Index the present state of the items that the changes name, and return the changes to try
+        again.
 
-        A document has its item's version, and an item that is not in the tables is removed, so an
-        old reading never replaces a newer one. If no vector can be made now, the words are indexed,
-        and the change is returned. A `Removed` ends its job once the index holds none of the
-        removed items.
+        A document has its item's version, and an item that is not in the tables is removed. An old
+        reading therefore never replaces a newer one. If no vector can be made now, the words are
+        indexed and the change is returned. A `Removed` change ends its job once the index has none
+        of the removed items.
         """
         removed = [change for change in changes if isinstance(change, Removed)]
         outcome = self.outcome([change for change in changes if not isinstance(change, Removed)])
@@ -75,7 +78,9 @@ class Embed:
         return tuple(change for change in dict.fromkeys(changes) if change in again)
 
     def _ends(self, change: Removed) -> bool:
-        """End the job, unless the index still holds, or may hold, items that it removed."""
+        """End the job of a removal, unless the index may still have items that it removed. Returns
+        whether the job has ended.
+        """
         if self.steps is None:
             return False
         try:
@@ -91,8 +96,8 @@ class Embed:
         return True
 
     def _has_lost_message(self, job: Job) -> bool:
-        """Index the effects of a redaction from the tables: its message, the messages that quote
-        it, and the removed memories.
+        """Index the effects of a redaction: the redacted message, the messages that quote it, and
+        the removed memories. Returns whether all are written.
         """
         said = [
             MessageChanged(job.tenant, job.session, seq) for seq in range(job.first, job.last + 1)
@@ -101,16 +106,16 @@ class Embed:
         return not self.outcome([*said, *removed]).unwritten
 
     def _has_lost_user(self, job: Job) -> bool:
-        """Remove the user's documents whose items are not in the tables: all of them, unless the
-        user has returned since. Then look for them again, because a version from a faster clock is
-        not removed at once.
+        """Remove the user's documents whose items are not in the tables. These are all documents,
+        unless the user has returned since the erasure. Returns whether none are left. The search is
+        done twice, because a document with a version from a faster clock is not removed at once.
         """
         owner = Scope(job.tenant).user(job.user or "")
         return not self._removes_stale(owner) or not self._removes_stale(owner)
 
     def _removes_stale(self, owner: UserScope) -> bool:
-        """Whether there were, or may be, documents whose items are not in the tables. Raises
-        `Unavailable`.
+        """Remove documents whose items are not in the tables. Returns whether there were any, or
+        may be more. Raises `Unavailable`.
         """
         last, found = "", False
         for _ in range(PAGES_AT_ONCE):
@@ -133,7 +138,9 @@ class Embed:
         return True
 
     def outcome(self, changes: Sequence[Changed]) -> Outcome:
-        """As the call itself, but the result also says why a change must be tried again."""
+        """Index the present state of the items that the changes name. Returns which changes must be
+        tried again, and why.
+        """
         outcome = Outcome()
         plans: list[Plan] = []
         for own, planning in self._plannings(dict.fromkeys(changes)):
@@ -162,7 +169,9 @@ class Embed:
     def _plannings(
         self, changes: Iterable[Changed]
     ) -> Iterator[tuple[Sequence[Changed], Planning]]:
-        """The changes in groups that are read together, each with the function that plans it."""
+        """Yield the changes in groups that are read together, each with the function that plans the
+        group.
+        """
         by_user: dict[UserScope, list[RecordChanged]] = defaultdict(list)
         by_session: dict[SessionScope, list[MessageChanged]] = defaultdict(list)
         for change in changes:
@@ -177,8 +186,8 @@ class Embed:
         )
 
     def _vectors(self, owner: UserScope, texts: Sequence[str]) -> Mapping[str, Vector]:
-        """The vectors that can be made now, one for each different text, in calls that the owner
-        pays for. A text that the model refuses is left out.
+        """Return a vector for each different text, as far as vectors can be made now. The owner
+        pays for the calls. A text that the model refuses is left out.
         """
         every = list(dict.fromkeys(texts))
         if self.embedder is None or not every:
@@ -192,7 +201,9 @@ class Embed:
                 return dict(_one_by_one(self.embedder, every)) if len(every) > 1 else {}
 
     def _own(self, item: Indexable) -> Vector | None:
-        """The caller's own vector of a record, if it has the dimension of the written index."""
+        """Return the vector that the caller gave for a record, if it has the dimension of the
+        written index; otherwise None.
+        """
         record, space = item.record, self.index.space
         if record is None or record.embedding is None or item.meaning is None or space is None:
             return None
@@ -200,7 +211,9 @@ class Embed:
         return own if len(own) == space.dimension else None
 
     def _write(self, plan: Plan, vectors: Mapping[str, Vector], outcome: Outcome) -> None:
-        """Write the plan to the index, and mark its records as indexed. Raises `Unavailable`."""
+        """Write the plan to the index, and mark its records as indexed. Changes that failed are
+        added to `outcome`. Raises `Unavailable`.
+        """
         found = {key: self._own(item) or item.vector(vectors) for key, item in plan.there.items()}
         bare = {
             key
@@ -216,7 +229,7 @@ class Embed:
         if plan.there and self.memories.user(plan.owner).epoch != plan.epoch:
             outcome.join(
                 self.outcome(tuple(plan.changes.values()))
-            )  # erased meanwhile, maybe before we wrote
+            )  # the user was erased meanwhile, maybe before this write
             return
         outcome.unwritten.update(plan.changes[key] for key in failed)
         outcome.without_vector.update(plan.changes[key] for key in vectorless)
@@ -227,7 +240,7 @@ class Embed:
 
 
 def _named(owner: UserScope, key: str) -> Changed:
-    """A change of the item that a document's key names."""
+    """Return a change of the item that a document's key names."""
     said = message_of(key)
     return (
         MessageChanged(owner.tenant, *said)

@@ -1,4 +1,4 @@
-"""The data of the job that builds the search index anew."""
+"""The payload of the job that rebuilds the search index."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexPayload(Payload):
-    """How far a reindexing is.
+    """The progress of a reindexing.
 
-    `after` is the next place in the list of sessions or users. `within` names the current one, and
-    `seq` or `page` is its progress. `left_out` counts what no model could make a vector of: its
-    words are indexed. `model` is the embedding model that the index is built for; None until the
-    first step has been done.
+    `after` is the next place in the list of sessions or users. `within` names the current session
+    or user, and `seq` or `page` is the progress in it. `left_out` counts the items that the model
+    refused to make a vector for; only their words are indexed. `model` is the embedding model that
+    the index is built for; None until the first step is done.
     """
 
     phase: ReindexPhase = "prepare"

@@ -1,4 +1,6 @@
-"""Plans which documents an embed step writes and removes, from the tables."""
+"""The planning of an embed step: the documents that it writes and removes, by the state of the
+tables.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,16 @@ READ_BEFORE = 6
 
 REACH = range(1, READ_BEFORE + 1)
 
-DISPLACED = 5  # older versions of a topic that are removed again with each change of it
+DISPLACED = 5  # older versions of a topic whose documents are removed at each change of it
 
 PAGE = 100  # keys that one read takes
 
 
 @dataclass(slots=True)
 class Plan:
-    """The writes for one owner: documents in `there`, removals in `gone`, and for each key its
-    change.
-
-    `settled` are records without a document. `epoch` was read before everything else.
+    """The writes for one owner. `there` has the documents to write, `gone` the removals, and
+    `changes` the change that each key comes from. `settled` are records that need no document.
+    `epoch` is the owner's epoch, read before everything else.
     """
 
     owner: UserScope
@@ -53,7 +54,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class EmbedPlans:
-    """Reads strongly. Every call raises `Unavailable`."""
+    """Makes plans from strongly consistent reads. Every call raises `Unavailable`."""
 
     memories: Memories
     sessions: Sessions
@@ -74,13 +75,13 @@ class EmbedPlans:
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]
         marks = self.memories.tombstones(plan.owner, missing) if missing else {}
-        for name in missing:  # without a tombstone: higher than any version the record had
+        for name in missing:  # without a tombstone, use a version above all earlier ones
             plan.gone[name] = gone(name, version=marks[name].version if name in marks else now)
         self._take_in_records(plan, records.values())
 
     def _take_in_records(self, plan: Plan, records: Iterable[Record]) -> None:
-        """Current records get documents, and so do those that have ended; a record that another one
-        displaced loses its document.
+        """Add records to the plan. Current records and those that have ended get documents. A
+        record that was replaced by another of its topic loses its document.
         """
         every = tuple(records)
         topics = sorted({record.topic_key for record in every if record.topic_key})
@@ -106,7 +107,9 @@ class EmbedPlans:
                 _place(plan, other, is_there=False)
 
     def of_messages(self, session: SessionScope, changes: Sequence[MessageChanged]) -> Plan | None:
-        """The plan; None if the session's owner is unknown, long after its deletion."""
+        """Return the plan for changed messages of a session. None if the session's owner is
+        unknown, as it is long after a deletion.
+        """
         head = self.sessions.open(session).head
         if head is None:
             return None
@@ -121,7 +124,7 @@ class EmbedPlans:
             if _is_redacted(found, seq)
             for n in REACH
         }
-        if behind:  # their documents hold the beginning of what was said before
+        if behind:  # documents of later messages contain a part of this one
             changed = {**{seq: each for seq, each in behind.items() if seq <= head.seq}, **changed}
             found = self._readable(session, head, tuple(changed))
         for seq, change in changed.items():
@@ -137,8 +140,8 @@ class EmbedPlans:
     def _readable(
         self, session: SessionScope, head: Head, seqs: Sequence[int]
     ) -> Mapping[int, Message]:
-        """These messages and some before each, by sequence number, without those that are
-        hidden.
+        """Return these messages and some before each, by sequence number. Withdrawn messages are
+        left out. If the session is gone, return no message.
         """
         if head.is_gone(seconds(self.clock.now())):
             return {}
@@ -175,7 +178,9 @@ def _indexable(
 
 
 def _is_redacted(messages: Mapping[int, Message], seq: int) -> bool:
-    """Whether the message, or a part of it, was indexed before and is not to be found any more."""
+    """Return whether the message or a part of it must no longer be found, although it may be in the
+    index.
+    """
     if seq not in messages:
         return False
     message = messages[seq]

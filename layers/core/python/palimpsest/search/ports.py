@@ -1,4 +1,4 @@
-"""The search index as a port: search by words, search by vector, write documents."""
+"""The port of the search index: search by words, search by vector, and writing of documents."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ANYTHING = MemoryFilter()
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The searchable document of one item. `key` names the item among its owner's: a record's id,
-    or `session/seq`.
+    """The searchable document of one item. `key` identifies the item among its owner's. It is a
+    record's id or, for a message, `session/seq`.
 
     Searches by words look in `text`: the content with speaker and date, of which the first 32,768
-    characters count. `created_at` is in epoch milliseconds. `subject` is folded, as one of
-    `MemoryFilter.subjects`. `metadata` holds the terms that `MemoryFilter.tests` test. `version`
-    comes from the item and grows with every write of the same key. `vector` lies in the space of
+    characters count. `created_at` is in epoch milliseconds. `subject` is folded, like those of
+    `MemoryFilter.subjects`. `metadata` has the terms that `MemoryFilter.tests` test. `version`
+    comes from the item and grows with every write of the same key. `vector` belongs to the space of
     the index that it is written to.
     """
 
@@ -41,7 +41,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The removal of an item's document. A late write with a lower version does not restore the
+    """The removal of an item's document. A later write with a lower version does not restore the
     document.
     """
 
@@ -51,9 +51,9 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that was found. `score` grows with the match and compares only within one call:
-    BM25 for words, cosine similarity (-1 to 1) for vectors. Equal scores come in the order of their
-    keys.
+    """A document that was found. `score` is higher for a better match: BM25 for words, cosine
+    similarity (-1 to 1) for vectors. Scores of different calls can't be compared. Hits with equal
+    scores are ordered by key.
     """
 
     key: str
@@ -61,82 +61,82 @@ class Hit:
 
 
 def check_vectors(changes: Sequence[Document | Gone], space: Space | None) -> None:
-    """Raise `ValueError` for a document's vector that is not of the space."""
+    """Raise `ValueError` if a document's vector does not belong to the space."""
     for change in changes:
         if isinstance(change, Document) and change.vector is not None:
             check_vector(change.vector, space)
 
 
 class Words(Protocol):
-    """Search by words among the documents of one owner.
+    """Searches by words among the documents of one owner.
 
-    A call sees a write after about a second at most. Before the first index was made, when nothing
-    was ever written, it finds nothing. It raises `Unavailable` if the engine can't answer in time,
-    so an error never looks like an empty or a complete answer.
+    A call sees a write after at most about a second. It finds nothing before the first index was
+    made, when nothing was ever written. It raises `Unavailable` if the engine can't answer in time,
+    so an error never looks like an empty or complete answer.
     """
 
     def by_words(
         self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
-        """The k best matches of the words of `text`, best first. Any text is allowed, because it is
-        never parsed as a query. A text without words finds nothing.
+        """Return the k best matches of the words of `text`, best first. Any text is allowed,
+        because it is never parsed as a query. A text without words finds nothing.
         """
 
 
 class Vectors(Protocol):
-    """Search by vector among the documents of one owner; delay and errors as for `Words`."""
+    """Searches by vector among the documents of one owner. Delay and errors are as for `Words`."""
 
     @property
     def space(self) -> Space | None:
-        """The space of the vectors; None: there are none."""
+        """The space of the vectors; None if the index has no vectors."""
 
     def by_vector(
         self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
-        """The k nearest among the documents that pass the filter (it holds while searching),
-        nearest first.
+        """Return the k nearest documents that pass the filter, nearest first. The filter is applied
+        during the search, not to its result.
 
-        Raises `ValueError` if the vector is not of this space, and `Unavailable` while the index
-        that is read is of another space: vectors of two models are never compared.
+        Raises `ValueError` if the vector does not belong to this space. Raises `Unavailable` while
+        the index that is read has another space, because vectors of two models are never compared.
         """
 
 
 class SearchIndex(Words, Vectors, Protocol):
-    """An index that holds the documents of all owners and can be searched both ways.
+    """An index of the documents of all owners, searched by words and by vector.
 
-    It is a family of indexes, each of one space, of which one is read. This object writes to all of
-    them, and takes vectors of its own space alone. Every call raises `Unavailable` if the engine
+    It is a family of indexes, each of one space. One of them is read. This object writes to all of
+    them, and accepts only vectors of its own space. Every call raises `Unavailable` if the engine
     can't answer.
     """
 
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
-        """Apply each change to every index of the family, unless that version or a higher one is
-        there: then it counts as written. The version of what is gone is remembered for 10 minutes.
-        An index of another space stores the words of a document without its vector.
+        """Apply each change to every index of the family. If an index already has that version or a
+        higher one, the change counts as written. The version of a removed document is remembered
+        for 10 minutes. An index of another space stores the words of a document without its vector.
 
-        Returns the keys that could not be written everywhere; the others were. Raises `Unavailable`
-        before the first index was made, and `ValueError` for a vector that is not of the space,
-        before anything is written.
+        Returns the keys that could not be written to every index; all others were. Raises
+        `Unavailable` before the first index was made, and `ValueError` for a vector of another
+        space before anything is written.
         """
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
-        """The keys of the owner's documents after `after`, in order. It sees every write that came
-        before.
+        """Return the keys of the owner's documents after `after`, in order. All earlier writes are
+        visible.
         """
 
     def count(self, owner: UserScope) -> int:
-        """How many documents of the owner can be found."""
+        """Return the number of the owner's documents that can be found."""
 
     def prepare(self, *, afresh: bool = False) -> None:
-        """Make an index of this space if there is none, and have it read if none is. With `afresh`
-        also make an empty one beside the one that is read, unless there is one already. Safe to
-        repeat, also at once from several places.
+        """Make an index of this space if there is none. If no index is read, this one is read from
+        now on. With `afresh`, also make an empty index beside the one that is read, unless there is
+        one already. Safe to repeat, even from several places at once.
         """
 
     def switch(self) -> None:
-        """From now on, read the newest index of this space, and drop all others. Raises `NotFound`
-        if there is none.
+        """Read the newest index of this space from now on, and drop all others. Raises `NotFound`
+        if there is no index of this space.
         """
 
     def indexes(self) -> tuple[str, ...]:
-        """The names of the family's indexes, the one that is read first."""
+        """Return the names of the family's indexes; the index that is read comes first."""

@@ -1,5 +1,5 @@
-"""Build the search index anew from the tables while everything goes on: page by page, then switch
-to it.
+"""The rebuilding of the search index from the tables, page by page, while the service continues. At
+the end, the new index is the one that is read.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ HARMLESS = "hello"
 
 @dataclass(frozen=True, slots=True)
 class Reindex:
-    """`index` and `embed` are of the space that shall be: another one than is read, where the model
-    changes.
+    """Rebuilds the index step by step. `index` and `embed` belong to the space of the new index. It
+    differs from the space of the index that is read if the embedding model changes.
     """
 
     owners: Owners
@@ -42,10 +42,9 @@ class Reindex:
     embed: Embed
 
     def __call__(self, state: ReindexPayload) -> ReindexPayload:
-        """One step, safe to repeat: a step that was cut off is done again from the state before it.
-
-        What is written meanwhile goes to every index of the family, so nothing is missed. Raises
-        `Unavailable`, and `ModelFailed` while no vectors can be had.
+        """Do one step and return the new state. A step that was interrupted is repeated from the
+        state before it. Items that are written meanwhile go to every index of the family, so none
+        is missed. Raises `Unavailable`, and `ModelFailed` while the model can't make vectors.
         """
         match state.phase:
             case "prepare":
@@ -62,7 +61,7 @@ class Reindex:
                 return state
 
     def _messages(self, state: ReindexPayload) -> ReindexPayload:
-        """A page of messages, of one session or of several."""
+        """Index a page of messages, of one session or of several."""
         changes: list[Changed] = []
         looked_at = 0
         for scope, place in islice(self.owners.sessions(after=state.after), LOOKED_AT):
@@ -87,7 +86,7 @@ class Reindex:
         return [message.seq for message in islice(found, most)]
 
     def _records(self, state: ReindexPayload) -> ReindexPayload:
-        """A page of records, of one user or of several."""
+        """Index a page of records, of one user or of several."""
         changes: list[Changed] = []
         looked_at = 0
         for scope, place in islice(self.owners.users(after=state.after), LOOKED_AT):
@@ -123,19 +122,20 @@ class Reindex:
         if left and self.embed.embedder is not None:
             self.embed.embedder.embed(
                 [HARMLESS]
-            )  # a model that takes this refused those texts; else it fails here too
+            )  # if this succeeds, the model refused those texts; otherwise it fails here too
         done = len(changes) - len(left)
         return replace(state, indexed=state.indexed + done, left_out=state.left_out + len(left))
 
 
 OWNER = Scope(OPERATOR).user("reindex")
 STEP = timedelta(seconds=30)
-"""After this long a step hands over to the next; one more page at worst fits into the function's 90
-s beside it.
+"""The time after which a step hands over to the next one. One more page takes little enough to end
+within the function's 90 seconds.
 """
 SETTLING = 5.0
-"""Seconds. What was written just before the new index was made is in the old one alone, and is
-found by the lists of owners, which follow the tables a moment later.
+"""The seconds to wait after the new index is made. Items written just before that are only in the
+old index. The lists of sessions and users, by which they are found, are updated a moment after the
+tables.
 """
 
 
@@ -145,10 +145,12 @@ class StartReindex:
     clock: Clock
 
     def __call__(self) -> tuple[Job, bool]:
-        """The reindexing that goes on now, and whether this call began it. Raises `Unavailable`.
+        """Return the reindexing that is running, and whether this call started it. Raises
+        `Unavailable`.
 
-        Of two calls at once one begins it: the new job's id follows from the one before. One that
-        failed, and that the sweep would begin again later, begins again now.
+        If two calls come at the same time, only one starts it, because the new job's id follows
+        from the job before. A reindexing that has failed, which the sweep would restart later, is
+        restarted now.
         """
         newest = next(iter(self.jobs.listed(OWNER, limit=1)[0]), None)
         if newest is not None and newest.state == "failed":
@@ -171,7 +173,7 @@ class StartReindex:
         return job, True
 
     def look(self, job_id: str) -> Job:
-        """Raises `NotFound` (`job_not_found`), `Unavailable`."""
+        """Return the job. Raises `NotFound` (`job_not_found`), `Unavailable`."""
         job = self.jobs.get(OWNER.owner, job_id)
         if job is None:
             raise NotFound("There is no such job.", code="job_not_found")
@@ -180,8 +182,8 @@ class StartReindex:
 
 @dataclass(frozen=True, slots=True)
 class ReindexStep:
-    """`model` names what vectors are made by now: a reindexing that was begun for another one
-    begins anew.
+    """Does steps of the job. `model` is the present embedding model. A reindexing that was started
+    for another model starts again.
     """
 
     reindex: Reindex
@@ -214,8 +216,9 @@ class ReindexStep:
         return state if state.model in (None, self.model) else ReindexPayload()
 
     def _is_over(self, job: Job) -> bool:
-        """Whether another chain of steps was faster, which the sweep began as this one seemed to be
-        stuck. Then nothing may be switched any more: the next reindexing may have begun.
+        """Return whether the reindexing has ended by other steps, which the sweep started because
+        this step seemed to be stuck. This step must then not switch the index any more, because the
+        next reindexing may have started.
         """
         root = self.jobs.get(OWNER.owner, job.root)
         return root is None or root.has_ended
@@ -223,8 +226,8 @@ class ReindexStep:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpReindexStep:
-    """After its last receive a step has failed; the sweep begins it again later, and until then the
-    job that was asked for says what it waits for.
+    """Gives up a step that failed at its last attempt. The sweep starts it again later. Until then,
+    the job that was asked for shows the error that it waits for.
     """
 
     jobs: Jobs

@@ -1,1 +1,1 @@
-"""Tenants: API keys, settings and static facts."""
+"""The tenants: API keys, settings and static facts."""

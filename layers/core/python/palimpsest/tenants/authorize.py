@@ -1,4 +1,4 @@
-"""Finds the tenant of a call from its API key."""
+"""The authorization of a call by its API key, which determines the tenant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ MOST_KEYS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
-    """Each process looks up a valid key once in `KNOWN_SECONDS`. There are no tokens."""
+    """Authorizes callers by API keys. A valid key is cached in the process for `KNOWN_SECONDS`.
+    `issuer` is empty, because this authorizer accepts no tokens.
+    """
 
     issuer: ClassVar[str] = ""
     tenants: Tenants
@@ -28,10 +30,9 @@ class Authorize:
     known: dict[str, tuple[int, ApiKey]] = field(default_factory=dict)
 
     def __call__(self, authorization: str | None) -> ApiKey:
-        """The key behind `Authorization: Bearer pal_…` (`Token pal_…` from clients of mem0).
-
-        Raises `Unauthenticated` without a key, `InvalidKey` for a malformed, unknown, revoked or
-        expired key, and `Unavailable`.
+        """Return the API key in `Authorization: Bearer pal_…` (or `Token pal_…`, which clients of
+        mem0 send). Raises `Unauthenticated` without a key, `InvalidKey` for a malformed, unknown,
+        revoked or expired key, and `Unavailable`.
         """
         if not authorization:
             raise Unauthenticated("The call carries no key.")

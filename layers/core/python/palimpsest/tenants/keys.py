@@ -1,4 +1,4 @@
-"""API keys: who calls. A key is stored under its SHA-256."""
+"""The API keys, which identify callers. A key is stored by its SHA-256."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """`id` is the SHA-256 (hex) of the key; `expires_at` is in epoch seconds, None = never."""
+    """An API key. `id` is its SHA-256 (hex). `expires_at` is in epoch seconds, None = never."""
 
     id: str
     tenant: str
@@ -20,5 +20,5 @@ class ApiKey:
 
 
 def key_id(secret: str) -> str:
-    """The SHA-256 of a key, in hex, under which it is stored."""
+    """Return the SHA-256 of a key in hex, under which the key is stored."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The stores of API keys, settings and static facts."""
+"""The ports of the stores of API keys, settings and static facts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from palimpsest.text.json_values import readable
 
 
 class Tenants(Protocol):
-    """Raises `Unavailable` if the store can't answer."""
+    """The store of API keys and tenants' settings. Every call raises `Unavailable` if the store
+    can't answer.
+    """
 
     def api_key(self, key_id: str) -> ApiKey | None:
-        """The key stored under that SHA-256."""
+        """Return the key with this SHA-256, or None."""
 
     def settings(self, scope: Scope) -> TenantSettings:
-        """The tenant's settings; the built-in settings if it never set any."""
+        """Return the tenant's settings. A tenant that never set any has the built-in settings."""
 
     def log_key(self, scope: Scope) -> bytes:
-        """The tenant's secret from which logs make the names of users. It is made at its first use,
-        and never changes.
+        """Return the tenant's secret with which logs hash the names of users. It is made when it is
+        first needed, and never changes.
         """
 
     def replace_settings(
@@ -34,16 +36,17 @@ class Tenants(Protocol):
         before: TenantSettings | None = None,
         job: Job | None = None,
     ) -> None:
-        """Store the settings; they apply to new sessions. The job is stored in the same
-        transaction.
-
-        With `before`, raises `CommitLost` if the retention was changed since those settings.
+        """Store the settings, which apply to new sessions. The job is stored in the same
+        transaction. With `before`, raises `CommitLost` if the retention was changed since those
+        settings were read.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class StaticFact:
-    """`content` is any JSON. `agent` None: for every agent. `updated_at` is RFC 3339."""
+    """A static fact. `content` is any JSON. If `agent` is None, the fact is for every agent.
+    `updated_at` is in RFC 3339.
+    """
 
     id: str
     content: Any
@@ -57,27 +60,27 @@ class StaticFact:
 
 
 class StaticFacts(Protocol):
-    """Every read is strongly consistent, and every call raises `Unavailable` if the store can't
-    answer.
+    """The store of static facts. Every read is strongly consistent. Every call raises `Unavailable`
+    if the store can't answer.
     """
 
     def version(self, scope: Scope) -> int:
-        """The version of the tenant's facts. It grows with every change; facts that were read at
-        another version are stale. 0 = there never was a fact.
+        """Return the version of the tenant's facts. It grows with every change, so facts that were
+        read at another version are stale. 0 = the tenant never had a fact.
         """
 
     def get(self, scope: Scope, fact_id: str) -> StaticFact | None:
-        """The fact with this id."""
+        """Return the fact with this id, or None."""
 
     def all(self, scope: Scope) -> tuple[StaticFact, ...]:
-        """The tenant's facts, by id."""
+        """Return the tenant's facts, ordered by id."""
 
     def put(self, scope: Scope, fact: StaticFact, *, version: int) -> None:
-        """Store the fact, or replace the one under its id. Raises `CommitLost` if the version is
-        another one.
+        """Store the fact in place of any fact with the same id. Raises `CommitLost` if the facts
+        have another version than `version`.
         """
 
     def delete(self, scope: Scope, fact_id: str, *, version: int) -> None:
-        """Remove the fact, whether or not it is there. Raises `CommitLost` if the version is
-        another one.
+        """Remove the fact, whether or not it exists. Raises `CommitLost` if the facts have another
+        version than `version`.
         """

@@ -1,4 +1,4 @@
-"""A tenant's settings and limits."""
+"""The settings and limits of a tenant."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Literal
 DAY = 24 * 3600
 
 SecretsRule = Literal["keep_in_message", "mask", "refuse"]
-"""What becomes of a secret in a message. It stays there, and only the message's own session sees
-it; it is stored as a mask; or the call is refused. No other place ever holds it.
+"""The rule for a secret in a message. It is kept there and only the message's own session sees it,
+it is stored as a mask, or the call is refused. A secret is never stored anywhere else.
 """
 
 PERMANENT = frozenset({"task", "preference"})
-"""Types of records that are kept for ever, unless the tenant's settings name a time. A task ends
-with its session.
+"""The types of records that are kept for ever, unless the tenant's settings set a time for them. A
+task is removed with its session.
 """
 
 NANO = 1_000_000_000
@@ -34,20 +34,20 @@ class TenantLimits:
 
     @property
     def model_cost(self) -> int | None:
-        """In billionths of a dollar."""
+        """The limit of the cost of model calls in billionths of a dollar; None means no limit."""
         return None if self.model_cost_usd is None else round(self.model_cost_usd * NANO)
 
 
 @dataclass(frozen=True, slots=True)
 class TenantSettings:
-    """Defaults of new sessions: memory configuration (fields over the built-in defaults) and
-    retention.
+    """The settings of a tenant: defaults of new sessions, retention, models, limits, and the rule
+    for secrets. The fields of `memory` override the built-in memory configuration.
 
     `models` are the models of the operator's list that the tenant's sessions may name; None = all
-    of them. Sessions are kept `retention_days` after their last activity; facts, events and
-    instructions `memory_days` after they were last written or confirmed, preferences for ever, and
-    types that `by_type` names so many days; None = for ever. `change` identifies the last change of
-    these days.
+    of them. Sessions are kept for `retention_days` after their last activity. Facts, events and
+    instructions are kept for `memory_days` after they were last written or confirmed; preferences
+    are kept for ever. `by_type` overrides this for the types that it names. None = for ever.
+    `change` identifies the last change of these days.
     """
 
     memory: Mapping[str, Any] = field(default_factory=dict)
@@ -65,6 +65,8 @@ class TenantSettings:
         return self.retention_days, self.memory_days, {**self.by_type}
 
     def lifetime(self, record_type: str) -> int | None:
-        """Seconds until a record expires after it was last written or confirmed; None = never."""
+        """Return the seconds that a record of this type is kept after it was last written or
+        confirmed; None = for ever.
+        """
         days = self.by_type.get(record_type, None if record_type in PERMANENT else self.memory_days)
         return None if days is None else days * DAY

@@ -1,4 +1,6 @@
-"""Static facts: facts from a tenant that its agents know about all users."""
+"""The static facts, which a tenant states for all its users. Its agents see them in every
+context.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,12 @@ class ManageStaticFacts:
     clock: Clock
 
     def listed(self, scope: Scope) -> tuple[StaticFact, ...]:
-        """All of the tenant's facts, by id."""
+        """Return all of the tenant's facts, ordered by id."""
         return self.facts.all(scope)
 
     def read(self, scope: Scope, fact_id: str) -> StaticFact:
-        """The fact with this id. Raises `BadRequest` (`invalid_id`), `NotFound` (`fact_not_found`),
-        `Unavailable`.
+        """Return the fact with this id. Raises `BadRequest` (`invalid_id`), `NotFound`
+        (`fact_not_found`), `Unavailable`.
         """
         fact = self.facts.get(scope, checked_id(fact_id, field="id"))
         if fact is None:
@@ -36,10 +38,9 @@ class ManageStaticFacts:
         return fact
 
     def put(self, scope: Scope, fact_id: str, *, content: Any, agent: str | None = None) -> bool:
-        """Store a fact, which is any JSON, under its id; return whether it is a new one.
-
-        Raises `BadRequest` (`invalid_id`), `Unprocessable`, `TooLarge` (`fact_too_large`),
-        `Conflict` (`too_many_facts`), `Unavailable`.
+        """Store a fact under its id, and return whether it is new. `content` is any JSON. Raises
+        `BadRequest` (`invalid_id`), `Unprocessable`, `TooLarge` (`fact_too_large`), `Conflict`
+        (`too_many_facts`), `Unavailable`.
         """
         fact = StaticFact(
             id=checked_id(fact_id, field="id"),

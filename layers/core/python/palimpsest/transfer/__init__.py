@@ -1,1 +1,1 @@
-"""Export and import of what is stored."""
+"""The export and import of stored data."""

@@ -1,5 +1,5 @@
-"""A session in an import: its lines must agree with its head, and the counts of the head are made
-again from the lines.
+"""The checks of a session in an import. Its lines must agree with its head. The counts and weights
+in the head are computed again from the lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.errors import Unprocessable
 from palimpsest.models.ports import TokenCounter
 
-CALL_BYTES = 4  # of one call that waits, in a head
+CALL_BYTES = 4  # bytes of one waiting call in a head
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -30,12 +30,12 @@ def require(is_so: bool, wrong: str) -> None:  # noqa: FBT001 - a condition and 
 
 
 class SessionLines:
-    """The lines of one session, taken in one after the other. `number` is the line that the session
-    began with.
+    """Checks the lines of one session, one after the other. `number` is the number of the line with
+    which the session begins.
 
-    An id is the digest of its message and of the id before it, so a line that is missing, changed
-    or in another place is found by the ids. Only the ids of messages whose first text is gone can't
-    be checked: redacted messages, and messages whose caller keeps the history. Numbers of withdrawn
+    A message's id is the digest of the message and of the id before it. The ids therefore show
+    whether a line is missing, changed or moved. Ids can't be checked for redacted messages, and for
+    messages whose history the caller keeps, because their first text is gone. Numbers of withdrawn
     messages may be missing between two messages.
     """
 
@@ -51,12 +51,12 @@ class SessionLines:
 
     @property
     def last(self) -> int:
-        """The number of the newest message so far."""
+        """The sequence number of the newest message so far."""
         return self._last
 
     def check_compaction(self, made: Compaction) -> None:
         newest = max(self._compactions, default=self.head.base)
-        require(made.last > newest, "compactions stand in the order of their numbers")
+        require(made.last > newest, "compactions must be in the order of their numbers")
         require(
             made.previous in {0, *self._compactions}, "previous: it names no compaction before it"
         )
@@ -66,11 +66,11 @@ class SessionLines:
         head, chat = self.head, message.chat
         require(
             self._last < message.seq <= head.seq,
-            "seq: messages stand in the order of their numbers",
+            "seq: messages must be in the order of their numbers",
         )
         require(
             message.turn - self._turn in _steps(message),
-            "turn: it is not how often the user has spoken",
+            "turn: it is not the number of user messages so far",
         )
         is_gone = message.redacted_at is not None or message.is_outside
         expected = message.id if is_gone else digest(chat, session=self._name, before=self._last_id)
@@ -103,13 +103,13 @@ class SessionLines:
         )
         require(
             _calls(head.open_calls) <= _calls(self._waiting),
-            "head: open_calls names a call that does not wait",
+            "head: open_calls has a call that does not wait for a result",
         )
         is_counted = head.total_messages == head.seq - head.base >= self._count
-        require(is_counted, "head: total_messages is not how many messages it had")
+        require(is_counted, "head: total_messages is not the number of its messages")
         require(
             head.window_messages == self._in_window,
-            "head: window_messages is not how many are in the window",
+            "head: window_messages is not the number of messages in the window",
         )
         has_window = head.cleared < head.window_start <= max(self._last, head.cleared) + 1
         require(
@@ -121,19 +121,19 @@ class SessionLines:
         pins = [seq for seq, _ in head.pins]
         is_pinned = set(pins) == self._pinned and len(pins) == len(self._pinned)
         is_before = all(head.cleared < seq < head.window_start for seq in pins)
-        require(is_pinned and is_before, "head: pins names no messages before the window")
+        require(is_pinned and is_before, "head: pins has a message that is not before the window")
         require(
             self._redacted <= head.redactions, "head: redactions is less than its redacted messages"
         )
         require(
             self._outside <= head.outside,
-            "head: outside is not the newest message that its caller keeps",
+            "head: outside is not the newest message whose history the caller keeps",
         )
 
 
 def _steps(message: Message) -> tuple[int, ...]:
-    """By how much the message may raise the turn. A redaction took the role from a message that its
-    caller keeps.
+    """Return the amounts by which the message may raise the turn. There are two for a redacted
+    message whose history the caller keeps, because its role is not known any more.
     """
     if not message.is_outside:
         return (int(message.role == "user"),)
@@ -147,7 +147,9 @@ def _calls(waiting: bytes) -> set[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A session as it is stored, without the file's weights, sizes and terms."""
+    """A session in the form in which an import stores it, with weights, sizes and retention
+    computed by this service.
+    """
 
     head: Head
     messages: Sequence[Message]
@@ -163,8 +165,9 @@ def counted(
     tokens: TokenCounter,
     tenant_days: int | None,
 ) -> Counted:
-    """Count tokens anew with the encoding of the session's model; take limits and retention from
-    its settings, or else from the tenant's (`tenant_days`). The messages are whole.
+    """Return the session with its tokens counted again, in the encoding of its model. Limits and
+    retention come from its settings, or else from the tenant's days (`tenant_days`). The messages
+    must have their whole contents.
     """
     config = parsed(dict(settings.memory))
     encoding = tokens.encoding_for(config.model)
@@ -202,8 +205,9 @@ def counted(
 
 
 def _with_weights(head: Head, messages: Sequence[Message], *, before: Sequence[Message]) -> Head:
-    """The head with the weights of its messages. Withdrawn messages have no line: the total keeps
-    the weight that the file gives them, but no more than such messages can have.
+    """Return the head with the weights of its messages. Withdrawn messages are counted in the total
+    but have no line. Their weight is taken from the file, up to the most that such messages can
+    have.
     """
     weights: Mapping[int, int] = {message.seq: message.tokens for message in messages}
     shown = [
@@ -222,7 +226,7 @@ def _with_weights(head: Head, messages: Sequence[Message], *, before: Sequence[M
 
 
 def _configured(head: Head, config: Strategy) -> Head:
-    """The head with the limits of its configuration."""
+    """Return the head with the limits of its configuration."""
     trigger = config.trigger if config.keeps_window else 0
     over = max(0, head.tokens - trigger) + max(1, config.max_tokens // RAISE_SHARE)
     return replace(

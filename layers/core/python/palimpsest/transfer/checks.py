@@ -1,5 +1,5 @@
-"""Checks each line of an import before anything is stored: its form, and its place among the lines
-before it.
+"""The checks of each line of an import before anything is stored: its form, and its place among the
+lines before it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ LINE: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminator=
 
 
 def rows(lines: Iterable[bytes], *, now: datetime) -> Iterator[Row]:
-    """The rows of a whole file, each checked. Raises `Unprocessable` (`invalid_import`) that names
-    the line. If a session contradicts itself as a whole, the line is the session's first.
+    """Yield the rows of a whole file, each checked. Raises `Unprocessable` (`invalid_import`),
+    which names the line. If a session as a whole contradicts itself, the named line is the
+    session's first.
     """
     number, before, context = 0, Before(), {"now": milliseconds(now)}
     for number, text in enumerate(lines, 1):
@@ -41,7 +42,7 @@ def rows(lines: Iterable[bytes], *, now: datetime) -> Iterator[Row]:
 
 @contextmanager
 def _naming(number: int) -> Iterator[None]:
-    """Errors raised here are reported for the line of this number."""
+    """Report errors raised in this context as errors of the line with this number."""
     try:
         yield
     except (Unprocessable, BadRequest, TooLarge) as error:

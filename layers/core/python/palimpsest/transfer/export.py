@@ -1,5 +1,5 @@
-"""Export what is stored of a user, or of a whole tenant, into files of the bucket, by a job of many
-steps.
+"""The export of a user's or a whole tenant's data. A job of many steps writes files into the
+bucket.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from palimpsest.transfer.payloads import ExportPayload
 MOST_BYTES = 8_000_000  # of one file, without its last line
 MOST_RUNS = 3
 OVERTAKEN = "overtaken"
-"""The error code of an export if something was removed during each of its runs."""
+"""The error code of an export if data was removed during each of its runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportPages:
-    """Does the job of an export: user after user, kind after kind, page after page. Each step
+    """Does the job of an export, user after user, kind after kind, and page after page. Each step
     writes one file.
     """
 
@@ -39,9 +39,9 @@ class ExportPages:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: it writes the same file. If something is removed
-        meanwhile that the export may hold, the export begins anew; after three runs it fails with
-        `overtaken`. Raises `Unavailable`.
+        """Do one step of the job. Safe to repeat, because it writes the same file. If data that the
+        export may contain is removed meanwhile, the export starts again; after three runs it fails
+        with `overtaken`. Raises `Unavailable`.
         """
         job = self.steps.take_up(notice)
         if job is None:
@@ -75,8 +75,8 @@ class ExportPages:
             self.steps.go_on(job, place, result=_counts(place))
 
     def _begin_anew(self, job: Job, place: ExportPayload) -> None:
-        """Remove the written files, because they may hold data that was removed meanwhile, and
-        write them again.
+        """Remove the written files and start the export again. The files may contain data that was
+        removed meanwhile.
         """
         if keys := list(self.blobs.keys(folder(job))):
             self.blobs.remove(keys)
@@ -89,7 +89,7 @@ class ExportPages:
     def _pages(
         self, job: Job, begun: ExportPayload
     ) -> Iterator[tuple[ExportPayload, Sequence[Row]]]:
-        """Page after page; each comes with the place where the next one begins."""
+        """Yield page after page, each with the place where the next one begins."""
         place = begun
         if not place.lines:
             place = _on(place, [HEADER])
@@ -124,7 +124,7 @@ class ExportPages:
 
 
 def _on(place: ExportPayload, rows: Sequence[Row]) -> ExportPayload:
-    """The place after these rows, which it counts."""
+    """Return the place after these rows, with the rows counted."""
     count = Counter(row["kind"] for row in rows)
     return replace(
         place,

@@ -1,5 +1,5 @@
-"""Begin exports, find their files, and remove exports that may hold data which was removed
-since.
+"""The use cases that start exports, give addresses of their files, and remove exports that may
+contain data which was removed later.
 """
 
 from __future__ import annotations
@@ -20,25 +20,24 @@ from palimpsest.transfer.payloads import ExportPayload
 
 LINK_SECONDS = 3_600
 FILES = "files"
-"""How many files an export has written, in its result."""
+"""The name of the number of files in the result of an export."""
 LOOKED_BACK = 300_000
-"""Milliseconds: a removal is noted by the clock of one server, and looked for by the clock of
-another.
+"""How far back notes of removals are read, in milliseconds. The clocks of the server that writes a
+note and of the server that reads it may differ.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Begins exports, and gives the addresses of their files."""
+    """Starts exports, and returns the addresses of their files."""
 
     jobs: Jobs
     blobs: Blobs
     clock: Clock
 
     def __call__(self, scope: Scope, *, user: str | None, key: str | None = None) -> str:
-        """Begin an export of a user (None: of the whole tenant), and return its job's id: the same
-        for the same `key`.
-        Raises `Unavailable`.
+        """Start an export of a user (None: of the whole tenant) and return the id of its job. The
+        same `key` always gives the same job. Raises `Unavailable`.
         """
         payload, now = ExportPayload(user=user), seconds(self.clock.now())
         if user is not None:
@@ -56,9 +55,9 @@ class Export:
         return job.id
 
     def files(self, job: Job) -> list[str]:
-        """An address for each file of a finished export; all files in this order are the whole
-        export. Each address works for an hour. After seven days, or once data was removed that the
-        export may hold, there are no files any longer.
+        """Return an address for each file of a finished export. The files in this order are the
+        whole export. Each address works for an hour. The list is empty after seven days, or once
+        data that the export may contain was removed.
         """
         where = written(self.blobs, job)
         return (
@@ -68,7 +67,7 @@ class Export:
         )
 
     def text(self, job: Job) -> str:
-        """The lines of an export; empty if its files are gone. Raises `Unavailable`."""
+        """Return the lines of an export; empty if its files are gone. Raises `Unavailable`."""
         where = written(self.blobs, job)
         return b"".join(
             self.blobs.get(key) or b"" for key in (self.blobs.keys(where) if where else ())
@@ -76,8 +75,8 @@ class Export:
 
 
 def written(blobs: Blobs, job: Job) -> str | None:
-    """The common prefix of the keys of an export's files, which are the whole export in the order
-    of their keys. None while the export is not done, and if one of its files is gone.
+    """Return the common prefix of the keys of an export's files. In the order of their keys, the
+    files are the whole export. None if the export is not done or one of its files is gone.
     """
     keys = list(blobs.keys(folder(job))) if job.kind == "export" and job.state == "done" else []
     if not keys:
@@ -89,13 +88,15 @@ def written(blobs: Blobs, job: Job) -> str | None:
 
 
 def folder(job: Job, *, run: int | None = None) -> str:
-    """The prefix of the keys of an export's files: of all its files, or of the files of one run."""
+    """Return the prefix of the keys of an export's files. With `run`, it covers only the files of
+    that run.
+    """
     whole = f"{folder_of(Scope(job.tenant), job.user)}{job.root}/"
     return whole if run is None else f"{whole}{run}-"
 
 
 def folder_of(scope: Scope, user: str | None) -> str:
-    """The prefix of the keys of all exports of a user; None: of the whole tenant."""
+    """Return the prefix of the keys of all exports of a user; None: of the whole tenant."""
     return (
         f"exports/{scope.tenant}/tenant/"
         if user is None
@@ -104,8 +105,8 @@ def folder_of(scope: Scope, user: str | None) -> str:
 
 
 def uploaded(scope: Scope, user: str | None) -> str:
-    """The prefix of the keys of all parts that were uploaded for imports of a user; None: of the
-    whole tenant.
+    """Return the prefix of the keys of all parts that were uploaded for imports of a user; None: of
+    the whole tenant.
     """
     return (
         f"imports/{scope.tenant}/tenant/"
@@ -115,28 +116,29 @@ def uploaded(scope: Scope, user: str | None) -> str:
 
 
 def sent(scope: UserScope) -> str:
-    """The prefix of the keys of all texts that were sent in one call for imports of a user; the
-    epoch follows.
+    """Return the prefix of the keys of all texts that were sent in one call for imports of a user.
+    The user's epoch follows in the key.
     """
     return f"imports/{scope.tenant}/text/{scope.user}/"
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveExports:
-    """Removes the exports that may hold removed data of a user: every export of that user, and
-    every export of the whole tenant, which holds the user too.
+    """Removes all exports that may contain removed data of a user: every export of that user, and
+    every export of the whole tenant.
 
-    A running export may have read the data before its removal and write it later. So each removal
-    leaves a note before it lists the files, and each export looks for notes after it has written
-    (`Notes`). Whichever comes first, one of them finds the other.
+    A running export may have read the data before its removal and write it later. Therefore each
+    removal writes a note before it lists the files, and each export looks for notes after it has
+    written (`Notes`). Whichever comes first, one of them finds the other.
     """
 
     blobs: Blobs
     clock: Clock
 
     def __call__(self, scope: UserScope) -> int:
-        """Remove those exports, and return how many. No read may return the removed data any more.
-        Safe to repeat: the count may then be lower. Raises `Unavailable`.
+        """Remove the exports that may contain data of this user, and return how many. The data must
+        already be removed, so that no read returns it. Safe to repeat; the count may then be lower.
+        Raises `Unavailable`.
         """
         at = milliseconds(self.clock.now())
         self.blobs.put(f"{_notes(scope.owner)}{at:015d}-{_name(scope)}-{secrets.token_hex(8)}", b"")
@@ -149,7 +151,7 @@ class RemoveExports:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The notes of the latest removals of a tenant, as they were when a step of an export began."""
+    """The notes of a tenant's latest removals that existed when a step of an export began."""
 
     blobs: Blobs
     scope: Scope
@@ -162,7 +164,9 @@ class Notes:
         return cls(blobs, scope, since, _noted(blobs, scope, since))
 
     def has_more(self, users: Collection[str]) -> bool:
-        """Whether something of these users was removed since. Raises `Unavailable`."""
+        """Return whether data of these users was removed since the notes were read. Raises
+        `Unavailable`.
+        """
         names = {_name(self.scope.user(user)) for user in users}
         more = _noted(self.blobs, self.scope, self.since) - self.known
         return any(note.split("-")[-2] in names for note in more)
@@ -177,7 +181,7 @@ def _notes(scope: Scope) -> str:
 
 
 def _name(scope: UserScope) -> str:
-    """The name of a user in a note. It does not say who the user is."""
+    """Return the name of a user in a note. It is a hash that does not reveal the user."""
     return hashlib.sha256(scope.partition.encode()).hexdigest()[:32]
 
 

@@ -1,4 +1,6 @@
-"""Imports from other services: mem0's memories become facts, AgentCore's events become sessions."""
+"""The imports from other services. Memories of mem0 become facts, and events of AgentCore become
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,9 @@ class ImportForeign:
     ingest: Ingest
 
     def mem0(self, scope: UserScope, given: Any) -> dict[str, int]:
-        """Store each memory of mem0's `get_all` as a fact that holds from its creation on. A fact
-        that is stored already stays, and one that the user has deleted since is left out.
-        Raises `Unprocessable` (`invalid_import`) before anything is stored.
+        """Store each memory that mem0's `get_all` returned as a fact, valid from its creation on. A
+        fact that is already stored stays. A fact that the user has deleted later is left out.
+        Returns the counts. Raises `Unprocessable` (`invalid_import`) before anything is stored.
         """
         every = mem0(given)
         buried = Buried(scope, self.remember.memories.burials(scope), states)
@@ -51,9 +53,9 @@ class ImportForeign:
         return counts
 
     def agentcore(self, scope: UserScope, given: Any) -> dict[str, int]:
-        """Store the conversational events of AgentCore's `ListEvents` as the history of their
-        sessions, oldest first; memories are extracted from them. Raises `Unprocessable`
-        (`invalid_import`) before anything is stored.
+        """Store the conversational events that AgentCore's `ListEvents` returned as the history of
+        their sessions, oldest first. Memories are extracted from them. Returns the counts. Raises
+        `Unprocessable` (`invalid_import`) before anything is stored.
         """
         counts = {"restored": 0, "there": 0, "conflicts": 0}
         for session, drafts in agentcore(given).items():
@@ -69,7 +71,9 @@ class ImportForeign:
 
 
 def mem0(given: Any) -> list[Statement]:
-    """The memories of mem0's export: a list, or one under `results` or `memories`."""
+    """Return the memories of mem0's export as statements. The export is a list, or has one under
+    `results` or `memories`.
+    """
     found = _listed(_parsed(given), ("results", "memories"))
     if len(found) > MOST_MEMORIES:
         raise _refused("data", f"{len(found)} memories of at most {MOST_MEMORIES} in a call")
@@ -95,7 +99,7 @@ def _statement(number: int, each: Any) -> Statement:
 
 
 def _metadata(number: int, given: Any) -> Mapping[str, Any]:
-    """The values that filters match, without empty ones."""
+    """Return the metadata values that filters can match, without empty ones."""
     held = (
         {name: value for name, value in given.items() if value is not None}
         if isinstance(given, Mapping)
@@ -110,7 +114,7 @@ def _metadata(number: int, given: Any) -> Mapping[str, Any]:
 
 
 def agentcore(given: Any) -> dict[str, list[Draft]]:
-    """The messages of AgentCore's events, by session."""
+    """Return the messages of AgentCore's events, by session."""
     events = [
         _event(number, event) for number, event in enumerate(_listed(_parsed(given), ("events",)))
     ]

@@ -1,5 +1,5 @@
-"""The form of one line of an import: its fields, checked by themselves. Each kind of line is a
-model; a line of a stored thing has the thing's fields, and holds it as `held`.
+"""The forms of the lines of an import, which check each line alone. Each kind of line is a model. A
+line of a stored thing has the thing's fields, and holds the thing as `held`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from palimpsest.transfer.lines import Row, line, names_of, read
 LARGEST = 350_000  # bytes of a line of one item: an item of DynamoDB holds 400 KB
 MOST_MESSAGES = 10**12  # numbers of messages have 12 digits in keys
 SLACK = 300_000
-"""Milliseconds by which times of a file may be ahead of this server's: another server wrote it."""
+"""The milliseconds by which times in a file may be ahead of this server's time, because another
+server wrote the file.
+"""
 
 
 UserId = Annotated[str, AfterValidator(partial(checked_id, field="user_id"))]
@@ -35,18 +37,20 @@ SessionId = Annotated[str, AfterValidator(partial(checked_id, field="session_id"
 
 
 class Line(BaseModel):
-    """A line. Validation needs `now` in its context, in epoch milliseconds."""
+    """A line of an import. Its validation needs the time `now` in its context, in epoch
+    milliseconds.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     HOLDS: ClassVar[type | None] = None
     """The type of `held`, for a line with the fields of a stored thing."""
     OWN: ClassVar[Mapping[str, Any]] = {}
-    """Values of `held` that no file has."""
+    """Fields of `held` that no file has, with their values."""
 
 
 class ItemLine(Line):
-    """A line of one stored thing, which must fit an item of a table."""
+    """A line of one stored thing, which must fit into an item of a table."""
 
     @model_validator(mode="before")
     @classmethod
@@ -76,7 +80,7 @@ class EndLine(Line):
 
 
 def now_of(info: ValidationInfo) -> int:
-    """The server's time in epoch milliseconds."""
+    """Return the server's time in epoch milliseconds."""
     context: dict[str, int] = info.context or {}
     return context["now"]
 
@@ -86,8 +90,8 @@ def check_size(row: Row) -> None:
 
 
 def moment_of(text: str, name: str, *, now: int) -> int:
-    """The time in epoch milliseconds. Raises `Unprocessable` unless it is one of the past, as a
-    store writes it.
+    """Return a time in epoch milliseconds. Raises `Unprocessable` unless it is a past time in the
+    format that a store writes.
     """
     try:
         moment = datetime.fromisoformat(text)
@@ -96,6 +100,6 @@ def moment_of(text: str, name: str, *, now: int) -> int:
         )
     except (ValueError, OverflowError):
         is_time = False
-    require(is_time, f"{name} is no time")
-    require(milliseconds(moment) <= now + SLACK, f"{name} is still to come")
+    require(is_time, f"{name} is not a time")
+    require(milliseconds(moment) <= now + SLACK, f"{name} is in the future")
     return milliseconds(moment)

@@ -1,5 +1,5 @@
-"""Lines of an export. Each line holds one thing of a kind, and a kind defines how its things are
-read and stored again.
+"""The lines of an export. Each line has one thing of a kind. A kind defines how its things are read
+and restored.
 """
 
 from __future__ import annotations
@@ -72,11 +72,13 @@ _OWN: Mapping[type, frozenset[str]] = {
     StoredVector: frozenset(),
     TopicState: frozenset(),
 }
-"""Fields of a store's own work, or of its places. An import makes them again."""
+"""The fields that a store needs only for its own work or placement. No file has them, and an import
+sets them again.
+"""
 
 
 def values(thing: Any) -> dict[str, Any]:
-    """The fields of a stored thing, without defaults and without a store's own fields."""
+    """Return the fields of a stored thing, without defaults and without a store's own fields."""
     own = _OWN[type(thing)]
     return {
         field.name: _plain(value)
@@ -86,8 +88,8 @@ def values(thing: Any) -> dict[str, Any]:
 
 
 def read(form: type[T], given: Row, **own: Any) -> T:
-    """What the fields say, as it is stored; `own` are fields that the file does not have. Raises
-    `Unprocessable`.
+    """Return the stored thing that the fields describe. `own` has the fields that the file does not
+    have. Raises `Unprocessable`.
     """
     if not isinstance(given, Mapping):
         raise Unprocessable(f"{form.__name__.lower()} must be an object", code="invalid_import")
@@ -102,7 +104,9 @@ def read(form: type[T], given: Row, **own: Any) -> T:
 
 
 def fault_of(error: ValidationError, *, within: int = 0) -> str:
-    """The first fault that pydantic found, with the field's path after its first `within` names."""
+    """Return the first fault that pydantic found. The first `within` names of the field's path are
+    left out.
+    """
     fault = error.errors()[0]
     where = ".".join(map(str, fault["loc"][within:]))
     match fault["type"]:
@@ -116,12 +120,12 @@ def fault_of(error: ValidationError, *, within: int = 0) -> str:
 
 
 def names_of(form: type) -> set[str]:
-    """The fields that a line has of it."""
+    """Return the names of the fields that a line has of this type."""
     return {field.name for field in fields(form)} - _OWN[form]
 
 
 def line(row: Row) -> bytes:
-    """A line of the file. Equal rows give equal lines."""
+    """Return the row as a line of the file. Equal rows give equal lines."""
     return (
         json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode() + b"\n"
     )
@@ -136,7 +140,7 @@ def settings_of(row: Row, **own: Any) -> Settings:
 
 
 def topic_of(row: Row) -> TopicState | None:
-    """The state of a record's topic; None for a record without a topic."""
+    """Return the state of a record's topic; None for a record without a topic."""
     return None if row.get("topic") is None else read(TopicState, row["topic"])
 
 
@@ -162,8 +166,9 @@ def _adapter(form: Any) -> TypeAdapter[Any]:
 
 
 Outcome = Literal["restored", "there", "conflicts", "expired", "deleted"]
-"""`there`: it was stored already. `conflicts`: something else has its place, and stays. `expired`:
-its retention is over. `deleted`: the user has deleted it since.
+"""The outcome of restoring a thing. `there`: it was stored already. `conflicts`: another thing is
+stored in its place, and stays. `expired`: its retention is over. `deleted`: the user has deleted it
+later.
 """
 
 Page = tuple[Iterable[Row], str | None]
@@ -171,10 +176,10 @@ Page = tuple[Iterable[Row], str | None]
 
 @dataclass(frozen=True, slots=True)
 class TransferKind:
-    """`page` gives rows of a user from a place on (None: the first), and the next place (None: that
-    was all). `begins` is the kind of row with which each thing begins; `restore` stores one thing
-    from its rows in that epoch of the user, and raises `CommitLost` if there is a later one. Both
-    are safe to repeat.
+    """A kind of things in an export. `page` returns rows of a user from a place on (None: the
+    first), and the next place (None: no rows follow). `begins` is the kind of the first row of each
+    thing. `restore` stores one thing from its rows in this epoch of the user; it raises
+    `CommitLost` if the user has a later epoch. Both functions are safe to repeat.
     """
 
     name: str
@@ -186,8 +191,8 @@ class TransferKind:
 def units(
     rows: Iterator[Row], kinds: Mapping[str, TransferKind]
 ) -> Iterator[tuple[TransferKind | None, int, list[Row]]]:
-    """The rows by the thing that they are of, each with the number of its first line; None for
-    lines of the file.
+    """Yield the rows grouped by thing, each group with its kind and the number of its first line.
+    The kind is None for lines about the file itself.
     """
     held: list[Row] = []
     first = 1

@@ -1,4 +1,6 @@
-"""Masks the secrets of messages that an import stores, where the tenant's setting says so."""
+"""The masking of secrets in the messages that an import stores, if the tenant's settings require
+it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from palimpsest.transfer.lines import Row, read
 
 
 def holds_a_secret(row: Row) -> bool:
-    """Whether the row is a message with a secret."""
+    """Return whether the row is a message with a secret."""
     if row["kind"] != "message":
         return False
     message = read(Message, row)
@@ -29,9 +31,9 @@ def masked_session(
     *,
     now: str,
 ) -> tuple[Head, Settings, list[Message], list[Compaction]]:
-    """The session without its secrets, with masks in their places. A message that loses one keeps
-    its id, as if it was redacted `now` (RFC 3339). Where words of it are hidden, all of it is then:
-    the places of the words have changed.
+    """Return the session with masks in place of its secrets. A message that had a secret keeps its
+    id and counts as redacted at the time `now` (RFC 3339). If some of its words were hidden, all of
+    its text is hidden, because the positions of the words have changed.
     """
     shown = [_masked(message, now=now) for message in messages]
     changed = [

@@ -1,5 +1,5 @@
-"""Long-term memory in an export: records, each with every time that it was said, and callers'
-vectors by namespace.
+"""The long-term memory in an export: records, each with every statement of it, and callers' vectors
+by namespace.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 PAGE = 50
 VECTORS_PAGE = 500
 AHEAD = 1_000
-"""Milliseconds by which versions of restored records are ahead of the clock. The removal of an
-erased record's document may have read a clock a moment later, and must not win.
+"""The milliseconds by which versions of restored records are ahead of the clock. The removal of an
+erased record's document may have a version from a slightly faster clock, and must not replace the
+restored document.
 """
 SAID = ("valid_from", "source", "rank", "created_at")
 """The fields that differ between the statements of one record."""
@@ -79,12 +80,13 @@ class RecordsKind:
         return row
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
-        """Store the record under its id with all its statements; its topic's newest statement
-        decides what is current. It is kept as long as the tenant keeps its type, or until the time
-        that its caller gave. An expired record is not stored (`expired`), but an expired version of
-        a topic is, because a topic expires as a whole. A record that is stored already stays.
-        Raises `CommitLost`, `Unavailable`, `LimitReached` (`memory_limit`), and `Conflict`
-        (`too_many_preferences`).
+        """Store the record under its id with all its statements. The newest statement of its topic
+        decides which record is current. A record that is stored already stays.
+
+        The record is kept as long as the tenant keeps its type, or until the time that its caller
+        gave. An expired record is not stored (`expired`). An expired version of a topic is stored,
+        because a topic expires as a whole. Raises `CommitLost`, `Unavailable`, `LimitReached`
+        (`memory_limit`), and `Conflict` (`too_many_preferences`).
         """
         row, now, settings = next(rows), self.clock.now(), self.tenants.settings(scope.owner)
         version = milliseconds(now) + AHEAD
@@ -114,7 +116,7 @@ class RecordsKind:
         return "restored"
 
     def _is_deleted(self, scope: UserScope, record: Record) -> bool:
-        """Whether the user has deleted the memory since it was stored."""
+        """Return whether the user has deleted the memory since it was stored."""
         buried = Buried(scope, () if record.type in KEYED else self.memories.burials(scope))
         return buried.holds(
             record.content,
@@ -147,7 +149,7 @@ class VectorsKind:
         return TransferKind("vectors", "namespace", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
-        """Some vectors of one namespace; an empty namespace is left out."""
+        """Return some vectors of one namespace. Empty namespaces are left out."""
         name, after = json.loads(place) if place else ("", "")
         spaces = [
             namespace
@@ -169,9 +171,8 @@ class VectorsKind:
         ) > 1 else None
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
-        """Store the vectors that are not there. A namespace of another dimension or model is a
-        conflict and stays.
-        Raises `CommitLost`, `Unavailable`.
+        """Store the vectors that are not stored yet. A stored namespace of another dimension or
+        model is a conflict, and stays. Raises `CommitLost`, `Unavailable`.
         """
         exported = read(Namespace, next(rows))
         found = self.store.namespace(scope, exported.name)

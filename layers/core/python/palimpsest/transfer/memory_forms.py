@@ -72,11 +72,13 @@ class RecordLine(ItemLine):
         require((record.retention or 0) >= 0, "retention is negative")
         shares = (record.importance, record.confidence)
         require(min(shares) >= 0 and max(shares) <= 1, "importance and confidence are from 0 to 1")
-        require(record.type not in GRAPH or is_sound(record), f"its data holds no {record.type}")
+        require(
+            record.type not in GRAPH or is_sound(record), f"its data is not a valid {record.type}"
+        )
         terms = sum(1 for _ in leaves(record.metadata))
         require(terms <= MAX_METADATA_TERMS, "metadata has too many values")
         has_vector = record.embedding is None or _is_vector(unpacked(record.embedding))
-        require(has_vector, "embedding is no vector")
+        require(has_vector, "embedding is not a vector")
         return record
 
     @model_validator(mode="after")
@@ -89,7 +91,7 @@ class RecordLine(ItemLine):
         if self.topic is not None:
             newest = max(record.order for record in statements)
             is_newest = self.topic.order >= newest and self.topic.order[0] <= latest
-            require(is_newest, "topic: its order is before that of a statement, or still to come")
+            require(is_newest, "topic: its order is before that of a statement, or in the future")
         return self
 
 
@@ -97,7 +99,7 @@ def _check_times(record: Record, *, latest: int) -> None:
     confirmed = record.valid_from if record.confirmed_at is None else record.confirmed_at * 1000
     times = (record.valid_from, record.created_at, confirmed)
     is_past = min(times) >= 0 and max(times) <= latest
-    require(is_past, "a time is before 1970 or still to come")
+    require(is_past, "a time is before 1970 or in the future")
 
 
 def _check_own_times(record: Record) -> None:
@@ -116,7 +118,7 @@ def _check_source(record: Record) -> None:
         checked_id(name, field="source")
     require(len(record.also) <= MAX_ALSO, f"also has at most {MAX_ALSO} sessions")
     is_place = all(0 <= seq < MOST_MESSAGES for seq in record.source.seqs) and record.rank >= 0
-    require(is_place, "source: a number is no message's")
+    require(is_place, "source: a number can't be that of a message")
 
 
 class NamespaceLine(ItemLine):

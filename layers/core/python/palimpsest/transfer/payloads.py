@@ -1,4 +1,4 @@
-"""The data of the jobs that export and import."""
+"""The payloads of the jobs that export and import."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from palimpsest.jobs.payloads import Id, Payload, Place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPayload(Payload):
-    """The progress of an export: `after` is the next place in the list of users, `user` the current
-    user, with the number of the `kind` and the `place` within it. `run` is how often it was begun
-    anew, the last time with the step `begun`.
+    """The progress of an export. `after` is the next place in the list of users. `user` is the
+    current user, `kind` the index of the current kind, and `place` the place within it. `run` is
+    the number of times that the export was started again; `begun` is the step at which the last run
+    started.
     """
 
     user: Id | None = None
@@ -33,10 +34,13 @@ class ExportPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPayload(Payload):
-    """What the keys of the files begin with, when the import was begun (epoch milliseconds; None:
-    nobody knows), and the last line that is done, with what became of the lines. `erased` counts
-    those of users who were erased since, `expired` those whose time is over, `deleted` memories
-    that their user has deleted since.
+    """The progress of an import. `source` is the prefix of the keys of its files. `at` is the time
+    when the import was started (epoch milliseconds; None: unknown). `line` is the last line that is
+    done.
+
+    The other fields count the outcomes. `erased` counts things of users who were erased since,
+    `expired` those whose retention is over, and `deleted` memories that their user has deleted
+    since.
     """
 
     source: Place

@@ -1,4 +1,4 @@
-"""The place of a line of an import among the lines before it."""
+"""The check of a line's place in an import: whether it may follow the lines before it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ AnyLine: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What came before a line: nothing, the end of the file, or a session or namespace that the
-    line may belong to. The namespace's vectors have so many numbers, and the last of them had this
-    id.
+    """The state of a file before a line: nothing, the end, or a session or namespace that the line
+    may belong to. `dimension` is the dimension of the namespace, and `vector` the id of its last
+    vector so far.
     """
 
     is_begun: bool = False
@@ -47,7 +47,9 @@ class Before:
     vector: str = ""
 
     def then(self, line: AnyLine, *, number: int) -> Before:
-        """The place after the line. Raises `Unprocessable` if the line can't stand here."""
+        """Return the state after the line. Raises `Unprocessable` if the line is not allowed
+        here.
+        """
         if self.is_over or self.is_begun == isinstance(line, ExportLine):
             raise Unprocessable(
                 "a file begins with a line of the kind `export` and ends with one of the kind `end`"
@@ -77,26 +79,28 @@ class Before:
     def _after_vector(self, line: VectorLine) -> Before:
         vector = line.held
         require(line.namespace == self.namespace, "it belongs to nothing before it")
-        require(vector.id > self.vector, "vectors stand in the order of their ids, each once")
+        require(vector.id > self.vector, "vectors must be in the order of their ids, each once")
         is_like = len(vector.values) == self.dimension
-        require(is_like, "it has another dimension than its namespace")
+        require(is_like, "its dimension differs from that of its namespace")
         return replace(self, vector=vector.id)
 
 
 def _join(session: SessionLines, line: ProgressLine | CompactionLine | MessageLine) -> None:
-    """Take the line into its session. Raises `Unprocessable` if it contradicts the session."""
+    """Check the line against its session, and add it. Raises `Unprocessable` if it contradicts the
+    session.
+    """
     head = session.head
     match line:
         case ProgressLine(held=progress):
-            require(0 <= progress.through <= head.seq, "through is no message of the session")
+            require(0 <= progress.through <= head.seq, "through is not a message of the session")
             is_within = all(
                 0 < first <= last <= progress.through for first, last in progress.parked
             )
-            require(is_within, "parked names no messages that were come to")
+            require(is_within, "parked: a range is not within 1 to through")
         case CompactionLine(held=made):
             is_within = head.base < made.first <= made.last <= head.seq
             is_of_it = is_within and 0 <= made.newest <= head.seq
-            require(is_of_it, "first, last and newest are no messages of the session")
+            require(is_of_it, "first, last and newest are not messages of the session")
             session.check_compaction(made)
         case MessageLine(held=message):
             session.check_message(message)

@@ -1,4 +1,4 @@
-"""Import: store the things of an export again, under the same ids, by a job of many steps. A
+"""The import of an export. A job of many steps stores its things again, under the same ids. A
 repeated import changes nothing.
 """
 
@@ -41,8 +41,8 @@ from palimpsest.transfer.payloads import ImportPayload
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Begins imports. Unless every line is valid, nothing is stored. Uploads for a user are removed
-    with the user.
+    """Starts imports. Nothing is stored unless every line is valid. The uploads for a user are
+    removed when the user is erased.
     """
 
     jobs: Jobs
@@ -52,9 +52,10 @@ class Import:
     tenants: Tenants
 
     def of_text(self, scope: Scope, text: str, *, user: str | None, key: str | None = None) -> str:
-        """Begin an import of these lines for a user (None: for those whom the lines name), and
-        return its job's id: the same for the same `key`. Raises `Unprocessable` (`invalid_import`)
-        that names the line, or `secret_refused` by the tenant's setting, `Unavailable`.
+        """Start an import of these lines for a user (None: for the users that the lines name) and
+        return the id of its job. The same `key` always gives the same job. Raises `Unprocessable`
+        (`invalid_import`, which names the line, or `secret_refused` by the tenant's setting),
+        `Unavailable`.
         """
         data = text.encode()
         rule = self.tenants.settings(scope).secrets
@@ -75,8 +76,8 @@ class Import:
     def of_export(
         self, scope: Scope, job_id: str, *, user: str | None, key: str | None = None
     ) -> str:
-        """Begin an import of the files of an export of this tenant. Raises `NotFound`
-        (`export_not_found`).
+        """Start an import of the files of an export of this tenant, and return the id of its job.
+        Raises `NotFound` (`export_not_found`).
         """
         found = self.jobs.get(scope, job_id)
         if found is None or found.kind != "export" or found.state != "done" or found.user != user:
@@ -89,9 +90,9 @@ class Import:
         return job.id
 
     def put_part(self, scope: Scope, upload: str, part: int, text: str, *, user: str | None) -> int:
-        """Keep a part of the lines for `of_upload`, for a week; parts may be cut anywhere. Return
-        its bytes. A part may be sent again; other text in its place is `Unprocessable`
-        (`invalid_import`). Raises `Unavailable`.
+        """Keep a part of the lines for `of_upload` for a week, and return its bytes. The lines may
+        be cut anywhere. A part may be sent again. Another text for the same part raises
+        `Unprocessable` (`invalid_import`). Raises `Unavailable`.
         """
         key, data = f"{uploaded(scope, user)}{upload}/{part:06d}.jsonl", text.encode()
         there = self.blobs.get(key)
@@ -106,8 +107,9 @@ class Import:
     def of_upload(
         self, scope: Scope, upload: str, *, user: str | None, key: str | None = None
     ) -> str:
-        """Begin an import of the parts that were sent; its job checks every line before it stores
-        anything. Raises `Unprocessable` (`invalid_import`) if a part is missing.
+        """Start an import of the parts that were sent, and return the id of its job. The job checks
+        every line before it stores anything. Raises `Unprocessable` (`invalid_import`) if a part is
+        missing.
         """
         where = f"{uploaded(scope, user)}{upload}/"
         job = self._job(
@@ -126,7 +128,9 @@ class Import:
             self.jobs.put(job)
 
     def _epoch(self, scope: Scope, user: str | None) -> int:
-        """The epoch of the user whose import it is; 0 for a whole tenant's."""
+        """Return the epoch of the user that the import is for; 0 for an import of a whole
+        tenant.
+        """
         return 0 if user is None else self.memories.user(scope.user(user)).epoch
 
     def _job(self, scope: Scope, user: str | None, where: str, *, key: str, epoch: int) -> Job:
@@ -137,8 +141,9 @@ class Import:
 
 
 def check(lines: Iterable[bytes], *, user: str | None, now: datetime, rule: SecretsRule) -> None:
-    """Raise `Unprocessable` (`invalid_import`) unless every line can be taken; a user's import is
-    of one user. If the tenant's `rule` refuses secrets, a message with one is `secret_refused`.
+    """Raise `Unprocessable` (`invalid_import`) unless every line is valid. With `user`, the lines
+    must name exactly one user. If the tenant's `rule` refuses secrets, a message with a secret
+    raises `secret_refused`.
     """
     users = 0
     for number, row in enumerate(rows(lines, now=now), 1):
@@ -159,7 +164,7 @@ def _invalid(detail: str) -> Unprocessable:
 
 @dataclass(frozen=True, slots=True)
 class ImportPages:
-    """Does the job of an import: session after session, record after record, in the order of the
+    """Does the job of an import. It stores sessions, records and vectors in the order of the
     file.
     """
 
@@ -171,13 +176,14 @@ class ImportPages:
     tenants: Tenants
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the counts may then differ. If a line can't be
-        taken, the job fails with `invalid_import`, or with `secret_refused` by the tenant's
-        setting; its result names the `line`, and nothing is stored. If the tenant's limits leave no
-        room for a thing, it fails with the limit's code, and the result names the thing's first
-        `line`: begun again, it stores the rest. If the user is erased meanwhile, it fails with
-        `erased`; of several users, it passes over those who were erased since it was begun. Raises
-        `Unavailable`.
+        """Do one step of the job. Safe to repeat; the counts may then differ. Raises `Unavailable`.
+
+        If a line is not valid, the job fails with `invalid_import`, or with `secret_refused` by the
+        tenant's setting. Its result names the `line`, and nothing is stored. If the tenant's limits
+        leave no room for a thing, the job fails with the limit's code, and the result names the
+        thing's first `line`. When the job is started again, it stores the rest. If the user is
+        erased meanwhile, the job fails with `erased`. An import of several users skips users who
+        were erased since it was started.
         """
         job = self.steps.take_up(notice)
         if job is None:
@@ -206,7 +212,9 @@ class ImportPages:
         self._tidy(notice)
 
     def _is_erased(self, job: Job, place: ImportPayload) -> bool:
-        """Whether the user whose import it is was erased since it was begun; then the job fails."""
+        """Return whether the user that the import is for was erased since it was started. The job
+        then fails.
+        """
         if (
             job.user is None
             or self.memories.user(Scope(job.tenant).user(job.user)).epoch == job.epoch
@@ -217,7 +225,7 @@ class ImportPages:
         return True
 
     def _is_sound(self, job: Job, source: str) -> bool:
-        """Whether every line can be taken; else the job fails, and what was sent is removed."""
+        """Return whether every line is valid. If not, the job fails, and its upload is removed."""
         try:
             rule = self.tenants.settings(Scope(job.tenant)).secrets
             check(self._lines(source), user=job.user, now=self.clock.now(), rule=rule)
@@ -230,7 +238,7 @@ class ImportPages:
         return True
 
     def _tidy(self, notice: JobNotice) -> None:
-        """Remove the upload once all of it is stored."""
+        """Remove the upload once everything in it is stored."""
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         root = job and self.steps.jobs.get(Scope(notice.tenant), job.root)
         source = job.payload_as(ImportPayload).source if job else ""

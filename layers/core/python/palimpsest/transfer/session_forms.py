@@ -1,4 +1,4 @@
-"""The forms of the lines of a session: its head and settings, and what follows them."""
+"""The forms of the lines of a session: its head and settings, and the lines that follow them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from palimpsest.transfer.lines import Row, fault_of, read
 
 MOST_DAYS = 36_500
 MOST_BESIDE = 256  # characters of a message's id and time as its caller gave them
-ANYBODY = "somebody"  # the user of a session whose owner the import decides
+ANYBODY = "somebody"  # stands for the user, whom the import sets
 
 
 class _Part(TypedDict):
@@ -69,7 +69,7 @@ class _Call(TypedDict, total=False):
 
 
 class _Chat(TypedDict, total=False):
-    """The fields of a stored message that are read."""
+    """The fields of a stored message that this service reads."""
 
     content: str | list[_Part] | None
     refusal: str | None
@@ -104,8 +104,10 @@ class SessionLine(Line):
         require(max(numbers) <= LATEST, "head: a number is too large")
         before_window = (head.base, head.window_start - 1, head.cleared, head.summary)
         newest = max(*before_window, head.last_user_seq, head.outside, head.armed_seq)
-        require(newest <= head.seq < MOST_MESSAGES, "head: a number is above the newest message's")
-        require(head.status != "deleted", "head: a deleted session is in no export")
+        require(
+            newest <= head.seq < MOST_MESSAGES, "head: a number is above that of the newest message"
+        )
+        require(head.status != "deleted", "head: an export has no deleted sessions")
         return head
 
     @field_validator("settings")
@@ -113,7 +115,7 @@ class SessionLine(Line):
     def _can_be_configured(cls, settings: Settings) -> Settings:
         if settings.system is not None:
             role = settings.system.get("role")
-            require(role in SYSTEM_ROLES, "settings: system is no message of the system")
+            require(role in SYSTEM_ROLES, "settings: system is not a system message")
             _check_chat(settings.system, "settings: system")
         check_room(system=settings.system, memory=[settings.memory, settings.metadata])
         parsed(dict(settings.memory))
@@ -135,9 +137,9 @@ class SessionLine(Line):
         now = now_of(info)
         begun = moment_of(settings.created_at, "settings: created_at", now=now)
         is_updated = begun - SLACK <= head.updated_at <= now + SLACK
-        require(is_updated, "head: updated_at is no time of the session")
+        require(is_updated, "head: updated_at is not a time of the session")
         is_of_it = settings.system_seq <= head.seq
-        require(is_of_it, "settings: system_seq is no message of the session")
+        require(is_of_it, "settings: system_seq is not a message of the session")
         return self
 
 
@@ -149,7 +151,7 @@ class PartLine(ItemLine):
     @model_validator(mode="before")
     @classmethod
     def _fits(cls, row: Row) -> Row:
-        if cls.HOLDS is not Message:  # whose size is limited as calls limit it
+        if cls.HOLDS is not Message:  # the size of a message has the limit of calls
             check_size(row)
         return row
 
@@ -171,7 +173,10 @@ class CompactionLine(PartLine):
     @classmethod
     def _was_made(cls, made: Compaction, info: ValidationInfo) -> Compaction:
         weights = (made.tokens_before, made.tokens_after, made.summary_tokens)
-        require(min(weights) >= 0 and max(weights) <= LATEST, "a weight is none")
+        require(
+            min(weights) >= 0 and max(weights) <= LATEST,
+            "a number of tokens is negative or too large",
+        )
         moment_of(made.created_at, "created_at", now=now_of(info))
         return made
 
@@ -189,7 +194,7 @@ class MessageLine(PartLine):
         is_weighed = 0 <= message.tokens <= MAX_CALL_BYTES and message.turn >= 0
         is_answer = role != "tool" or "tool_call_id" in message.chat
         is_sound = role in {*CHAT_FIELDS, ITEM} and is_answer and is_weighed
-        require(is_sound, "no message has such a role, turn or weight")
+        require(is_sound, "its role, turn or number of tokens is not valid")
         _check_chat(message.chat, "chat")
         most = MAX_MESSAGE_BYTES if role in SYSTEM_ROLES else MAX_CALL_BYTES
         size = size_of(message.chat, message.extra, message.metadata)

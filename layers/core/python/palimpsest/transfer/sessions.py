@@ -1,4 +1,4 @@
-"""Sessions in an export: settings, window, compactions, how far they are extracted, and every
+"""The sessions in an export: head, settings, compactions, the progress of extraction, and every
 message with its id.
 """
 
@@ -60,8 +60,9 @@ class SessionsKind:
         return TransferKind("sessions", "session", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
-        """One session, or some of its messages. A session is as it was when its first line was
-        written. Raises `CommitLost` if the session is gone before its last one.
+        """Return the beginning of one session, or some of its messages. The session is exported as
+        it was when its first line was written. Raises `CommitLost` if the session is removed before
+        its last line is written.
         """
         after, name, seq, last = json.loads(place) if place else (None, None, 0, 0)
         if name is not None:
@@ -120,12 +121,14 @@ class SessionsKind:
         return rows, after and _place(after)
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
-        """Store the session as it was, under its id. If it is stored already, it stays; if only its
-        beginning is stored, it is completed; another session in its place is a conflict. Tokens,
-        limits and retention are never taken from the file (`agreement.counted`). Secrets are masked
-        if the tenant's setting says so. The next
-        extraction covers messages that none had covered. Raises `CommitLost`, `Unavailable`, and
-        `LimitReached` (`session_limit`) if none may begin.
+        """Store the session in its exported state, under its id. If it is stored already, it stays.
+        If only its beginning is stored, it is completed. Another session with the same id is a
+        conflict.
+
+        Tokens, limits and retention are never taken from the file (`agreement.counted`). Secrets
+        are masked if the tenant's setting requires it. The next extraction covers the messages that
+        no extraction has covered. Raises `CommitLost`, `Unavailable`, and `LimitReached`
+        (`session_limit`) if the tenant may not have another session.
         """
         row = next(rows)
         session = scope.owner.session(row["session_id"])
@@ -160,7 +163,7 @@ class SessionsKind:
 
 
 class _Place:
-    """A session while it is restored. Each commit continues from the head that the previous one
+    """A session that is being restored. Each commit continues from the head that the previous one
     wrote.
     """
 
@@ -174,7 +177,9 @@ class _Place:
         self._head: Head | None = None
 
     def begin(self, messages: Sequence[Message]) -> Outcome:
-        """Whether anything is left to store; the session is begun if it is not there."""
+        """Begin the session if it does not exist. Returns `restored` if messages are left to store;
+        otherwise `there` or `conflicts`.
+        """
         opened = self._kind.sessions.open(self._session, user=self._final.user)
         head = opened.head
         if (
@@ -198,7 +203,9 @@ class _Place:
         return "restored"
 
     def _check_removed(self, tombstone: Head) -> None:
-        """The removal of the session that was here must be over: it goes by sequence numbers."""
+        """Raise `Unavailable` unless the removal of an earlier session with this id is over. The
+        removal deletes by sequence numbers, so it would delete the restored session too.
+        """
         removal = deletion(tombstone, scope=self._session, now=0)
         read = partial(self._kind.jobs.get, self._session.owner)
         job = read(removal.id)
@@ -223,7 +230,9 @@ class _Place:
         return "there" if newest and newest[0].id == messages[-1].id else "conflicts"
 
     def store(self, messages: Sequence[Message]) -> None:
-        """Store the messages that are not there yet; the last commit makes the head what it was."""
+        """Store the messages that are not stored yet. The last commit restores the exported
+        head.
+        """
         there = self._head.seq if self._head else 0
         left = [message for message in messages if message.seq > there]
         while left:

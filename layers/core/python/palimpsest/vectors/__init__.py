@@ -1,1 +1,1 @@
-"""Vectors that callers store."""
+"""The vectors that callers store."""

@@ -1,4 +1,4 @@
-"""Vectors kept in this process, so that a search needn't read them again."""
+"""The cache of vectors in this process, which saves a search from reading them again."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Directions = Sequence[tuple[StoredVector, Sequence[float]]]
 
 
 class VectorCache:
-    """The vectors of the namespaces that were searched last, each as of a version. Safe to use from
-    many threads.
+    """The vectors of the namespaces that were searched last. Each namespace is cached at one
+    version. Safe to use from many threads.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,9 @@ class VectorCache:
         self._lock = threading.Lock()
 
     def of(self, store: VectorStore, scope: UserScope, namespace: Namespace) -> Directions:
-        """Each vector of the namespace, with its direction: the same at length 1."""
+        """Return each vector of the namespace with its direction, which is the vector scaled to
+        length 1.
+        """
         with self._lock:
             cached = self._cache.get((scope, namespace.name))
         if cached is not None and cached[0] == namespace:

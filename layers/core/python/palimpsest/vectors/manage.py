@@ -1,4 +1,4 @@
-"""Stores, deletes and searches callers' vectors."""
+"""The use cases that store, delete and search callers' vectors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 
 DEFAULT_NAMESPACE = "default"
 
-MOST_VECTORS = 5_000  # in a namespace: a search compares all that pass its filter
+MOST_VECTORS = 5_000  # in a namespace, because a search compares all that pass its filter
 
 MOST_NAMESPACES = 100  # of a user
 
@@ -35,7 +35,9 @@ AT_ONCE = 50  # vectors in one transaction
 
 @dataclass(frozen=True, slots=True)
 class NewVector:
-    """A vector to store: its `values`, or the `text` of which the embedding model makes them."""
+    """A vector to store. It has either `values`, or a `text` from which the embedding model makes
+    the values.
+    """
 
     id: str
     values: Sequence[float] | None = None
@@ -45,7 +47,7 @@ class NewVector:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A vector that was found. `score` is the cosine, -1 to 1."""
+    """A vector that was found. `score` is the cosine similarity, -1 to 1."""
 
     vector: StoredVector
     score: float
@@ -53,8 +55,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class ManageVectors:
-    """`embedder` gives the embedding model; None while there is none. Every method raises
-    `BadRequest` (`invalid_id`) for a name that is no id, and `Unavailable`.
+    """Stores, deletes and searches vectors. `embedder` returns the embedding model, or None if
+    there is none. Every method raises `BadRequest` (`invalid_id`) for a name that can't be an id,
+    and `Unavailable`.
     """
 
     store: VectorStore
@@ -65,13 +68,15 @@ class ManageVectors:
     exports: RemovesExports = no_exports
 
     def upsert(self, scope: UserScope, name: str, vectors: Sequence[NewVector]) -> Namespace:
-        """Store 1 to 5,000 vectors, replacing those with the same ids; return the namespace. They
-        are written 50 at a time: a failure leaves those before it.
+        """Store 1 to 5,000 vectors and return the namespace. A vector with the same id is replaced.
+        The vectors are written 50 at a time. If a write fails, the vectors written before stay.
 
-        The first vector fixes the dimension and the model of a namespace; one that differs is
-        refused before anything is written: `Unprocessable` (`other_dimension`, `other_model`,
-        `invalid_vector`, `duplicate_id`, `no_vectors` for a text where there is no model). Raises
-        `Conflict` (`too_many_vectors`, `too_many_namespaces`).
+        The first vector of a namespace fixes its dimension and model. Vectors of another dimension
+        or model are refused before anything is written.
+
+        Raises `Unprocessable` (`other_dimension`, `other_model`, `invalid_vector`, `duplicate_id`,
+        or `no_vectors` for a text if there is no model) and `Conflict` (`too_many_vectors`,
+        `too_many_namespaces`).
         """
         checked_id(name, field="namespace")
         model, made = self._made(scope, vectors)
@@ -108,7 +113,9 @@ class ManageVectors:
     def _count_with(
         self, scope: UserScope, before: Namespace, parts: Sequence[Sequence[StoredVector]]
     ) -> int:
-        """How many vectors the namespace has with these. Raises `Conflict` (`too_many_vectors`)."""
+        """Return the number of vectors in the namespace once these are stored. Raises `Conflict`
+        (`too_many_vectors`).
+        """
         there = 0
         if before.version:
             for part in parts:
@@ -132,11 +139,11 @@ class ManageVectors:
         k: int = 10,
         min_score: float = -1.0,
     ) -> tuple[Match, ...]:
-        """Return the k nearest vectors that meet the conditions on metadata, nearest first, each
-        with a cosine of at least `min_score`; none of an empty namespace.
+        """Return the k nearest vectors of the namespace, nearest first. Each meets the conditions
+        on metadata and has a cosine of at least `min_score`. An empty namespace has no matches.
 
-        All of them are compared. Raises `Unprocessable` (`other_dimension`, `other_model`,
-        `invalid_vector`, `no_vectors`).
+        All vectors of the namespace are compared. Raises `Unprocessable` (`other_dimension`,
+        `other_model`, `invalid_vector`, `no_vectors`).
         """
         namespace = self._namespace(scope, checked_id(name, field="namespace"))
         model, (asked,) = self._made(scope, [NewVector("asked", values, text)], field="")
@@ -159,14 +166,14 @@ class ManageVectors:
         return tuple(heapq.nsmallest(k, near, key=lambda match: (-match.score, match.vector.id)))
 
     def delete(self, scope: UserScope, name: str, ids: Sequence[str] | None = None) -> int:
-        """Delete vectors of the namespace by id (at most 100), or all of them (`ids` None), and
-        every export that may hold them; return how many there were. A namespace without vectors
-        takes a new dimension.
+        """Delete vectors of the namespace by id (at most 100), or all of them if `ids` is None.
+        Every export that may have them is deleted too. Returns the number of vectors that existed.
+        An empty namespace accepts a new dimension.
         """
         gone = self._delete(scope, checked_id(name, field="namespace"), ids)
         if self._namespace(
             scope, name
-        ).version:  # also if an earlier call had deleted them, and ended before this
+        ).version:  # also if an earlier call deleted them but stopped before this
             self.exports(scope)
         return gone
 
@@ -199,7 +206,7 @@ class ManageVectors:
         return before.count
 
     def stats(self, scope: UserScope) -> tuple[Namespace, ...]:
-        """The namespaces that hold vectors, by name."""
+        """Return the namespaces that have vectors, ordered by name."""
         return tuple(namespace for namespace in self.store.namespaces(scope) if namespace.count)
 
     def _namespace(self, scope: UserScope, name: str) -> Namespace:
@@ -209,7 +216,9 @@ class ManageVectors:
     def _made(
         self, scope: UserScope, given: Sequence[NewVector], *, field: str = "vectors.{}."
     ) -> tuple[str | None, list[StoredVector]]:
-        """The vectors with their values, and the model that made these; None if the caller did."""
+        """Return the name of the embedding model and the vectors with their values. The name is
+        None if the caller gave the values.
+        """
         seen: set[str] = set()
         for number, one in enumerate(given):
             if one.id in seen:
@@ -264,7 +273,7 @@ def _is_vector(values: Sequence[float]) -> bool:
 
 
 def _check_same(namespace: Namespace, other: Namespace) -> None:
-    """Raise `Unprocessable` unless vectors of both can be compared."""
+    """Raise `Unprocessable` unless vectors of both namespaces can be compared."""
     if namespace.model != other.model:
         made_by = "the caller" if namespace.model is None else f"the model {namespace.model}"
         raise Unprocessable(

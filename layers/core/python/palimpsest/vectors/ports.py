@@ -1,4 +1,4 @@
-"""Vectors that callers store, their namespaces, and the store of both."""
+"""The vectors that callers store, their namespaces, and the port of their store."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """A vector under its id; its numbers have single precision. `text` is what it was made of, if a
-    model made it.
+    """A stored vector. Its numbers have single precision. `text` is the text that a model made it
+    from, if one did.
     """
 
     id: str
@@ -23,9 +23,9 @@ class StoredVector:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The vectors of a user that can be compared: all of one dimension, and of one embedding model
-    (None: of the caller's own making). Emptying it begins the next `generation`, which sees nothing
-    of the one before.
+    """A set of a user's vectors that can be compared. All have one dimension and one embedding
+    model (None if the caller made them). When a namespace is emptied, its next `generation` begins;
+    vectors of earlier generations are no longer visible.
     """
 
     name: str
@@ -38,23 +38,25 @@ class Namespace:
 
 
 class VectorStore(Protocol):
-    """Reads are strongly consistent, and hold nothing of an earlier epoch of the user. Every call
-    raises `Unavailable` if the store can't answer.
+    """The store of callers' vectors. Reads are strongly consistent and return nothing from before
+    the user's last erasure. Every call raises `Unavailable` if the store can't answer.
     """
 
     def namespaces(self, scope: UserScope) -> tuple[Namespace, ...]:
-        """All namespaces that were ever used since the user was last erased, by name."""
+        """Return all namespaces used since the user was last erased, ordered by name. Empty ones
+        are included.
+        """
 
     def namespace(self, scope: UserScope, name: str) -> Namespace | None:
-        """The namespace; None if it was never used."""
+        """Return the namespace; None if it was never used."""
 
     def vectors(self, scope: UserScope, namespace: Namespace) -> Iterator[StoredVector]:
-        """The vectors of this generation of the namespace, by id."""
+        """Yield the vectors of this generation of the namespace, ordered by id."""
 
     def existing(
         self, scope: UserScope, namespace: Namespace, ids: Sequence[str]
     ) -> frozenset[str]:
-        """Those of the ids (at most 99) that this generation of the namespace has."""
+        """Return which of these ids (at most 99) exist in this generation of the namespace."""
 
     def commit(
         self,
@@ -64,10 +66,11 @@ class VectorStore(Protocol):
         put: Sequence[StoredVector] = (),
         removed: Sequence[str] = (),
     ) -> None:
-        """Store the namespace as it shall be, put these vectors, and remove those ids: all or
-        nothing, at most 50 vectors. The store raises the namespace's version by one. Raises
-        `CommitLost` if that is not the one at which it was read, or if its epoch is not the user's.
+        """Store the new state of the namespace, put these vectors, and remove those ids. All is
+        done or nothing; at most 50 vectors are allowed. The store raises the namespace's version by
+        one. Raises `CommitLost` if the stored version is not the one in `namespace`, or if its
+        epoch is not the user's.
         """
 
     def clear(self, scope: UserScope, namespace: Namespace) -> None:
-        """Delete what is stored of earlier generations of the namespace. Safe to repeat."""
+        """Delete the stored vectors of earlier generations of the namespace. Safe to repeat."""

@@ -1,1 +1,1 @@
-"""APIs of other products, served from ours."""
+"""The APIs of other products, served by this API's use cases."""

@@ -1,4 +1,4 @@
-"""The resource that a client of MCP may read: the user's profile."""
+"""The resource that an MCP client may read: the user's profile."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ LISTS: Mapping[str, Json] = {
     "resources/templates/list": {"resourceTemplates": []},
 }
 FRESH = {"ttlMs": 0, "cacheScope": "private"}
-"""How long a client may use what it read, since 2026-07-28: what was deleted is gone at once."""
+"""Tells a client, since 2026-07-28, not to reuse what it read, because deleted memories must
+disappear at once.
+"""
 NOT_FOUND_BEFORE = -32002
-"""The code for a resource that does not exist, in the versions before 2026-07-28."""
+"""The error code for a resource that does not exist, in versions before 2026-07-28."""
 
 
 def read(service: Service, call: Call, user: str, uri: object) -> list[Json] | None:
-    """The contents of the resource; None if there is no such resource."""
+    """Return the contents of the resource; None if there is no such resource."""
     if uri != URI:
         return None
     found = service.profile(call.user(user))

@@ -1,4 +1,6 @@
-"""The JSON schema that a model sees of a tool's arguments, made from the body that checks them."""
+"""The JSON schemas of tool arguments as models see them, made from the bodies that check the
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ LEFT_OUT = ("title", "default", "$ref", "anyOf")
 
 @cache
 def schema_of(body: type[BaseModel], shown: tuple[str, ...]) -> Json:
-    """The schema of the fields that are shown; `filter.types` is a field of a field. The body may
-    take more fields than models are shown, because each field costs tokens in every call.
+    """Return the schema of the fields in `shown`. A name such as `filter.types` selects a field of
+    a field. The body may accept more fields than are shown to models, because each shown field
+    costs tokens in every call.
     """
     whole = body.model_json_schema()
     return _object(whole, shown, whole.get("$defs", {}))
@@ -40,7 +43,9 @@ def _object(schema: Schema, shown: Sequence[str], definitions: Schema) -> Json:
 
 
 def _field(field: Schema, shown: Sequence[str], definitions: Schema) -> Json:
-    """A field's schema as clients of every kind read it: without null, references or titles."""
+    """Return a field's schema in a form that every client can read: without null, references or
+    titles.
+    """
     kinds = [kind for kind in field.get("anyOf", (field,)) if kind.get("type") != "null"]
     kind = kinds[0]
     own = {name: value for name, value in field.items() if name not in LEFT_OUT}

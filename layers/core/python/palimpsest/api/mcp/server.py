@@ -1,8 +1,8 @@
-"""A user's memory as a server of the Model Context Protocol (MCP): one POST a message, nothing kept
-between two.
+"""The MCP server of a user's memory. Each message is one POST, and no state is kept between
+messages.
 
-Both eras of the protocol are spoken: the handshake of 2025-11-25 and before, and the requests of
-2026-07-28, each of which names its version itself (https://modelcontextprotocol.io/specification).
+It speaks both forms of the protocol (https://modelcontextprotocol.io/specification). Versions up to
+2025-11-25 begin with a handshake. Since 2026-07-28, each request states its own version.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ENVELOPE = "io.modelcontextprotocol/"
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
 STATUS_OF = {METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND}
-"""HTTP status of an error's code since 2026-07-28; every other one is 400."""
+"""The HTTP status of an error code since 2026-07-28. The status of any other code is 400."""
 CACHE = {"ttlMs": 60_000, "cacheScope": "private"}
 INSTRUCTIONS = (
     "Long-term memory of one user. Recall before you answer anything that depends on what the user "
@@ -45,8 +45,8 @@ ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 class RpcMessage(BaseModel):
-    """A request, or a notification, which has no id. A message that breaks the schema gets the
-    answer that JSON-RPC defines.
+    """A JSON-RPC request, or a notification, which has no id. A message that breaks the schema gets
+    the answer that JSON-RPC defines.
     """
 
     model_config = ConfigDict(
@@ -74,7 +74,7 @@ class RpcResult(TypedDict):
 
 
 class RpcFailure(TypedDict):
-    """Why a request has no result. `code` is JSON-RPC's or the protocol's."""
+    """The reason why a request has no result. `code` is defined by JSON-RPC or by MCP."""
 
     jsonrpc: Literal["2.0"]
     id: str | int | None
@@ -82,8 +82,8 @@ class RpcFailure(TypedDict):
 
 
 class _Refused(Exception):
-    """A request that gets a JSON-RPC error: its code and message, and `data` where the protocol has
-    some.
+    """A request that is answered with a JSON-RPC error. `data` is the error's additional data, for
+    errors to which the protocol adds some.
     """
 
     def __init__(self, code: int, message: str, data: Json | None = None) -> None:
@@ -93,8 +93,8 @@ class _Refused(Exception):
             self.error["data"] = data
 
     def status(self, *, is_modern: bool) -> HTTPStatus:
-        """The status of the answer: clients of before 2026-07-28 read errors from 200, unless they
-        sent no request.
+        """Return the HTTP status of the answer. Clients of versions before 2026-07-28 read errors
+        from answers with status 200, except for an invalid request.
         """
         if self.error["code"] == INVALID_REQUEST or is_modern:
             return STATUS_OF.get(self.error["code"], HTTPStatus.BAD_REQUEST)
@@ -109,11 +109,12 @@ class _Refused(Exception):
 def call_mcp(service: Service, call: Call, *, user_id: UserId, body: RpcMessage) -> Response[str]:
     """Speak MCP.
 
-    One message of the Model Context Protocol over streamable HTTP, without a session: 2026-07-28
-    and 2025-11-25, and the versions before. The key's scopes allow some of the tools recall,
-    remember, list_memories, memory_history, forget and search_conversations. The resource
-    `palimpsest://profile` says who the user is. The user comes from the path, never from the
-    arguments. A refusal is a result with `isError`. A notification is answered 202, without a body.
+    Take one message of the Model Context Protocol over streamable HTTP, without a session. The
+    versions are 2026-07-28, 2025-11-25 and earlier ones. The tools are recall, remember,
+    list_memories, memory_history, forget and search_conversations; the key's scopes decide which of
+    them are allowed. The resource `palimpsest://profile` tells who the user is. The user comes from
+    the path, never from the arguments. A refusal is a result with `isError`. A notification is
+    answered 202, without a body.
     """
     sent = body.model_dump(exclude_unset=True)
     is_modern, request_id = _is_modern(call, sent), _id(sent.get("id"))
@@ -163,7 +164,9 @@ def _meta(body: Json) -> Json:
 
 
 def _is_modern(call: Call, body: Json) -> bool:
-    """Whether the request states its version itself; before 2026-07-28 the handshake did."""
+    """Return whether the request states its protocol version itself, as requests do since
+    2026-07-28.
+    """
     return (
         f"{ENVELOPE}protocolVersion" in _meta(body)
         or _header(call, "mcp-protocol-version") == MODERN
@@ -171,8 +174,8 @@ def _is_modern(call: Call, body: Json) -> bool:
 
 
 def _check_envelope(call: Call, body: Json) -> None:
-    """Check what a request of 2026-07-28 states of itself, in its envelope and once more in its
-    headers.
+    """Check that a request of 2026-07-28 states its version and capabilities, and that its headers
+    agree with its body.
     """
     meta, params = _meta(body), body.get("params", {})
     for name in ("protocolVersion", "clientCapabilities"):
@@ -196,8 +199,8 @@ def _check_envelope(call: Call, body: Json) -> None:
 
 
 def _decoded(header: str | None) -> str | None:
-    """A header's text, which is in base64 where it is more than printable ASCII; None if it can't
-    be read.
+    """Return the text of a header; None if it can't be decoded. A text that is not printable ASCII
+    is sent in base64.
     """
     encoded = ENCODED.fullmatch(header or "")
     if encoded is None:
@@ -239,12 +242,12 @@ def _served() -> Json:
 def _info() -> Json:
     try:
         return {"name": "palimpsest", "version": version("palimpsest")}
-    except PackageNotFoundError:  # a function's layer holds the code alone
+    except PackageNotFoundError:  # the layer of a Lambda function has only the code, no metadata
         return {"name": "palimpsest", "version": "0"}
 
 
 def _tools(call: Call) -> list[Json]:
-    """The tools that the caller's scopes allow."""
+    """Return the tools that the caller's scopes allow."""
     return [
         tool.described(name) for name, tool in TOOLS.items() if tool.scope in call.caller.scopes
     ]

@@ -1,4 +1,4 @@
-"""The tools that MCP offers: how models see them, and the use cases that they call."""
+"""The MCP tools: their descriptions for models, and the use cases that they call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from palimpsest.memory.as_line import NO_LONGER_SURE
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import ListedType, SaidType
 
-FORGET_SECONDS = 10.0  # that a tool waits until what it forgets is gone
+FORGET_SECONDS = 10.0  # how long a tool waits for memories to be removed
 
 
 class RememberArguments(NewMemory):
@@ -78,7 +78,7 @@ class ConversationArguments(Closed):
 
 
 Answer = Mapping[str, Any] | Response[str]
-"""What a tool answers: a `Response` for a job that has not ended yet."""
+"""The answer of a tool. It is a `Response` for a job that has not ended yet."""
 
 
 def _recall(service: Service, call: Call, user: str, asked: recalling.RecallBody) -> Answer:
@@ -139,8 +139,9 @@ def _forget(service: Service, call: Call, user: str, asked: ForgetArguments) -> 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as models see it. `arguments` checks what they give, and `shown` are its fields that
-    they see. `run` answers as the API's operation of the same kind does.
+    """A tool and its description for models. `arguments` is the body that checks the arguments, and
+    `shown` lists the fields of it that models see. `run` gives the same answer as the API's
+    corresponding operation.
     """
 
     description: str
@@ -217,8 +218,8 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def called(service: Service, call: Call, user: str, tool: Tool, arguments: Json) -> Json:
-    """The result of a tool: the operation's answer, as data and as text for clients that show text
-    alone.
+    """Return the result of a tool. It has the operation's answer as data, and as text for clients
+    that show only text.
     """
     try:
         call.caller.require(tool.scope)
@@ -236,7 +237,7 @@ def called(service: Service, call: Call, user: str, tool: Tool, arguments: Json)
 
 
 def _failed(error: PalimpsestError) -> Json:
-    """A problem as the model reads it, so that it can call again with other arguments."""
+    """Return an error as a tool result. A model can read it and call again with other arguments."""
     failure = problems.problem(error)
     lines = [
         f"{failure.code}: {failure.detail}",
@@ -248,8 +249,8 @@ def _failed(error: PalimpsestError) -> Json:
 
 
 def _text(data: Mapping[str, Any]) -> str:
-    """One line for each memory or version, with the id that other tools take; other answers as
-    JSON.
+    """Return one line for each memory or version, with the id that other tools take. Any other
+    answer is returned as JSON.
     """
     rows = data.get("memories", data.get("versions"))
     if rows is None:

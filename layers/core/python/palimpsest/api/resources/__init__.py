@@ -1,1 +1,1 @@
-"""Operations by resource, with the bodies that they take and the answers that they give."""
+"""The operations by resource, with their bodies and answers."""

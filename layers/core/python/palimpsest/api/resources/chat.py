@@ -1,5 +1,5 @@
-"""Chat messages as callers send them: checked by role, then split into what a context carries and
-the rest.
+"""The chat messages that callers send. They are checked by role and split into fields for contexts
+and other fields.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from palimpsest.errors import BadRequest
 from palimpsest.scope import checked_id
 
 OWN_FIELDS = ("id", "timestamp", "metadata")
-"""What we know of a message beside what the chat API does."""
+"""The fields of a message that this API has in addition to the chat API's."""
 CALL_FIELDS = {"function": ("name", "arguments"), "custom": ("name", "input")}
 MAX_NAME = 64
 IN_ROLES_OF_SUMMARIES = frozenset({"user", "system", "developer"})
 _REFUSED_IN_NAMES, _REFUSED_IN_TOOLS = re.compile(r"[\s<|\\/>]"), re.compile(r"[^A-Za-z0-9_-]")
-"""What the chat API refuses in the name of who speaks and in that of a tool: in contexts `_` stands
-in its place.
+"""The characters that the chat API refuses in names of speakers and in names of tools. In contexts,
+`_` replaces them.
 """
 Build = Callable[[Any, Callable[[Any], Any]], Any]
 
@@ -63,14 +63,17 @@ HELD = {
     "input_audio": (("data", "format"),),
     "file": (("file_id",), ("file_data",)),
 }
-"""What the chat API wants in a part's object: one of these groups of texts."""
+"""The texts that the object of a part must have, by the part's type. One of these groups of texts
+is enough.
+"""
 
 
 class Part(BaseModel):
-    """One part of a content as the chat API has it: of any message a text, of an assistant a
-    refusal too, of a user an image, an audio or a file too. The parts `input_text`, `output_text`
-    and `input_image` of other APIs are translated; an assistant's `thinking`, `redacted_thinking`
-    and `reasoning` are kept in the history and left out of contexts.
+    """One part of a content in the form of the chat API. Any message may have texts. An assistant's
+    message may also have refusals. A user's message may also have images, audio and files. The
+    parts `input_text`, `output_text` and `input_image` of other APIs are translated. An assistant's
+    `thinking`, `redacted_thinking` and `reasoning` are kept in the history and left out of
+    contexts.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
@@ -121,8 +124,8 @@ INSTEAD = {
 
 
 def chat_part(part: Mapping[str, Any]) -> dict[str, Any]:
-    """The part with the field that its type names, and no other; texts and images of the Responses
-    API in the chat API's form.
+    """Return the part with only its type and the field that its type names. Texts and images of the
+    Responses API are converted to the chat API's form.
     """
     kind = part["type"]
     if kind in ("input_text", "output_text"):
@@ -178,7 +181,7 @@ ToolCall = Annotated[FunctionCall | CustomCall, Field(discriminator="type")]
 
 
 class _Message(BaseModel):
-    """Fields of every message. Unknown fields are stored and come back in the history."""
+    """The fields of every message. Unknown fields are stored and returned in the history."""
 
     model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
@@ -251,7 +254,9 @@ class ToolMessage(_Message):
 
 
 class _Read:
-    """A type that is checked as `kind` and read as what `build` makes of the caller's own words."""
+    """An annotation for a type that is validated as `kind` and then built by `build` from the
+    original input. With `or_text`, its schema also allows a text.
+    """
 
     def __init__(self, kind: Any, build: Build, *, or_text: bool = False) -> None:
         self.kind, self.build, self.or_text = kind, build, or_text
@@ -321,7 +326,9 @@ def _as_the_chat_api_takes_it(sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call as the chat API takes it, without what a provider or a stream added."""
+    """Return a tool call as the chat API takes it, without additional fields of a provider or a
+    stream.
+    """
     kind = call["type"]
     given = {name: call[kind][name] for name in CALL_FIELDS[kind]}
     given["name"] = _REFUSED_IN_TOOLS.sub("_", given["name"])[:MAX_NAME]

@@ -1,6 +1,4 @@
-"""Compactions of a session, each with the messages that left the window; and making room in the
-window.
-"""
+"""The operations on a session's compactions, and the operation that makes room in the window."""
 
 from __future__ import annotations
 
@@ -80,7 +78,9 @@ class CompactionPage(TypedDict):
 
 
 class KeptTurns(SequenceRange):
-    """Messages that a semantic prune kept, and why; `score` is 0..1, null for recent turns."""
+    """Messages that a semantic prune kept, and the reason. `score` is from 0 to 1, and null for
+    recent turns.
+    """
 
     why: Literal["recent", "relevant", "important"]
     score: float | None
@@ -108,12 +108,12 @@ def prune_window(
     """Make room in the window.
 
     `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a
-    summary: 200 if that is done within `wait` seconds, else 202 and a job. `semantic` works at
-    once. Within the budget it keeps the recent turns and the older ones that matter most to the
-    topic, in whole turns of at most 20 messages. `kept` lists them with reasons. It waits up to 3 s
-    for the vectors of messages that were just stored; where one is still missing, words and
-    importance decide, and `degraded` names `vector`. Messages that leave the window stay in the
-    history.
+    summary. The answer is 200 if that is done within `wait` seconds, else 202 with a job.
+    `semantic` works at once. It keeps the recent turns, and within the budget the older turns that
+    matter most to the topic, as whole turns of at most 20 messages together. `kept` lists them with
+    reasons. It waits up to 3 s for the vectors of messages that were just stored. If a vector is
+    still missing, words and importance decide, and `degraded` contains `vector`. Messages that
+    leave the window stay in the history.
     """
     scope = call.session(session_id)
 
@@ -163,7 +163,7 @@ def list_compactions(
 ) -> Response[str]:
     """List compactions.
 
-    The parts that have left the window, each with its summary.
+    Each compaction is a range of messages that has left the window, with its summary.
     """
     scope = call.session(session_id)
     listed = (scope.partition, "compactions", order)
@@ -190,7 +190,7 @@ def unfold_compaction(
 ) -> Response[str]:
     """Unfold a compaction.
 
-    The messages that a compaction removed from the window, word for word.
+    Return the messages that a compaction removed from the window, word for word.
     """
     scope = call.session(session_id)
     listed = (scope.partition, "unfolded", n)

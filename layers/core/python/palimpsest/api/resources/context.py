@@ -1,4 +1,4 @@
-"""The context of a session: what the model shall see next, and making room in its window."""
+"""The operations that return the context of a session, which is what the model will see next."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ WhyNoRoom = Annotated[
 
 
 class ContextTokens(TypedDict):
-    """`context` counts this answer's messages, `window` all that the window holds, `summary` the
-    summary in it.
+    """Numbers of tokens. `context` counts the messages of this answer. `window` counts all messages
+    of the window, and `summary` the summary before them.
 
-    `memory` counts what the memory prompt takes: a part of `context`, or on top of it with
-    `memory_as` none. `tools` counts the definitions of tools. `total` is everything together, and
-    keeps within the budget.
+    `memory` counts the memory prompt. It is a part of `context`, except if `memory_as` is `none`;
+    the memory prompt is then sent in addition to the messages. `tools` counts the definitions of
+    tools. `total` is the sum of everything, and at most the budget.
     """
 
     context: int
@@ -124,7 +124,9 @@ class ContextTokens(TypedDict):
 
 
 class TokenParts(TypedDict):
-    """The tokens of each part; together they are `total`. `framing` opens the model's reply."""
+    """The tokens of each part. Their sum is `total`. `framing` counts the tokens that open the
+    model's reply.
+    """
 
     system: int
     memory: int
@@ -135,12 +137,13 @@ class TokenParts(TypedDict):
 
 
 class CacheInfo(TypedDict):
-    """What a prompt cache can serve. Give `mark` back as `after` with the next call. The others
-    compare with the context of that mark; without one they are null.
+    """How much of this context a prompt cache can serve. `mark` identifies this context; send it as
+    `after` with the next call. The other fields compare this context with the one that `after`
+    identifies. They are null if `after` was not sent.
 
-    `common_tokens` counts the messages that both begin with, `broke_at` is the number of the first
-    that differs among `messages` as OpenAI's chat has them (null: none does), `why` the part that
-    it belonged to.
+    `common_tokens` counts the messages with which both contexts begin. `broke_at` is the index of
+    the first message that differs, in the form of OpenAI's chat (null: none differs). `why` names
+    the part of the context that this message belongs to.
     """
 
     mark: str
@@ -268,7 +271,7 @@ def get_context(
 ) -> Context:
     """Get the context.
 
-    Chat messages ready to send, always within the budget, with the memories of the session's
+    The chat messages to send next, always within the budget, with the memories of the session's
     blocks. Only `compact=sync` waits for a model.
     """
     options = ContextOptions(
@@ -295,8 +298,9 @@ def get_context_for(
 ) -> Context:
     """Get the context for a message.
 
-    As GET, for a message about to be sent: its tokens are counted, it is not stored, and a vector
-    block adds similar past messages. `degraded` names the parts that could not be read in time.
+    Return the context like GET, for a message that is about to be sent. The tokens of the message
+    are counted, it is not stored, and a vector block adds similar past messages. `degraded` names
+    the parts that could not be read in time.
     """
     return context_of(service, call, call.session(session_id), body, given=body.message)
 
@@ -314,8 +318,9 @@ def answered_with_context(
     head: Head | None = None,
     status: int = 200,
 ) -> Response[str]:
-    """The answer to something that is already done, with the context; null where the context can't
-    be read. `ahead` and `head` are an append's, as `ReadContext` takes them.
+    """Return the answer to a call that has already changed something, with the context added. The
+    context is null if it can't be read.
+    `ahead` and `head` are those of an append, as `ReadContext` takes them.
     """
     asked: dict[str, Any] = {"given": given, "newest": newest, "ahead": ahead, "head": head}
     try:
@@ -397,7 +402,7 @@ def _cached(read: SessionContext, use: CacheUse | None) -> CacheInfo:
 
 
 def _parts(read: SessionContext) -> TokenParts:
-    """The parts of the context, each token in one of them."""
+    """Return the tokens of each part of the context. Each token belongs to exactly one part."""
     memory, system = read.memory.tokens, read.fitted.system_tokens
     return {
         "system": system - memory if read.config.memory_as == "system" else system,

@@ -1,4 +1,4 @@
-"""Filters of memories and metadata that filters match, as bodies and query parameters take them."""
+"""The filters of memories and the metadata that filters match, as bodies and query parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ Scalar = str | int | float | bool
 
 
 def _topic(text: str) -> str:
-    """A key of at most 80 characters once it is folded into words joined by `_`."""
+    """Return the text unchanged. Raises `ValueError` unless it has a letter or digit, and at most
+    80 characters once it is folded into words joined by `_`.
+    """
     words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
     if not "_".join(words).strip("_"):
         raise ValueError("must hold a letter or digit")
@@ -50,8 +52,8 @@ def _scalar(value: Any) -> Scalar:
 
 
 def _metadata(value: Any) -> Any:
-    """A value of metadata, with its nested ones. Raises `ValueError` for a value that no filter
-    could match.
+    """Return a metadata value unchanged. Raises `ValueError` if it, or a value nested in it, could
+    not be matched by a filter.
     """
     names = [
         name
@@ -84,7 +86,9 @@ def _few(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _condition(value: Any) -> Any:
-    """A filter's condition on one path: a value, or operators with values."""
+    """Return a filter's condition on one path unchanged: a value, or operators with values. Raises
+    `ValueError` for anything else.
+    """
     if not isinstance(value, Mapping):
         return _scalar(value)
     if not value or not value.keys() <= OPERATORS:
@@ -172,7 +176,7 @@ Conditions = Annotated[
 
 
 class Filter(Closed):
-    """Every limit that is given must hold. Values match exactly; limits of numbers and times are
+    """Conditions, all of which must hold. Values match exactly. Limits of numbers and times are
     inclusive.
     """
 
@@ -215,14 +219,18 @@ class Filter(Closed):
 
 
 def stored_topic(given: str | None) -> str | None:
-    """The key of a topic as it is stored; that of a preference stays as it stands."""
+    """Return a topic's key in the form in which it is stored. The key of a preference stays
+    unchanged.
+    """
     return given if given is None or _PREFERENCE.fullmatch(given) else key_of(given) or given
 
 
 def read_terms(given: Sequence[str]) -> dict[str, Any] | None:
-    """The conditions by path, None for none: `name=value`, or `name[operator]=value`, with `in`
-    once for each value. A value that is a JSON number, true, false or a quoted text is that; any
-    other is a text as it stands. Raises `Unprocessable`.
+    """Return the conditions of a query parameter by path; None if there are none. A term is
+    `name=value` or `name[operator]=value`; the operator `in` is repeated for each value.
+
+    A value that is a JSON number, true, false or a quoted text is read as JSON. Any other value is
+    a text. Raises `Unprocessable`.
     """
     if len(given) > MAX_METADATA_TERMS:
         raise _refused(f"at most {MAX_METADATA_TERMS} terms")

@@ -1,4 +1,6 @@
-"""Jobs: the work that outlasts a call. They can be read, waited for and tried again."""
+"""The operations on jobs, which do work that takes longer than a call. Jobs can be read, waited for
+and retried.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
 
 
 class Ledger(TypedDict):
-    """The counts of an extraction's messages: received = extracted + skipped + parked."""
+    """The counts of an extraction's messages. `received` is the sum of `extracted`, `skipped` and
+    `parked`.
+    """
 
     received: int
     extracted: int
@@ -92,7 +96,7 @@ class JobPage(TypedDict):
 
 
 class Beside(TypedDict):
-    """Additional fields of a job that a withdrawal, an extraction or an ingest began."""
+    """Additional fields of a job that was started by a withdrawal, an extraction or an ingest."""
 
     window: NotRequired[Window]
     armed: NotRequired[Annotated[bool, Field(description="Whether this call began the extraction")]]
@@ -104,17 +108,17 @@ class Beside(TypedDict):
 
 
 class JobDone(ShownJob, Beside):
-    """A job that ended within `wait`."""
+    """A job that ended within `wait` seconds."""
 
 
 class UserErased(WorkedJob, Beside):
-    """An erasure that ended within `wait`."""
+    """An erasure that ended within `wait` seconds."""
 
     receipt: Receipt
 
 
 class JobPending(Beside):
-    """The job can be read under Location."""
+    """A job that has not ended. The header Location has its address."""
 
     job_id: str
     state: Literal["pending", "running"]
@@ -122,7 +126,7 @@ class JobPending(Beside):
 
 
 class NothingExtracted(Beside):
-    """There is nothing to extract, and there never was."""
+    """There is nothing to extract, and no extraction was ever started."""
 
     session_id: str
     job_id: None
@@ -151,9 +155,9 @@ def list_jobs(
 ) -> Json:
     """List jobs.
 
-    Jobs of a user or of a session, or with `state=failed` all failed jobs of the tenant, ordered by
-    creation, for 30 days. A page may be short or empty although more follow; only a `next_cursor`
-    of null is the end.
+    List the jobs of a user or of a session, ordered by creation. With `state=failed`, a user and a
+    session may be left out, to list all failed jobs of the tenant. Jobs are kept for 30 days. A
+    page may be short or empty although more follow; only a `next_cursor` of null is the end.
     """
     check_ids(user_id=user_id, session_id=session_id)
     tenant = call.caller.tenant
@@ -174,7 +178,7 @@ def list_jobs(
 def read_job(service: Service, call: Call, *, job_id: JobId, wait: Wait = 0) -> ShownJob:
     """Read a job.
 
-    The job, once it has ended or `wait` seconds have passed. A job can be read for 30 days.
+    Return the job once it has ended or `wait` seconds have passed. A job can be read for 30 days.
     """
     return shown_job(
         service, service.read_job(call.caller.tenant, job_id, wait=call.patience(wait))
@@ -185,8 +189,8 @@ def read_job(service: Service, call: Call, *, job_id: JobId, wait: Wait = 0) -> 
 def retry_job(service: Service, call: Call, *, job_id: JobId) -> Response[str]:
     """Try a failed job again.
 
-    A new job does the work of the failed one; the answer names it. Without this call, failed work
-    is tried again later by itself.
+    A new job does the work of the failed one; the answer names the new job. Without this call,
+    failed work is retried automatically later.
     """
     retry, tenant = service.retry_job, call.caller.tenant
     return accepted(call, call.made(lambda _: retry(tenant, job_id)), "pending")
@@ -200,7 +204,9 @@ def awaited(
     wait: float,
     beside: Mapping[str, Any] | None = None,
 ) -> Response[str]:
-    """200 and the job if it ends within `wait` seconds, else 202 and where to ask for it."""
+    """Return 200 with the job if it ends within `wait` seconds. Otherwise return 202 with the
+    address of the job.
+    """
     job = ended(service, call, job_id, wait)
     if job is not None:
         return answered({**shown_job(service, job), **(beside or {})}, shows=call.shows)
@@ -208,15 +214,15 @@ def awaited(
 
 
 def shown_job(service: Service, job: Job) -> ShownJob:
-    """The job; an extraction with its ledger and its memories."""
+    """Return a job as answers have it. An extraction also has its ledger and its memories."""
     return _job(service, job, service.report(job) if job.kind == "extract" else None)
 
 
 def awaited_or_ended(
     service: Service, call: Call, job_id: str | None, *, wait: float, beside: Mapping[str, Any]
 ) -> Response[str]:
-    """As `awaited`, for a job that may have ended before this call; None: there was nothing to
-    do.
+    """Return the same answer as `awaited`, for a job that may have ended before this call. If
+    `job_id` is None, there was nothing to do, and the answer is 200.
     """
     if job_id is None:
         return answered({"job_id": None, "state": "done", **beside}, shows=call.shows)
@@ -239,8 +245,8 @@ def accepted(
 
 
 def ended(service: Service, call: Call, job_id: str, wait: float) -> Job | None:
-    """The job if it ended within `wait` seconds; None also where it can't be read now: what was
-    asked for is done.
+    """Return the job if it ended within `wait` seconds, else None. If the job can't be read now,
+    return None too, because the requested job exists anyway.
     """
     if not wait:
         return None
@@ -252,12 +258,14 @@ def ended(service: Service, call: Call, job_id: str, wait: float) -> Job | None:
 
 
 def _listed(job: Job) -> ListedJob:
-    """A job on all of a user's memory has no session and no range."""
+    """Return a job as lists have it. A job on all of a user's memory has no session and no
+    range.
+    """
     return {
         "job_id": job.id,
         "kind": cast(
             "TenantJobKind", job.kind
-        ),  # the operator's jobs are in a tenant that no key is of
+        ),  # jobs of the operator belong to a tenant that has no keys
         "state": job.state,
         "user_id": job.user,
         "session_id": job.session or None,
@@ -269,8 +277,8 @@ def _listed(job: Job) -> ListedJob:
 
 
 def _job(service: Service, job: Job, report: ExtractionReport | None) -> ShownJob:
-    """The ledger counts what an extraction did with messages; a job without a report extracts
-    nothing.
+    """Return a job with its ledger. The ledger counts what an extraction did with messages. For a
+    job without a report, all counts are 0.
     """
     if report is None:
         spent = spent_of([job.usage, job.spent])

@@ -1,4 +1,6 @@
-"""Messages of a session: append them, read the history, empty the window, withdraw messages."""
+"""The operations on the messages of a session. They append messages, read the history, empty the
+window, and withdraw or redact messages.
+"""
 
 from __future__ import annotations
 
@@ -180,7 +182,7 @@ class Appended(TypedDict):
 
 @with_config(ConfigDict(extra="allow"))
 class HistoryMessage(TypedDict):
-    """A message as it was sent, unknown fields included, and what the service knows of it."""
+    """A message as it was sent, unknown fields included, and the fields that the service adds."""
 
     id: str
     seq: int
@@ -249,9 +251,9 @@ def append_messages(
     """Append messages.
 
     Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an
-    answer was lost, repeat the request with the same Idempotency-Key, or with ids on all messages:
-    it returns the first result. Calls that an assistant makes in several messages in a row are
-    stored as one message, as the chat API has them.
+    answer was lost, repeat the request with the same Idempotency-Key, or with ids on all messages;
+    it returns the first result. If an assistant makes calls in several messages in a row, they are
+    stored as one message, as the chat API requires.
     """
     if body.context is not None:
         call.caller.require("read")
@@ -302,7 +304,8 @@ def read_history(
 ) -> Response[str]:
     """Read the history.
 
-    Every message of the session, word for word, including messages that have left the window.
+    Return every message of the session, word for word, including messages that have left the
+    window.
     """
     scope = call.session(session_id)
     listed = (scope.partition, "messages", order)
@@ -317,7 +320,7 @@ def read_history(
 def read_message(service: Service, call: Call, *, session_id: SessionId, seq: Seq) -> Response[str]:
     """Read a message.
 
-    One message of the history, word for word.
+    Return one message of the history, word for word.
     """
     return answered(
         carried(service, service.history.message(call.session(session_id), seq)),
@@ -344,9 +347,9 @@ def remove_messages(
 ) -> WindowEmptied | Response[str]:
     """Empty the window, or withdraw messages.
 
-    Without `from`, the window is emptied and the history stays. With `from`, every message from
-    that sequence number on is withdrawn at once from window, summaries and history; a job deletes
-    it. A session without messages stays as it is.
+    Without `from`, the window is emptied and the history stays. With `from`, all messages from that
+    sequence number on are withdrawn at once from window, summaries and history, and a job deletes
+    them. A session without messages stays as it is.
     """
     scope = call.session(session_id)
     if first is None:
@@ -368,10 +371,10 @@ def redact_message(
 ) -> Response[str]:
     """Redact a message.
 
-    Replace what a message says. Its place, role and id stay; refusal, unknown fields and the
-    arguments of its calls go. From this answer on no read of the session shows the old text. A job
-    takes back the summaries and memories that were made of it, and its receipt says so; it is done
-    once the search index holds nothing of it either.
+    Replace the text of a message. Its place, role and id stay. Its refusal, unknown fields and the
+    arguments of its calls are removed. From this answer on, no read of the session shows the old
+    text. A job removes the summaries and memories that were made of it, and has a receipt of that.
+    The job is done once the search index does not have the old text either.
     """
     scope = call.session(session_id)
     draft = Draft({"role": "user", "content": body.content})
@@ -405,7 +408,9 @@ def _appended(session_id: str, done: AppendResult) -> Appended:
 
 
 def carried(service: Service, stored: Message) -> HistoryMessage:
-    """The message, or where it can be read if no answer can carry it."""
+    """Return the message. If it is too large for any answer, return it shortened, with the address
+    at which the whole message can be read.
+    """
     row = shown_message(stored)
     if stored.large is None or size_in_answer(dumps(row)) <= MOST_ROW:
         return row
@@ -436,7 +441,9 @@ def shown_message(stored: Message) -> HistoryMessage:
 
 
 def _is_material(stored: Message) -> bool:
-    """Whether the beginning of a user's message is no testimony. Long texts take long to read."""
+    """Return whether the beginning of a user's message is material, not the user's own statement.
+    Only the beginning is tested, because long texts take long to read.
+    """
     if stored.role != "user":
         return False
     from palimpsest.extraction.testimony.shown import is_material  # only histories need its rules

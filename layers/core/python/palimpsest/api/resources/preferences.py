@@ -1,5 +1,5 @@
-"""Preferences of a user: JSON values under keys; each is also a memory, which contexts show and
-recall finds.
+"""The operations on a user's preferences, which are JSON values under keys. Each preference is also
+a memory, which contexts show and recall finds.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def list_preferences(
 ) -> Json:
     """List preferences.
 
-    The preferences of the user, ordered by key. There are at most 500.
+    Return the preferences of the user, ordered by key. There are at most 500.
     """
     scope = call.user(user_id)
     find = partial(service.preferences.listed, scope)
@@ -111,7 +111,7 @@ def delete_preferences(
 def read_preference(service: Service, call: Call, *, user_id: UserId, key: Key) -> Preference:
     """Read a preference.
 
-    The value that was set last under this key.
+    Return the value that was last set under this key.
     """
     return _shown(service.preferences.read(call.user(user_id), key))
 
@@ -126,8 +126,8 @@ def put_preference(
 ) -> Response[str]:
     """Set a preference.
 
-    Any JSON value up to 16 KB. It is kept until it is deleted; earlier values stay in the history
-    of `memory_id`. The answer is 201 for a new value and 200 for an unchanged value.
+    The value is any JSON up to 16 KB. It is kept until it is deleted; earlier values stay in the
+    history of `memory_id`. The answer is 201 for a new value and 200 for an unchanged value.
     """
     (made,) = service.preferences.set(call.user(user_id), {key: body.value})
     is_new = made.outcome == "created"
@@ -142,7 +142,7 @@ def put_preference(
 def delete_preference(service: Service, call: Call, *, user_id: UserId, key: Key) -> Deleted:
     """Delete a preference.
 
-    Remove it for good, with all its versions.
+    Remove a preference for good, with all its versions.
     """
     service.preferences.delete(call.user(user_id), key)
     return {"id": key, "deleted": True}

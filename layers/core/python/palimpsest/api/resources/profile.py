@@ -1,4 +1,4 @@
-"""The profile of a user, as JSON and as text."""
+"""The operation that returns the profile of a user, as JSON or as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ operation = operations_on("users", function="memories")
 
 TEXT = "text/plain; charset=utf-8"
 FRESH = {"Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
-"""A cache of the caller's may keep the answer, and asks each time whether it is current."""
+"""Headers that allow the caller's own cache to keep the answer. The cache must ask each time
+whether the answer is current.
+"""
 
 Format = Annotated[
     Literal["json", "text"] | None,
@@ -53,7 +55,9 @@ class UserProfileSection(TypedDict):
 
 
 class UserProfile(TypedDict):
-    """A page about a user. `text` has the lines of all sections, as the answer in plain text."""
+    """A page about a user. `text` has the lines of all sections, in the same form as the answer in
+    plain text.
+    """
 
     user_id: str
     sections: list[UserProfileSection]
@@ -73,11 +77,11 @@ def read_profile(
 ) -> Response[str]:
     """Read who a user is.
 
-    A page of at most 400 tokens, made without a model: current topics by kind, instructions,
-    preferences, people and open tasks, each line with the id of its memory. The order is stable,
-    and a change changes few lines. It is empty for an unknown user. With `If-None-Match` and the
-    `ETag` of an earlier answer, the answer is 304 if nothing has changed. As plain text with
-    `Accept: text/plain` or `format=text`.
+    Return a page of at most 400 tokens, made without a model. It has current topics by kind,
+    instructions, preferences, people and open tasks, each line with the id of its memory. The order
+    is stable, and a change changes few lines. The page of an unknown user is empty. With
+    `If-None-Match` and the `ETag` of an earlier answer, the answer is 304 if nothing has changed.
+    With `Accept: text/plain` or `format=text`, the answer is plain text.
     """
     found = service.profile(call.user(user_id), shows_ids=ids)
     is_text = format == "text" or (format is None and _prefers_text(call))
@@ -117,13 +121,13 @@ def _line(line: ProfileLine) -> UserProfileLine:
 
 
 def etag(found: Profile, user_id: str, *, form: str) -> str:
-    """The entity tag of the profile in this form."""
+    """Return the entity tag of the profile in this form."""
     parts = "\x1f".join((form, user_id, found.text, str(found.is_complete)))
     return f'"{hashlib.sha256(parts.encode()).hexdigest()[:32]}"'
 
 
 def _prefers_text(call: Call) -> bool:
-    """Whether the header `Accept` asks for plain text, and rather than for JSON."""
+    """Return whether the header `Accept` prefers plain text to JSON."""
     weights = _weights(call.request["headers"].get("accept", ""))
     text = weights.get("text/plain", weights.get("text/*", 0.0))
     json = weights.get("application/json", weights.get("application/*", weights.get("*/*", 0.0)))
@@ -131,7 +135,7 @@ def _prefers_text(call: Call) -> bool:
 
 
 def _weights(accept: str) -> dict[str, float]:
-    """The media types of an `Accept` header, with their quality."""
+    """Return the media types of an `Accept` header, with their quality."""
     found = {}
     for each in accept.lower().split(","):
         kind, *parameters = (part.strip() for part in each.split(";"))
@@ -144,7 +148,9 @@ def _weights(accept: str) -> dict[str, float]:
 
 
 def _has(call: Call, tag: str) -> bool:
-    """Whether the caller holds what this tag names. A weak tag names it too."""
+    """Return whether the caller's `If-None-Match` header names this tag. A weak tag counts as the
+    same.
+    """
     given = call.request["headers"].get("if-none-match", "")
     named = {each.strip().removeprefix("W/") for each in given.split(",")}
     return tag in named or "*" in named

@@ -1,6 +1,4 @@
-"""Recall: the memories and messages that answer a question, search by one retriever, and tools for
-a model.
-"""
+"""The operations for recall, for search by one retriever, and for the tools of a model."""
 
 from __future__ import annotations
 
@@ -69,7 +67,9 @@ AskingSession = Annotated[
 
 
 class AnyFilter(Filter):
-    """As for memories, with one type more: past messages. Without `types` all six are searched."""
+    """The filter for memories, with past messages as one more type. Without `types`, all six types
+    are searched.
+    """
 
     types: Annotated[  # type: ignore[assignment] # one type more than memories have
         list[filters.MemoryType],
@@ -256,20 +256,20 @@ class Recalled(FoundMemories):
 def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -> Recalled:
     """Recall.
 
-    The memories and messages that answer a question best, each with its source. They are found by
-    words, by topics and by meaning; if nothing fits, there are none. Memories that were corrected
-    are not returned as current. Left out are calls and results of our own tools, the question said
-    again, equal texts beyond the first (`times` counts them), and with `session_id` what that
-    session's window still holds. With `answer` a model answers the question from the memories and
-    cites them. A reranker that fails, is too slow or absent leaves the order that the searches
-    gave; what it cost and did is in the `trace` of `explain`. `degraded` names the parts that were
-    unavailable.
+    Return the memories and messages that answer a question best, each with its source. They are
+    found by words, by topics and by meaning. If nothing fits, the list is empty. Memories that were
+    corrected are not returned as current. The following are left out: calls and results of this
+    service's own tools, repetitions of the question, equal texts after the first (`times` counts
+    them), and, with `session_id`, everything that this session's window still holds. With `answer`,
+    a model answers the question from the memories and cites them. If the reranker fails, is too
+    slow or is absent, the order of the searches stays. Its cost and effect are in the `trace` of
+    `explain`. `degraded` names the parts that were unavailable.
     """
     return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
 
 
 def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
-    """What a recall answers to this body."""
+    """Return the answer to a recall request."""
     answer = _recalled(result, user=user, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
@@ -286,8 +286,9 @@ def search_memories(
 ) -> FoundMemories:
     """Search memories.
 
-    Search with one retriever, by words or by meaning, and return its own scores. If it fails, the
-    answer is 503; without an embedding model, a search by meaning is 422 `no_vectors`.
+    Search with one retriever, by words or by meaning, and return its own scores. If the retriever
+    fails, the answer is 503. Without an embedding model, a search by meaning is answered 422
+    `no_vectors`.
     """
     search = service.search
     if body.embedding is not None:
@@ -353,7 +354,9 @@ def _fields_of(record: Record) -> dict[str, Any]:
 
 
 def _recalled(result: use_case.RecallResult, *, user: str, asked: bool) -> Recalled:
-    """`asked`: an answer was asked for; it is "" where nothing answers."""
+    """Return the answer to a recall. With `asked`, the caller wanted the question answered;
+    `answer` is then "" if no memory answers it.
+    """
     answer: Recalled = {
         "answer": result.answer if asked else None,
         "citations": result.citations,
@@ -407,8 +410,8 @@ def list_tools(
 ) -> Tools:
     """List tools.
 
-    The definitions of the tools that the caller may call, in the form that a model's API, or MCP,
-    takes.
+    Return the definitions of the tools that the caller may call, in the form that a model's API or
+    MCP takes.
     """
     may_write = "write" in call.caller.scopes
     return {
@@ -428,9 +431,9 @@ def call_tool(
     """Call a tool.
 
     The answer is a tool message that can be appended as it is. The user comes from the path, never
-    from the arguments. Arguments that can't be used are answered with a message, so that the model
-    can call again. With `session_id` a search repeats nothing that the session's window still
-    holds. `remember` and `forget` need the scope `write` too.
+    from the arguments. Unusable arguments are answered with a tool message that says so, and the
+    model can call again. With `session_id`, a search leaves out everything that the session's
+    window still holds. `remember` and `forget` also need the scope `write`.
     """
     tool = tool_named(name)
     if tool.writes:

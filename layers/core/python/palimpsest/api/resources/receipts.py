@@ -1,4 +1,4 @@
-"""Receipts of erasures and redactions, store by store."""
+"""The receipts of erasures and redactions. They list each store."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Reached(TypedDict):
 
 
 class Indexed(TypedDict):
-    """Whether the index holds nothing of it any more. It answers nothing that the tables do not
-    have, also before.
+    """Whether the search index is free of the removed data. Even before that, searches return
+    nothing that the tables do not have.
     """
 
     state: Literal["pending", "done"]
 
 
 class Expires(TypedDict):
-    """Copies that end by themselves, and when the last of them does."""
+    """Copies that expire by themselves, and the time when the last of them does."""
 
     state: Literal["expires"]
     until: Moment
@@ -74,7 +74,7 @@ class Receipt(TypedDict):
 
 
 class RedactionReceipt(TypedDict):
-    """From which stores the old text of a redacted message is gone."""
+    """The receipt of a redaction: the stores from which the old text of the message is removed."""
 
     messages: Reached
     summaries: Annotated[
@@ -92,7 +92,9 @@ class RedactionReceipt(TypedDict):
 
 
 def receipt_of(job: Job) -> Receipt | RedactionReceipt:
-    """The receipt so far; backups end by themselves."""
+    """Return the job's receipt so far. The states of backups and other copies that expire by
+    themselves have the time of their expiry.
+    """
     from palimpsest.memory.removal.messages import redaction_receipt
     from palimpsest.memory.removal.users import receipt
 

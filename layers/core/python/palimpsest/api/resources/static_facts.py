@@ -1,4 +1,6 @@
-"""Static facts: what the tenant states for all its users; no conversation changes them."""
+"""The operations on static facts, which the tenant states for all its users. No conversation
+changes them.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def list_static_facts(
 ) -> Json:
     """List static facts.
 
-    The static facts of the tenant, ordered by id. There are at most 200.
+    Return the static facts of the tenant, ordered by id. There are at most 200.
     """
     tenant = call.caller.tenant
     facts = service.facts.listed(tenant)[:: 1 if order == "asc" else -1]
@@ -74,7 +76,7 @@ def list_static_facts(
 def read_static_fact(service: Service, call: Call, *, fact_id: FactId) -> ShownStaticFact:
     """Read a static fact.
 
-    The tenant's static fact under this id.
+    Return the tenant's static fact with this id.
     """
     return _shown(service.facts.read(call.caller.tenant, fact_id))
 
@@ -90,9 +92,9 @@ def put_static_fact(
 ) -> Response[str]:
     """Save a static fact.
 
-    From now on it is part of the context of every session with a `static` block: of all agents, or
-    of the one named. It is any JSON: contexts show `{"remote_days": 3, "in": ["DE", "AT"]}` as
-    `remote_days: 3; in: DE, AT`.
+    From now on, the fact is part of the context of every session with a `static` block. With an
+    `agent_id`, it is only for sessions of that agent. The fact is any JSON. Contexts show
+    `{"remote_days": 3, "in": ["DE", "AT"]}` as `remote_days: 3; in: DE, AT`.
     """
     facts, tenant = service.facts, call.caller.tenant
     is_new = call.made(
@@ -109,7 +111,7 @@ def put_static_fact(
 def delete_static_fact(service: Service, call: Call, *, fact_id: FactId) -> Deleted:
     """Delete a static fact.
 
-    From now on it is in no session's context.
+    From now on, no session's context has the fact.
     """
     service.facts.delete(call.caller.tenant, fact_id)
     return {"id": fact_id, "deleted": True}

@@ -1,5 +1,5 @@
-"""The tenant: settings of its sessions and of its retention, and its usage by day, by user or in
-all.
+"""The operations on the tenant's settings, which include retention, and on its usage by day, by
+user or in total.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ operation = operations_on("administration", function="sessions")
 
 
 class Limits(Closed):
-    """The limits of the tenant; null limits nothing."""
+    """The limits of the tenant. null means no limit."""
 
     requests_per_second: Annotated[
         int | None, Field(ge=1, le=1_000, description="Over that: 429")
@@ -164,8 +164,8 @@ class ShownTenantSettings(TypedDict):
 def read_settings(service: Service, call: Call) -> ShownTenantSettings:
     """Read the tenant's settings.
 
-    The defaults for new sessions, the models that sessions may name, how long conversations and
-    memories are kept, and whether all that exist follow a change of that.
+    Return the defaults for new sessions, the models that sessions may name, how long conversations
+    and memories are kept, and the job that applies the last change of that to existing data.
     """
     return _shown(*service.settings.read(call.caller.tenant))
 
@@ -176,10 +176,11 @@ def replace_settings(
 ) -> ShownTenantSettings:
     """Replace the tenant's settings.
 
-    New sessions and new memories take them. A job applies changed days to existing data: sessions
-    count them from their last activity, memories from their last mention. Fields that are left out
-    go back to the built-in defaults. `retention` says it by kind, over `memory_days`. A session's
-    own `retention_days`, and its own `memory.retention` for its memories, take precedence.
+    The settings apply to new sessions and new memories. A job applies changed days to existing
+    data. The days of a session are counted from its last activity, the days of a memory from its
+    last mention. Fields that are left out return to the built-in defaults. `retention` sets the
+    days for each kind, and overrides `memory_days`. A session's own `retention_days`, and its own
+    `memory.retention` for its memories, take precedence.
     """
     with naming("memory"):
         memory = parsed(dict(body.memory))
@@ -300,9 +301,9 @@ def read_usage(
 ) -> ShownUsage:
     """Read what the tenant has used.
 
-    Messages are counted within seconds, model calls at once, each exactly once. Up to 93 days in
-    one answer; counts are kept for 400 days. Exports do not contain them, and an erased user's lose
-    the name.
+    Messages are counted within seconds and model calls at once, each exactly once. One answer
+    covers up to 93 days. Counts are kept for 400 days. Exports do not contain them. The counts of
+    an erased user lose the user's name.
     """
     user = None if user_id is None else checked_id(user_id, field="user_id")
     found = service.usage(call.caller.tenant, first=from_, last=to, by=by, user=user)
@@ -321,7 +322,7 @@ def read_usage(
 
 
 def _place(total: Sum) -> str:
-    """The place of a sum in the list. Sums without a name come last."""
+    """Return the place of a sum in the list of usage. Sums without a name come last."""
     return total.day or total.user or "~"
 
 

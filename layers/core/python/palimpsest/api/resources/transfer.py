@@ -1,4 +1,4 @@
-"""Export and import of a user's data, or of a whole tenant's."""
+"""The operations that export and import the data of a user or of a whole tenant."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FromExport(Closed):
 
 
 class FromUpload(Closed):
-    """Parts that were sent under this id."""
+    """The parts that were sent under this upload id."""
 
     upload_id: Id
 
@@ -75,7 +75,7 @@ class UserImport(Closed):
 
 
 class Imported(TypedDict):
-    """The counts of an immediate import: stored, already there, or in conflict."""
+    """The counts of an import that is done at once: stored, already stored, or in conflict."""
 
     job_id: None
     state: Literal["done"]
@@ -91,9 +91,9 @@ class Imported(TypedDict):
 def export_user(service: Service, call: Call, *, user_id: UserId, wait: Wait = 0) -> Response[str]:
     """Export a user.
 
-    A job writes everything that is stored of the user as lines of JSON, with ids and all versions:
-    docs/export.md. The job names its `files`, each behind an address that works for an hour; they
-    are removed after seven days, and with the user.
+    A job writes everything that is stored of the user as lines of JSON, with ids and all versions
+    (docs/export.md). The job lists its `files` as addresses that work for an hour. The files are
+    removed after seven days, and with the user.
     """
     return _exported(service, call, user_id, wait=wait)
 
@@ -102,7 +102,7 @@ def export_user(service: Service, call: Call, *, user_id: UserId, wait: Wait = 0
 def export_tenant(service: Service, call: Call, *, wait: Wait = 0) -> Response[str]:
     """Export the tenant.
 
-    As the export of a user, for all users of the tenant, one after the other.
+    Export all users of the tenant, one after the other, in the same form as the export of one user.
     """
     return _exported(service, call, None, wait=wait)
 
@@ -122,9 +122,9 @@ def import_user(
 ) -> Imported | Response[str]:
     """Import a user.
 
-    A job stores what an export holds under the same ids; what is there already stays, so that a
-    second import changes nothing. Every line is checked before anything is stored. With another
-    `format`, memories or events of another service are stored at once.
+    A job stores the contents of an export under the same ids. Things that are already stored stay,
+    so a second import changes nothing. Every line is checked before anything is stored. With
+    another `format`, memories or events of another service are stored at once.
     """
     if body.format != "palimpsest":
         foreign, scope = service.import_foreign, call.user(user_id)
@@ -153,7 +153,7 @@ def import_user(
 def import_tenant(service: Service, call: Call, *, body: TenantImport) -> Response[str]:
     """Import a tenant.
 
-    As the import of a user, for all users whom the lines name.
+    Import all users that the lines name, in the same way as the import of one user.
     """
     return _imported(service, call, None, body.data, wait=body.wait)
 
@@ -170,8 +170,8 @@ def put_user_import_part(
 ) -> PartStored:
     """Send a part of a user's import.
 
-    A file larger than a request is sent in parts, and imported with `{"data": {"upload_id": …}}`.
-    Parts are kept for a week, and may be sent again.
+    A file that is larger than a request is sent in parts, and imported with `{"data": {"upload_id":
+    …}}`. Parts are kept for a week, and may be sent again.
     """
     return _put_part(service, call, user_id, upload_id, part=part, data=body.data)
 
@@ -182,7 +182,7 @@ def put_tenant_import_part(
 ) -> PartStored:
     """Send a part of a tenant's import.
 
-    As the parts of a user's import.
+    Works like sending a part of a user's import.
     """
     return _put_part(service, call, None, upload_id, part=part, data=body.data)
 

@@ -1,4 +1,4 @@
-"""Users: list, count, name and erase them."""
+"""The operations on users. They list, count, name and erase users."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def list_users(
 ) -> Json:
     """List users.
 
-    The users who have had a session or a memory since they were last erased, ordered by id.
+    List the users who have had a session or a memory since they were last erased, ordered by id.
     """
     tenant, memories = call.caller.tenant.tenant, service.stores.memories
 
@@ -120,8 +120,8 @@ def list_users(
 def read_user(service: Service, call: Call, *, user_id: UserId) -> User:
     """Read a user.
 
-    The user's names, and the number of current memories of each type and of sessions; all zero for
-    an unknown user.
+    Return the user's names, the number of current memories of each type, and the number of
+    sessions. All numbers are zero for an unknown user.
     """
     return _counted(service, call, user_id)
 
@@ -130,10 +130,10 @@ def read_user(service: Service, call: Call, *, user_id: UserId) -> User:
 def name_user(service: Service, call: Call, *, user_id: UserId, body: UserNaming) -> NamedUser:
     """Name a user.
 
-    Set the user's name and aliases in place of those that were set. A message with one of these
-    names, and a line of a transcript with one, is the user's; everybody else is another person,
-    whose statements change no topic of the user. Without a name and an alias, those that were set
-    are removed.
+    Set the user's name and aliases in place of the previous ones. A message, or a line of a
+    transcript, with one of these names belongs to the user. Everybody else is another person, whose
+    statements do not change a topic of the user. Without a name and an alias, the previous ones are
+    removed.
     """
     aliases = [alias.strip() for alias in body.aliases]
     name = None if body.name is None else body.name.strip()
@@ -167,8 +167,8 @@ def _counted(service: Service, call: Call, user_id: str) -> User:
 def erase_user(service: Service, call: Call, *, user_id: UserId, wait: Wait = 0) -> Response[str]:
     """Erase a user.
 
-    From this answer on nothing of the user can be read, found or recalled. A job removes it; its
-    receipt shows what is done in each store, what remains where, and until when. What is stored
-    later stays.
+    From this answer on, no data of the user can be read, found or recalled. A job removes the data.
+    Its receipt shows what is done in each store, what remains where, and until when. Data that is
+    stored later stays.
     """
     return awaited(service, call, service.erase(call.user(user_id)), wait=wait)

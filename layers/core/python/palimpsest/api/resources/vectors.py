@@ -1,5 +1,5 @@
-"""Vectors of a user: stored under ids of the caller's own, in namespaces, and searched by nearness
-and metadata.
+"""The operations on a user's vectors. Vectors are stored in namespaces under ids of the caller's
+own, and searched by nearness and metadata.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from palimpsest.vectors.ports import Namespace
 operation = operations_on("vectors", function="memories")
 
 AT_ONCE = 100
-MAX_TEXT = 8_000  # characters; models cut what is too long for them
+MAX_TEXT = 8_000  # characters; models cut longer texts
 
 Text = Annotated[
     str,
@@ -49,7 +49,7 @@ class _Placed(Closed):
 
 
 class VectorToStore(_Placed):
-    """Either `values` or `text`."""
+    """A vector to store. It has either `values` or `text`."""
 
     id: Id
     metadata: Annotated[Metadata, Field(default_factory=dict)]
@@ -67,13 +67,15 @@ class VectorsToStore(Closed):
 
 
 class ManyVectors(VectorsToStore):
-    """As many as a namespace holds: for callers within the process, who send no request."""
+    """A body with as many vectors as a namespace can hold. It is for callers within the process,
+    who send no request.
+    """
 
     vectors: Annotated[list[VectorToStore], Field(min_length=1, max_length=MOST_VECTORS)]
 
 
 class VectorSearch(_Placed):
-    """Either `values` or `text`."""
+    """A search for vectors near a vector, which is given as either `values` or `text`."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -120,10 +122,10 @@ def put_vectors(
 ) -> VectorNamespace:
     """Store vectors.
 
-    Store 1 to 100 vectors under ids of your own, each of its `values`, or made of a `text` by the
-    embedding model; one with the same id is replaced. The first vector fixes the dimension and the
-    model of its namespace: another one is 422 `other_dimension` or `other_model`. A namespace holds
-    5,000 at most.
+    Store 1 to 100 vectors under ids of your own. Each has `values`, or a `text` from which the
+    embedding model makes the vector. A vector with the same id is replaced. The first vector fixes
+    the dimension and the model of its namespace. A vector that differs from them is answered 422
+    `other_dimension` or `other_model`. A namespace has at most 5,000 vectors.
     """
     scope = call.user(user_id)
     return call.made(lambda _: _shown(service.vectors.upsert(scope, body.namespace, body.read())))
@@ -137,8 +139,8 @@ def search_vectors(
 ) -> VectorMatches:
     """Search vectors.
 
-    The nearest vectors of a namespace by cosine whose metadata meet the `filter`. All of them are
-    compared, including vectors that were stored just now.
+    Return the vectors of a namespace that are nearest by cosine and whose metadata meet the
+    `filter`. All vectors are compared, including those that were stored just now.
     """
     found = service.vectors.search(
         call.user(user_id),
@@ -175,7 +177,7 @@ def delete_vectors(
 ) -> VectorsDeleted:
     """Delete vectors.
 
-    Delete vectors by id, or all of a namespace. A namespace that is empty takes a new dimension.
+    Delete vectors by id, or all of a namespace. An empty namespace accepts a new dimension.
     """
     return {"count": service.vectors.delete(call.user(user_id), namespace, ids)}
 
@@ -184,7 +186,7 @@ def delete_vectors(
 def count_vectors(service: Service, call: Call, *, user_id: UserId) -> VectorStats:
     """Count vectors.
 
-    The namespaces of the user that hold vectors, by name.
+    Return the namespaces of the user that have vectors, by name.
     """
     namespaces = [_shown(stat) for stat in service.vectors.stats(call.user(user_id))]
     return {"namespaces": namespaces, "count": sum(namespace["count"] for namespace in namespaces)}

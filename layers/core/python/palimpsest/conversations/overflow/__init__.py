@@ -1,3 +1,3 @@
-"""Overflow: selects the messages that leave a full window, and replaces them by a summary or
-memories.
+"""The overflow of a full window. It selects the messages that leave the window, and replaces them
+by a summary or memories.
 """

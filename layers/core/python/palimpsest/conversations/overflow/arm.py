@@ -1,5 +1,5 @@
-"""Shrink a full window outside an append: start its overflow, make room on request, or give up a
-failed job.
+"""The use cases that shrink a window outside an append: start its overflow, make room on request,
+and give up a failed job.
 """
 
 from __future__ import annotations
@@ -31,22 +31,26 @@ if TYPE_CHECKING:
     from palimpsest.conversations.overflow.semantic import KeptTurn
 
 WhyNot = Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"]
-"""Why a request made no room: the window is below its trigger, only turns are left that stay, the
-last overflow failed a short time ago, or a context fits the budget without it.
+"""The reason why a request made no room. The window may be below its trigger. Only recent turns,
+which must stay, may be left. The last overflow may have failed a short time ago. Or a context may
+already fit the budget.
 """
 
 
 PATIENCE, PAUSE = timedelta(seconds=3), 0.5
-"""How long a pruning waits for vectors, and the seconds after which it looks again."""
+"""How long a pruning waits for vectors, and the seconds between its checks for them."""
 YOUNG = timedelta(minutes=1)
-"""A message this young may soon get its vector. An older message is not waited for."""
+"""The age below which a message without a vector is expected to get one soon. A pruning does not
+wait for vectors of older messages.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmResult:
-    """The result of a request to make room: the id of the `job` that makes it (None: it is done
-    already), or the reason why no room is made (`why_not`). `kept` are the turns that a pruning by
-    meaning kept; `has_vectors` is false if one of its messages had no vector.
+    """The result of a request to make room. `job` is the id of the job that makes room; None if
+    room is made already or is not made. `why_not` is the reason why no room is made. `kept` are the
+    turns that a pruning by meaning kept. `has_vectors` is false if one of the messages that it
+    compared had no vector.
     """
 
     job: str | None = None
@@ -63,7 +67,7 @@ class Arm:
     def __call__(
         self, scope: SessionScope, *, at_once: bool = False, again: bool = False
     ) -> ArmResult:
-        """If the window passes its trigger, evict messages or create the job that does.
+        """If the window exceeds its trigger, evict messages or create the job that does.
 
         With `at_once`, the pause after a failed overflow is skipped. With `again`, the overflow is
         planned even if an earlier plan could evict nothing. Raises `NotFound`, `Unavailable`.
@@ -103,7 +107,9 @@ def _committed(
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """`near` compares meanings; it is None if there are no vectors."""
+    """Makes room in a window on request. `near` compares meanings; it is None if there are no
+    vectors.
+    """
 
     sessions: Sessions
     jobs: Jobs
@@ -118,11 +124,13 @@ class Prune:
         max_tokens: int | None = None,
         topic: str | None = None,
     ) -> ArmResult:
-        """With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the
+        """Make room in the window by a strategy.
+
+        With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the
         session's budget). With `summarize`, create a job that summarises all but the recent turns,
-        even if the window is not full. With `semantic`, keep now the turns that matter most to the
-        topic (default: the user's newest message) within `max_tokens`. A pruning by meaning waits
-        up to three seconds for vectors of messages that were just stored. Raises `NotFound`,
+        even if the window is not full. With `semantic`, keep only the recent turns and those that
+        matter most to the topic (default: the user's newest message), within `max_tokens`; this
+        waits up to three seconds for vectors of messages that were just stored. Raises `NotFound`,
         `Unavailable`.
         """
         until = self.clock.now() + PATIENCE
@@ -197,8 +205,8 @@ class Prune:
         *,
         until: datetime,
     ) -> Mapping[int, float]:
-        """The similarity of the messages that have vectors to the topic. For messages that were
-        just stored it waits until they have vectors, but not longer than `until`.
+        """Return the similarity to the topic of each message that has a vector. For messages that
+        were just stored, this waits for their vectors until the time `until`.
         """
         if self.near is None or not messages or not asked.strip():
             return {}
@@ -212,7 +220,9 @@ class Prune:
     def _is_worth_waiting(
         self, messages: Sequence[Message], similar: Mapping[int, float], until: datetime
     ) -> bool:
-        """Whether a message without a vector is so young that it may get one in time."""
+        """Return whether a message without a vector is so young that it may still get one in
+        time.
+        """
         now = self.clock.now()
         lacking = [message.created_at for message in messages if message.seq not in similar]
         return now < until and any(
@@ -220,16 +230,16 @@ class Prune:
         )
 
     def compact(self, scope: SessionScope, *, wait: float) -> WhyNot | None:
-        """If the window passes its trigger, make room, and wait at most `wait` seconds for the job
-        that makes it. If nothing was done, return the reason.
+        """If the window exceeds its trigger, make room, and wait at most `wait` seconds for the
+        job. Returns the reason if no room is made, else None.
         """
         requested = Arm(self.sessions, self.clock)(scope, again=True)
         return self._waited(scope, requested, wait=wait)
 
     def fold(self, scope: SessionScope, *, budget: int, wait: float) -> WhyNot | None:
-        """Fold all but the recent turns that leave room in a context of this budget, even if the
-        window is below its trigger, and wait at most `wait` seconds for the job. If nothing was
-        done, return the reason.
+        """Create a job that summarises all but the recent turns which fit a context of this budget,
+        even if the window is below its trigger. Wait at most `wait` seconds for the job. Returns
+        the reason if no job was created, else None.
         """
         requested = self(scope, strategy="summarize", max_tokens=budget)
         return self._waited(scope, requested, wait=wait)
@@ -242,8 +252,8 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class OverflowJobs:
-    """The steps that all workers of overflow jobs share: begin a job, give up a job, and start a
-    failed overflow again.
+    """The steps that all workers of overflow jobs share: begin a job, give up a job, and restart a
+    failed overflow.
     """
 
     sessions: Sessions
@@ -251,9 +261,9 @@ class OverflowJobs:
     clock: Clock
 
     def take_up(self, notice: JobNotice) -> tuple[Job, Head, Settings] | None:
-        """Begin the job, and return it with its session. None if there is nothing to do: the job is
-        done, its session no longer waits for it, or it had failed and its overflow was started
-        again now that it is redriven.
+        """Begin the job, and return it with its session's head and settings. Returns None if there
+        is nothing to do: the job does not exist or is done, or its session no longer waits for it.
+        A job that had failed is not begun; the overflow of its session is started again instead.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
@@ -276,14 +286,16 @@ class OverflowJobs:
             self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
 
     def arm(self, job: Job, *, at_once: bool = False) -> str | None:
-        """Start the next overflow of the job's session, if one is due; returns its job's id."""
+        """Start the next overflow of the job's session if it is due, and return the id of its
+        job.
+        """
         with suppress(NotFound):  # the session was deleted meanwhile, so it needs no room
             return Arm(self.sessions, self.clock)(_session(job), at_once=at_once).job
         return None
 
     def give_up(self, notice: JobNotice, *, error: str) -> None:
-        """Mark a job as failed after its last attempt, with this error code, and let its session
-        wait before the next overflow, which the sweep or an append starts. Raises `Unavailable`.
+        """Mark a job as failed after its last attempt, with this error code. Its session then
+        pauses before the next overflow, which the sweep or an append starts. Raises `Unavailable`.
         """
         until_committed(lambda: self._give_up(notice, error), clock=self.clock)
 
@@ -311,8 +323,8 @@ class OverflowJobs:
         )
 
     def restart(self, job: Job) -> None:
-        """Fail a stuck job, so that this starts it again after a pause; start the overflow of a
-        failed one again.
+        """Restart an overflow. A job that is stuck is marked as failed, and restarted after a
+        pause. The overflow of a failed job is started again.
         """
         if not job.has_ended:
             self.give_up(JobNotice(job.tenant, job.id, job.kind), error=STUCK)
@@ -326,8 +338,8 @@ def _session(job: Job) -> SessionScope:
 
 
 def summarizing(config: Strategy, *, max_tokens: int | None = None) -> Summarize:
-    """The configuration for a summary: the session's own, or the defaults with its budget (or with
-    `max_tokens`).
+    """Return the configuration for a summary: the session's own if its strategy is summarize,
+    otherwise the defaults with the session's budget. `max_tokens` overrides the budget.
     """
     own = (
         config

@@ -1,5 +1,5 @@
-"""Selects the messages that leave an overflowing window: whole turns, oldest first, never the
-current chain.
+"""The selection of the messages that leave an overflowing window. They leave in whole turns, oldest
+first. The current chain, which is the newest turn, never leaves.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ RAISE_SHARE = 10  # if nothing can be evicted, the trigger rises by this part of
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Sequence numbers `first` through `last` leave the window. `messages` counts its messages
-    among them, and `tokens` is their weight; system messages are not counted, as the window never
-    holds them.
+    """The messages `first` through `last`, which leave the window. `messages` is their number and
+    `tokens` their weight. System messages are not counted, because the window never holds them.
     """
 
     first: int
@@ -51,8 +50,9 @@ class Eviction:
 
 
 def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction | None:
-    """The messages that the strategy evicts from the window (oldest first), even if it is not full;
-    None if none can go. Turns that a pruning kept before the window leave with them.
+    """Return the messages that the strategy evicts from the window, even if the window is not full.
+    None if none can leave. `window` has its messages, oldest first. Turns that a pruning kept
+    before the window leave with them.
     """
     head = replace(head, pins=())
     held = turns(_shown(window))
@@ -74,19 +74,20 @@ def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction
 
 
 def fifo(head: Head, window: Sequence[Message], *, budget: int) -> Eviction | None:
-    """The oldest turns that must go so that a context with the rest of the window fits the budget
-    (tokens). None if it fits already, or if only the current chain is left.
+    """Return the oldest turns that must leave so that a context with the rest of the window fits
+    the budget (tokens). None if it fits already, or if only the newest turn is left.
     """
     return _eviction(head, _dropped(head, turns(_shown(window)), at_least=0, budget=budget))
 
 
 def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) -> int:
-    """The sequence number of the last message that one summarising step reads; `capacity` tokens
-    fit it, of which the old summary takes `previous_tokens`. There is at least one message.
+    """Return the sequence number of the last message that one summarising step reads; it is at
+    least the first one. `capacity` is the number of tokens that fit into the step, and
+    `previous_tokens` is the part of them that the old summary takes.
 
-    The step ends with a whole turn if one fits, else with a call-and-result group inside the first
-    turn; the window then begins inside that turn until the next step. A single group that is too
-    large is read whole: the summariser cuts it.
+    The step ends with a whole turn if one fits. Otherwise it ends inside the first turn, after a
+    group of calls and results; the window then begins inside that turn until the next step. A
+    single group that is too large is read whole, and the summariser cuts it.
     """
     said = _shown(messages)
     room = capacity - previous_tokens
@@ -98,24 +99,24 @@ def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) ->
 
 
 def raised(head: Head, config: Strategy) -> int:
-    """How many tokens the window may now exceed its configured trigger, because nothing can be
-    evicted: its weight and a tenth of the budget. So not every append plans an overflow again.
+    """Return by how many tokens the window may now exceed its configured trigger, because nothing
+    can be evicted. It is the present excess plus a tenth of the budget. Without this, every append
+    would plan an overflow again.
     """
     over = max(head.raised, head.tokens - head.trigger)
     return over + max(1, config.max_tokens // RAISE_SHARE)
 
 
 def _shown(window: Sequence[Message]) -> list[Message]:
-    """The messages without those that neither the window nor the summariser uses."""
+    """Return the messages that are part of a window."""
     return [message for message in window if message.role not in UNSHOWN_ROLES]
 
 
 def _all_but_recent(
     config: Summarize | Flush, head: Head, held: Sequence[Turn], *, at_least: int
 ) -> Sequence[Turn]:
-    """The turns that go: all but the recent ones. Recent turns that do not fit three quarters of
-    the trigger go too.
-    None go if they were fewer than `at_least` messages.
+    """Return the turns that leave: all but the recent ones. Recent turns beyond three quarters of
+    the trigger leave too. If these turns have fewer than `at_least` messages, none leave.
     """
     recent = _recent(config, held)
     room = int(config.trigger * STAYING_SHARE) - head.system_tokens
@@ -124,8 +125,8 @@ def _all_but_recent(
 
 
 def _recent(config: Summarize | Flush, held: Sequence[Turn]) -> Sequence[Turn]:
-    """The newest turns that the configuration keeps, by their number or by that of their
-    messages.
+    """Return the newest turns that the configuration keeps. It sets either their number or the
+    number of their messages.
     """
     least = config.summary_message_count if isinstance(config, Summarize) else None
     if least is None:
@@ -137,8 +138,8 @@ def _recent(config: Summarize | Flush, held: Sequence[Turn]) -> Sequence[Turn]:
 
 
 def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
-    """The turns that go: all but the newest that fit both `max_memory_tokens` and the low-water
-    mark.
+    """Return the turns that leave: all but the newest ones that fit both `max_memory_tokens` and
+    the low-water mark.
     """
     around = head.tokens - head.window_tokens
     return held[
@@ -151,8 +152,8 @@ def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]
 
 
 def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) -> Sequence[Turn]:
-    """The oldest `at_least` messages, in whole turns, and as many again until the rest fits the
-    budget.
+    """Return the turns that leave: the oldest `at_least` messages, in whole turns. If the rest does
+    not fit the budget, as many again leave, until it fits.
     """
     tokens, gone, wanted = head.tokens, 0, at_least
     for number, turn in enumerate(held[:-1]):
@@ -166,12 +167,12 @@ def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) ->
 
 
 def _staying(held: Sequence[Turn], room: int) -> int:
-    """How many of the newest turns fit the room; the newest one always stays."""
+    """Return how many of the newest turns fit into the room. The newest one always stays."""
     return max(1, _fitting(list(reversed(held)), room))
 
 
 def _fitting(parts: Sequence[Turn], room: int) -> int:
-    """How many parts, counted from the first, fit the room together."""
+    """Return how many parts, counted from the first, fit into the room together."""
     for number, part in enumerate(parts):
         room -= _weight(part)
         if room < 0:
@@ -196,7 +197,7 @@ def _eviction(head: Head, going: Sequence[Turn]) -> Eviction | None:
 
 @dataclass(frozen=True, slots=True)
 class OverflowResult:
-    """The result of an overflow: `done` at once, or `pending` until its job has run."""
+    """The result of an overflow. It is `done` at once, or `pending` until its job has run."""
 
     strategy: str
     state: Literal["done", "pending"]
@@ -205,7 +206,7 @@ class OverflowResult:
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """A decided overflow: the new head, and what the same transaction must write."""
+    """A decided overflow: the new head, and the other data to write in the same transaction."""
 
     head: Head
     overflow: OverflowResult | None = None
@@ -222,9 +223,8 @@ def decide(
     now: int,
     created_at: str,
 ) -> Armed:
-    """Decide how this window overflows. If nothing can be evicted, the trigger rises.
-
-    `now` is epoch seconds, `created_at` the same time in RFC 3339.
+    """Decide how this window overflows. If nothing can be evicted, the trigger is raised. `now` is
+    in epoch seconds, and `created_at` is the same time in RFC 3339.
     """
     eviction = plan(config, head=head, window=window)
     if eviction is None:
@@ -258,7 +258,7 @@ def decide(
 
 
 def evict(head: Head, eviction: Eviction, *, method: str, created_at: str) -> Armed:
-    """Move the start of the window past the evicted messages, and record it as a compaction; the
+    """Move the start of the window past the evicted messages, and record this as a compaction. The
     summary stays.
     """
     after = evicted(head, through=eviction.last, tokens=eviction.tokens, messages=eviction.messages)

@@ -1,4 +1,4 @@
-"""Flush a window: its old turns leave it once every block that stores has stored them."""
+"""The flush of a window. Its old turns leave once every storing block has stored them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ PARKED = "parked"
 
 @dataclass(frozen=True, slots=True)
 class FlushWindow:
-    """Does a flush job: waits until every block has stored the old turns, then moves the window
+    """Does a flush job. It waits until every block has stored the old turns, then moves the window
     past them.
 
-    Each call marks the blocks that have stored them. It is called for the job itself, and by
-    `after` whenever a job that it may wait for is done.
+    Each call marks the blocks that have stored the turns by then. It is called for the job itself,
+    and by `advance_after` after each step of another job that the flush may wait for.
     """
 
     sessions: Sessions
@@ -47,8 +47,8 @@ class FlushWindow:
             self._advance(taken[0])
 
     def advance_after(self, notice: JobNotice) -> None:
-        """Try the pending flush of the session whose other job, named by the notice, has just done
-        a step. Raises `Unavailable`.
+        """Continue the pending flush of a session after another of its jobs, named by the notice,
+        has done a step. Raises `Unavailable`.
         """
         other = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if other is None or not other.session:
@@ -60,8 +60,8 @@ class FlushWindow:
             self._advance(job)
 
     def _advance(self, job: Job) -> None:
-        """Mark each stored part, and commit once all are stored. If a store does not answer for one
-        part, the others are still marked.
+        """Mark each block that has stored the turns, and commit once all have. If one block's store
+        does not answer, the others are still marked, and `Unavailable` is raised.
         """
         unavailable: Unavailable | None = None
         for part in sorted(job.lacking):
@@ -84,10 +84,8 @@ class FlushWindow:
             self._overflows.arm(job)
 
     def _commit(self, job: Job) -> bool:
-        """If the session still waits for this job, move the window past the stored messages. Return
-        whether it did.
-
-        Raises `CommitLost`, also if a part is not stored.
+        """Move the window past the stored messages if the session still waits for this job. Returns
+        whether it did. Raises `CommitLost`, also if a block has not stored the messages.
         """
         scope = Scope(job.tenant).session(job.session)
         head = self.sessions.open(scope).head
@@ -117,8 +115,8 @@ class FlushWindow:
 
 
 def then_flush(step: Callable[..., None], flush: FlushWindow) -> Callable[..., None]:
-    """A call that does the step (or gives it up), and then tries the flush that may wait for it.
-    Safe to repeat.
+    """Return a function that does the step and then continues a flush that may wait for it. Safe to
+    repeat.
     """
 
     def step_and_flush(notice: JobNotice, **more: str) -> None:

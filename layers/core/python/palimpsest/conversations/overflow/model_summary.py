@@ -1,5 +1,5 @@
-"""Summaries written by a model: one call, at most one repair, and never more tokens than are
-allowed.
+"""The summaries that a model writes. Each takes one call and at most one repair, and never exceeds
+its token limit.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 
 METHOD = "model"
-# words asked for, per token of the limit: models count words better than tokens
+# words to ask for, per token of the limit, because models count words better than tokens
 WORDS_PER_TOKEN = 0.6
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 READ_SHARE = (
-    0.5  # of the room: the elements around short messages weigh as much as these, and escapes more
+    0.5  # of the room; the elements around short messages weigh as much as these, and escapes more
 )
 FIT_SHARE = 0.95
 FAR_TOO_LONG = 2  # times the limit; a longer summary is requested again, a shorter one is cut
@@ -36,8 +36,8 @@ MOST_ROOM = 150_000  # the tokens that a model can read and write within the tim
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One summary to write: the text for the model, the most tokens of its answer, and the usage of
-    sending the text.
+    """One summary to write: the text for the model, the token limit of the summary, and the usage
+    of sending the text.
     """
 
     instructions: str
@@ -104,8 +104,8 @@ class ModelSummarizer:
         return _Step(instructions, text, wanted.model, limit, _words(limit), sent)
 
     def _written(self, step: _Step, count: Count) -> tuple[Completion, Usage]:
-        """The answer to use, and the usage of all calls. If an answer is empty or far too long, the
-        model is asked again.
+        """Return the answer to use, and the usage of all calls. If an answer is empty or far too
+        long, the model is asked a second time.
         """
         long: Completion | None = None
         usage = step.sent  # the answer's tokens of a failed call are unknown
@@ -138,8 +138,8 @@ class ModelSummarizer:
         )
 
     def _limit(self, wanted: SummaryRequest) -> int:
-        """A model with a small window writes less, so that its summary leaves room for messages in
-        the next call.
+        """Return the token limit of a summary. It is lower for a model with a small window, so that
+        the next call has room for messages beside the summary.
         """
         return max(1, min(wanted.max_tokens, self.chat.capacity(wanted.model) // 4))
 
@@ -157,14 +157,16 @@ class ModelSummarizer:
 
 
 def _output(limit: int) -> int:
-    """The model's output limit in tokens. It is above the summary's limit, so that this code can
-    cut the summary at the end of a sentence.
+    """Return the model's output limit in tokens. It is higher than the summary's limit, so that the
+    summary can be cut at the end of a sentence.
     """
     return limit + limit // 5 + 20
 
 
 def _within(completion: Completion, step: _Step, count: Count) -> str:
-    """The text within the limit, without a sentence that the model's own limit cut in half."""
+    """Return the answer's text, shortened to the limit. A last sentence that the model's output
+    limit cut off is removed.
+    """
     text = shortened(completion.text, limit=step.limit, count=count)[0].strip()
     if completion.usage.tokens_out >= step.output and not is_terminated(text):
         text = shortened(text, limit=max(1, count(text) - 1), count=count)[0].strip()
@@ -187,8 +189,8 @@ def _words(limit: int) -> int:
 
 
 def _data(previous: str | None, messages: Sequence[Message]) -> str:
-    """The earlier summary and the messages as data for a prompt: no text in them can close their
-    element.
+    """Return the earlier summary and the messages as data for a prompt. They are escaped, so that
+    no text can close its element.
     """
     before = (
         f"<previous_summary>{escape(previous, quote=False)}</previous_summary>\n"
@@ -199,8 +201,9 @@ def _data(previous: str | None, messages: Sequence[Message]) -> str:
 
 
 class Summaries:
-    """Implements `Summarizer`: by a model if there is a key and the tenant's cost limit is not
-    reached, else without a model. If the model fails, so does the summary.
+    """Implements `Summarizer`. A model writes the summaries if there is a key and the tenant's cost
+    limit is not reached; otherwise they are written without a model. An error of the model is
+    raised.
     """
 
     def __init__(self, *, key: Secret, model: Summarizer, offline: Summarizer) -> None:

@@ -1,4 +1,6 @@
-"""Prunes a window by meaning: the older turns that matter most to the current topic stay."""
+"""The pruning of a window by meaning. The older turns that matter most to the current topic
+stay.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,20 @@ from palimpsest.text.analyser import terms
 from palimpsest.text.salience import facts, is_own
 from palimpsest.text.sentences import sentences
 
-MAX_PINNED = 20  # messages, because the head holds their numbers
+MAX_PINNED = 20  # the most messages, because the head stores their numbers
 RECENT_TURNS = 5
 RECENT_SHARE = (
-    2  # recent turns take at most one part of this many of the room; the newest stays in any case
+    2  # recent turns take at most 1/RECENT_SHARE of the room; the newest turn always stays
 )
-RELEVANCE = 0.7  # the weight of relevance to the topic; importance has the rest
-MANY_FACTS = 4  # so many facts (names, numbers and the like) give a turn the highest importance
+RELEVANCE = 0.7  # the weight of relevance to the topic; the rest is the weight of importance
+MANY_FACTS = 4  # this many facts (such as names and numbers) give a turn the highest importance
 
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """Messages `first` through `last` stay in the window. The reason is `recent` for the newest
-    turns; for others it is the larger part of their `score` (0..1): `relevant` to the topic, or
-    `important`.
+    """The messages `first` through `last`, which stay in the window. `why` is `recent` for the
+    newest turns. For others it is the larger part of their `score` (0..1): `relevant` to the topic,
+    or `important`.
     """
 
     first: int
@@ -43,8 +45,9 @@ class KeptTurn:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The head of a pruned window, the messages that left it (None: only turns that an earlier
-    pruning had kept), and the turns that stay.
+    """The result of a pruning: the new head, the compaction of the messages that left the window,
+    and the turns that stay. The compaction is None if only turns left that an earlier pruning had
+    kept.
     """
 
     head: Head
@@ -53,8 +56,9 @@ class Pruning:
 
 
 def contested(head: Head, window: Sequence[Message], *, budget: int) -> tuple[Message, ...]:
-    """The messages that a pruning compares with the topic: those of older turns that have text,
-    because others have no vectors. Empty if the window already fits the budget (tokens).
+    """Return the messages that a pruning compares with the topic. They are the messages of older
+    turns that have text, because others have no vectors. Empty if the window already fits the
+    budget (tokens).
     """
     older = _older(head, _turns_of(window), budget) if head.tokens > budget else ()
     return tuple(
@@ -74,12 +78,12 @@ def prune(
     near: Mapping[int, float],
     created_at: str,
 ) -> Pruning | None:
-    """Keep, within the budget (tokens), the newest turns and the older turns that matter most,
-    whole and in order.
+    """Keep the newest turns and the older turns that matter most, within the budget (tokens). Turns
+    are kept whole and in order. None if the window already fits or only the newest turn is left.
 
-    `window` begins with what an earlier pruning has kept. With a model, `near` has the messages'
-    similarity to the topic (-1..1); words and importance always count. None if the window already
-    fits or only the current chain is left.
+    `window` begins with turns that an earlier pruning has kept. `near` has the similarity of
+    messages to the topic (-1..1), by sequence number; it is empty without a model. Words and
+    importance always count.
     """
     if head.tokens <= budget:
         return None
@@ -107,14 +111,14 @@ def _turns_of(window: Sequence[Message]) -> list[Sequence[Message]]:
 
 
 def _room(head: Head, budget: int) -> int:
-    """The tokens of the budget that turns may take."""
+    """Return the tokens of the budget that turns may take."""
     return budget - (head.tokens - head.window_tokens - head.pin_tokens)
 
 
 def _older(
     head: Head, held: Sequence[Sequence[Message]], budget: int
 ) -> Sequence[Sequence[Message]]:
-    """The turns that are not among the recent ones, which always stay."""
+    """Return the turns that are not among the recent ones. Recent turns always stay."""
     return held[: len(held) - len(_recent(held, _room(head, budget)))] if held else ()
 
 
@@ -132,7 +136,7 @@ def _weight(turn: Sequence[Message]) -> int:
 
 
 def _shares(older: Sequence[Sequence[Message]], topic: str) -> list[float]:
-    """For each turn the share of the topic's words that it has; rare words weigh more."""
+    """Return for each turn the share of the topic's words that it has. Rare words weigh more."""
     term_sets = [_terms_of(turn) for turn in older]
     common = Counter(chain.from_iterable(term_sets))
     weights = {
@@ -165,8 +169,8 @@ def _scored(turn: Sequence[Message], share: float, near: Mapping[int, float]) ->
 
 
 def _picked(scores: Sequence[KeptTurn], older: Sequence[Sequence[Message]], room: int) -> list[int]:
-    """The numbers of the older turns that stay, in order. The best are chosen first, of equals the
-    newer, as long as they fit.
+    """Return the indexes of the older turns that stay, in order. Turns with the highest score are
+    chosen first, as long as they fit; of equal scores, the newer turn.
     """
     picked, places = [], MAX_PINNED
     for number in sorted(

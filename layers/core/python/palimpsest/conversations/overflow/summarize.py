@@ -1,5 +1,5 @@
-"""One step of the summarize worker: read a job's messages, call the model, commit. The next job
-handles the rest.
+"""The worker of summarize jobs. One step reads the messages of a job, calls the model, and commits.
+The next job handles the rest.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from palimpsest.scope import Scope, paid_by
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """The result of one step: the summary of the messages `read`, the last of which is number
-    `through`.
+    """The result of one step: the messages that were `read` and their summary. `through` is the
+    sequence number of the last of them.
     """
 
     through: int
@@ -49,8 +49,8 @@ class _Fold:
 
 @dataclass(frozen=True, slots=True)
 class SummarizeOverflow:
-    """`models` are the models that a session may name (None: any). If the operator has removed a
-    session's model from the list, the configured model is called.
+    """Does summarize jobs. `models` are the models that a session may name (None allows any). If a
+    session's model is no longer among them, the configured model is called.
     """
 
     sessions: Sessions
@@ -66,9 +66,8 @@ class SummarizeOverflow:
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the job that the notice names. Safe to repeat: no model is called if the job has ended
-        or its session no longer waits for it.
-
-        Raises `ModelFailed` (try again later), `Unavailable`.
+        or its session no longer waits for it. Raises `ModelFailed` (try again later),
+        `Unavailable`.
         """
         taken = self._overflows.take_up(notice)
         if taken is None:
@@ -110,14 +109,14 @@ class SummarizeOverflow:
         return _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
 
     def _limit(self, head: Head, config: Summarize) -> int:
-        """The most tokens of a summary that still fits a context uncut, together with the message
+        """Return the most tokens of a summary that fits a context uncut, together with the message
         around it.
         """
         frame = self._weight(summary_messages("", config.summary_as), head.encoding)
         return max(1, min(config.summary_tokens, config.max_tokens // SUMMARY_SHARE - frame))
 
     def _commit(self, job: Job, fold: _Fold) -> bool:
-        """Commit if the session still waits for this job. Return whether it did. Raises
+        """Commit if the session still waits for this job. Returns whether it did. Raises
         `CommitLost`.
         """
         scope = Scope(job.tenant).session(job.session)

@@ -1,5 +1,5 @@
-"""The day on which a message was said: dates for its relative words, and the line that says that a
-new day began.
+"""The day on which a message was said. Relative words get their dates from it, and a context shows
+where a new day begins.
 """
 
 from __future__ import annotations
@@ -13,24 +13,26 @@ from palimpsest.conversations.message import Message
 from palimpsest.conversations.spoken import said_at
 
 UNDATED = frozenset({"tool"})
-"""The roles of messages whose text is data: its relative words may be of any day."""
+"""The roles of messages whose text is data. Its relative words may refer to any day."""
 MOST_DATED = 8_000  # characters of a text in which relative words are looked for
 
 
 def day_of(message: Message) -> date | None:
-    """The day on which the message was said; None if its time is unknown."""
+    """Return the day on which the message was said; None if its time is unknown."""
     return said_at(message).date() if message.created_at else None
 
 
 def dating_day(message: Message) -> date | None:
-    """The day from which relative words of the message count; None for data and if the time is
-    unknown.
+    """Return the day to which relative words of the message refer. None if the text is data or the
+    time is unknown.
     """
     return None if message.role in UNDATED else day_of(message)
 
 
 def dated_message(message: Message) -> Message:
-    """The message with the dates of its relative words. Content in parts does not change."""
+    """Return the message with dates added to its relative words. Content in parts does not
+    change.
+    """
     content, day = message.chat.get("content"), dating_day(message)
     if day is None or not isinstance(content, str):
         return message
@@ -43,8 +45,8 @@ def dated_message(message: Message) -> Message:
 
 
 def beginning_day(chat: Mapping[str, Any], day: date) -> Mapping[str, Any]:
-    """The message as a context shows it where its day is another than that of the message before:
-    the day comes first.
+    """Return the message with its day in front of its content. A context shows a message in this
+    form if its day differs from that of the message before.
     """
     heading, content = f"[{day.isoformat()}]", chat.get("content") or ""
     if isinstance(content, str):

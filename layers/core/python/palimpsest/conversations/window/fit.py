@@ -1,5 +1,5 @@
-"""Fits the summary and the newest turns into a token budget. The result is never empty and always
-valid.
+"""The fitting of the summary and the newest turns into a token budget. The result is never empty
+and always valid.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from palimpsest.text.cutting import Count, shortened
 
 SUMMARY_SHARE = 4  # a summary takes at most this part of the budget
 
-LEAST_SUMMARY = 16  # tokens; less of a summary says nothing
+LEAST_SUMMARY = 16  # tokens; a shorter summary says nothing
 
-READ_IN_CHAIN = 64  # the most tokens for which a message of the current chain counts while reading
+READ_IN_CHAIN = 64  # the most tokens that a message of the current chain counts while reading
 
 MOST_BYTES = 3_000_000  # Bytes of older turns; with the other parts, they fit an answer of 5 MB.
 
@@ -37,13 +37,13 @@ LEAST_MESSAGE = MESSAGE_OVERHEAD + 1  # tokens; no message weighs less
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A context, ready to send, with its weight. `tokens` is the whole weight, including the
-    priming of the reply; `window_tokens` is the weight of the messages after system message and
-    summary.
+    """A context, ready to send, with its weight. `tokens` is the weight of everything, including
+    the tokens that open the model's reply. `window_tokens` is the weight of the messages after
+    system message and summary.
 
-    `places` has, for each message, the sequence number of the stored message that it shows; None if
-    it shows none. `cuts` lists the parts of the current chain that it leaves out. `reserved` is the
-    room that it leaves free.
+    `places` has one entry for each message: the sequence number of the stored message that it
+    shows, or None. `cuts` lists the parts of the newest turn that the context leaves out.
+    `reserved` is the number of tokens that the context leaves free.
     """
 
     messages: tuple[Chat, ...]
@@ -58,19 +58,19 @@ class Fitted:
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """The stored messages in it."""
+        """The sequence numbers of the stored messages in the context."""
         return tuple(seq for seq in self.places if seq is not None)
 
 
 def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tuple[Message, ...]:
-    """Read messages, newest first, as far as a context of this budget can hold them; returns them
-    oldest first.
+    """Read messages, newest first, as far as a context of this budget can hold them, and return
+    them oldest first.
 
-    After the last user message, each message counts for at most `READ_IN_CHAIN`. Otherwise a huge
-    tool output would hide the rest of the chain, although such outputs are cut later. Reading ends
-    with a whole turn. If the current chain is too long, reading ends inside it, and the caller
-    supplies the user message itself. System messages are skipped because they are not part of the
-    window. However large the budget is, no more is read than an answer can carry.
+    Each message after the last user message counts for at most `READ_IN_CHAIN` tokens. Otherwise a
+    huge tool output would hide the rest of its turn, although such outputs are cut later. Reading
+    ends with a whole turn. If the newest turn is too long, reading ends inside it, and the caller
+    supplies the user message itself. System messages are not counted, because they are not part of
+    the window. Whatever the budget is, reading stops at the size that an answer can carry.
     """
     held: list[Message] = []
     read = weight = size = 0
@@ -90,7 +90,7 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
 
 
 def _bytes(message: Message) -> int:
-    """The approximate bytes of the message in an answer."""
+    """Return the approximate bytes of the message in an answer."""
     content, calls = message.chat.get("content"), message.chat.get("tool_calls")
     text = content if isinstance(content, str) else str(content or "")
     if calls:
@@ -99,8 +99,8 @@ def _bytes(message: Message) -> int:
 
 
 def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message, ...]:
-    """The messages, which were read newest first, with the oldest first. A turn that was read only
-    in part is left out.
+    """Return messages, which were read newest first, with the oldest first. A turn that was read
+    only in part is left out.
     """
     messages = tuple(reversed(held))
     if messages[0].seq >= last_user_seq or messages[0].role == "user":
@@ -109,18 +109,22 @@ def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message,
 
 
 def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The newest turn. A session without short-term memory shows nothing else of its history."""
+    """Return the newest turn. A session without short-term memory shows nothing else of its
+    history.
+    """
     shown_ones = [message for message in messages if message.role not in UNSHOWN_ROLES]
     return tuple(turns(shown_ones)[-1]) if shown_ones else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The parts of a context. `messages`, oldest first, may begin inside a turn at a group, and may
-    lack the messages between the newest user message and the rest of its chain. `given` is a
-    message that is about to be sent: it is weighed but not stored, and if it is the user's, it
-    alone is the current chain. Of the `budget`, `taken` tokens go to parts that are sent beside the
-    messages. `system_tokens` is the weight of the system message; None: it was not counted.
+    """The parts of a context. `messages` are ordered oldest first. They may begin inside a turn at
+    a group, and may lack the messages between the newest user message and the rest of its turn.
+    `given` is a message that is about to be sent. It is weighed but not stored; if it is the
+    user's, it alone is the current chain.
+
+    `taken` is the part of the `budget` that goes to parts sent beside the messages. `system_tokens`
+    is the weight of the system message; None if it was not counted.
     """
 
     messages: Sequence[Message]
@@ -134,7 +138,7 @@ class Material:
     taken: int = 0
 
     def counted(self) -> Material:
-        """The same, with the tokens of the system message."""
+        """Return the same material with the tokens of the system message."""
         if self.system is None or self.system_tokens is None:
             return replace(
                 self, system_tokens=weigh(shown(self.system), self.count) if self.system else 0
@@ -143,7 +147,7 @@ class Material:
 
     @property
     def shown_messages(self) -> int:
-        """How many of the messages a context shows if all of them fit."""
+        """The number of messages that a context shows if all of them fit."""
         return sum(message.role not in UNSHOWN_ROLES for message in self.messages)
 
     def only(self, seqs: Sequence[int]) -> Material:
@@ -151,14 +155,14 @@ class Material:
 
 
 def fit(material: Material, *, reserve: int = 0) -> Fitted:
-    """Make the context: system message, summary, the newest turns that fit whole, and the current
-    chain.
+    """Make the context from the system message, the summary, the newest turns that fit whole, and
+    the current chain, which is the newest turn.
 
-    If the current chain alone is too large, it is cut (see `chain`). The summary takes at most a
-    quarter of the budget, and is cut before the newest user message is. Weights were counted at
-    append; only the summary, cut texts, and a system message of unknown weight are counted again.
-    `reserve` tokens stay free, if system message, summary and current chain leave that much: older
-    turns are left out for it. Raises `BudgetTooSmall`.
+    If the current chain alone is too large, it is cut (see `turns.Chain`). The summary takes at
+    most a quarter of the budget, and is cut before the newest user message is. Weights were counted
+    when messages were appended. Only the summary, cut texts, and a system message of unknown weight
+    are counted again. `reserve` tokens stay free if system message, summary and current chain leave
+    that much; older turns are left out for it. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     count, system_tokens = material.count, material.system_tokens or 0
@@ -193,7 +197,9 @@ def fit(material: Material, *, reserve: int = 0) -> Fitted:
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """The summary as it fits, the window, the cuts of the current chain, and the free room."""
+    """The summary as it fits, the window, the cuts of the current chain, and the reserved
+    tokens.
+    """
 
     summary: _ShownSummary
     window: Sequence[WindowEntry]
@@ -210,7 +216,7 @@ def _shared_out(
     reserve: int,
     count: Count,
 ) -> _Shares:
-    """Share the room between the summary (at most `most`), the current chain, the reserve, and
+    """Divide the room between the summary (at most `most`), the current chain, the reserve, and
     older turns.
     """
     *older, current = parts
@@ -233,7 +239,7 @@ def _shared_out(
 def _turns(
     messages: Sequence[Message], given: Chat | None, count: Count
 ) -> list[Sequence[WindowEntry]]:
-    """The messages for the window in turns, with a result for each call; `given` comes last."""
+    """Return the messages for the window in turns. Each call has a result. `given` comes last."""
     entries = list(_entries(messages, count))
     if given is not None:
         entries.append(_weighed(shown(given), count))
@@ -249,8 +255,9 @@ def _turns(
 
 
 def _entries(messages: Sequence[Message], count: Count) -> Iterator[WindowEntry]:
-    """The messages as the window shows them. A user's message says its day if that is another than
-    the day of the message before, so the text depends on no clock.
+    """Yield the messages as the window shows them. A user's message begins with its day if that
+    differs from the day of the message before. The text therefore does not depend on the present
+    time.
     """
     before = None
     for message in messages:
@@ -270,7 +277,7 @@ def _weighed(chat: Chat, count: Count) -> WindowEntry:
 
 
 def _answering(entry: WindowEntry, call: str, count: Count) -> WindowEntry:
-    """The tool's result, with the id of the call that it answers."""
+    """Return the tool's result with the id of the call that it answers."""
     return replace(_weighed({**entry.chat, "tool_call_id": call}, count), seq=entry.seq)
 
 
@@ -279,7 +286,7 @@ def _weight(entries: Sequence[WindowEntry]) -> int:
 
 
 def _newest_turns(older: Sequence[Sequence[WindowEntry]], *, room: int) -> list[WindowEntry]:
-    """As many turns, contiguous from the newest, as fit whole."""
+    """Return as many turns as fit whole, without gaps from the newest one back."""
     first = len(older)
     while first and (weight := _weight(older[first - 1])) <= room:
         first -= 1
@@ -299,8 +306,8 @@ class _ShownSummary:
 def _summary_within(
     text: str | None, summary_as: SummaryAs, *, room: int, count: Count
 ) -> _ShownSummary:
-    """The summary, cut to the room if it is too large. It is left out if hardly anything of it
-    would remain.
+    """Return the summary, cut if it exceeds the room. It is left out if hardly anything of it would
+    remain.
     """
     if not text:
         return _ShownSummary()

@@ -1,5 +1,5 @@
-"""Writes stored messages and summaries for a model: as chat messages, as a transcript, or with cut
-texts.
+"""The rendering of stored messages and summaries for a model: as chat messages, as a transcript,
+and with cut texts.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _END = re.compile(re.escape(SUMMARY_END), re.IGNORECASE)
 
 
 def shown(chat: Chat) -> Chat:
-    """The message as the chat API takes it: the fields of its role, content always there, no empty
-    list of calls, and no id of a call that is too long.
+    """Return the message in the form that the chat API takes. It has only the fields of its role.
+    Content is always present, an empty list of calls is left out, and ids of calls that are too
+    long are shortened.
     """
     message = {name: chat[name] for name in CHAT_FIELDS[chat["role"]] if chat.get(name) is not None}
     if not message.get("content"):
@@ -43,8 +44,8 @@ def shown(chat: Chat) -> Chat:
 
 
 def summary_messages(text: str, summary_as: SummaryAs) -> tuple[Chat, ...]:
-    """The chat messages that carry a summary. In a tool message its text can't write the line that
-    ends it.
+    """Return the chat messages that carry a summary. In a tool message, the text of the summary
+    can't contain the line that marks the summary's end.
     """
     if summary_as != "tool_call":
         return ({"role": summary_as, "content": SUMMARY_PREFIX + text},)
@@ -54,7 +55,7 @@ def summary_messages(text: str, summary_as: SummaryAs) -> tuple[Chat, ...]:
 
 
 def called_for(content: str, *, tool: str) -> tuple[Chat, ...]:
-    """A call of one of our own tools, and the content as its result."""
+    """Return a call of one of this service's tools, and a result with this content."""
     call = {"id": f"call_{tool}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
     return (
         {"role": "assistant", "content": "", "tool_calls": [call]},
@@ -63,8 +64,8 @@ def called_for(content: str, *, tool: str) -> tuple[Chat, ...]:
 
 
 def plain(content: Any) -> str:
-    """Content as one text: its parts joined by new lines. Parts that are not text are named in
-    brackets.
+    """Return content as one text. The texts of its parts are joined by new lines, and parts that
+    are not text are named in brackets.
     """
     if isinstance(content, str):
         return content
@@ -77,8 +78,9 @@ def _part(part: Mapping[str, Any]) -> str:
 
 
 def transcript(messages: Sequence[Message]) -> str:
-    """The messages as data for a prompt, one element each; the first of a turn has its day. No text
-    can close its element or open another one, so nobody can speak in another's name.
+    """Return the messages as data for a prompt, one element for each. The first message of a turn
+    has its day. Texts are escaped, so that no text can close its element or open another one and
+    speak in another's name.
     """
     elements: list[str] = []
     turn = None
@@ -117,8 +119,8 @@ def _attributes(values: Mapping[str, Any]) -> str:
 
 
 def abridged(messages: Sequence[Message], *, room: int, count: Count) -> tuple[Message, ...]:
-    """The messages, cut so that their transcript has about `room` tokens; unchanged if they fit.
-    The largest are cut in the middle, so that part of every message remains.
+    """Return the messages, cut so that their transcript has about `room` tokens. If they fit, they
+    are unchanged. The largest are cut in the middle, so that a part of every message remains.
     """
     sizes = [count(transcript((message,))) + 1 for message in messages]
     if sum(sizes) <= room:
@@ -131,7 +133,9 @@ def abridged(messages: Sequence[Message], *, room: int, count: Count) -> tuple[M
 
 
 def _cut(message: Message, *, size: int, height: int, count: Count) -> Message:
-    """The message with content and arguments cut so that its element has about `height` tokens."""
+    """Return the message with its texts and arguments cut so that its element of the transcript has
+    about `height` tokens. `size` is the number of tokens of the uncut element.
+    """
 
     def escaped(text: str) -> int:
         return count(escape(text, quote=False))
@@ -151,7 +155,9 @@ def _cut(message: Message, *, size: int, height: int, count: Count) -> Message:
 def _with(
     chat: Mapping[str, Any], content: str, refusal: str, arguments: Sequence[str]
 ) -> Mapping[str, Any]:
-    """The message with other texts: as a transcript shows it, not as the chat API would take it."""
+    """Return the message with other texts, in a form for a transcript. The chat API might not
+    accept it.
+    """
     calls = [
         {
             "id": call["id"],
@@ -168,12 +174,14 @@ def _with(
 FLOOR = 32
 
 Part = Literal["content", "refusal", "arguments"]
-_Part = tuple[Part, int, str]  # which part, of which call, its text
+_Part = tuple[Part, int, str]  # the part, the index of its call, and its text
 
 
 @dataclass(frozen=True, slots=True)
 class WindowEntry:
-    """A message as a context shows it, and its weight there. `seq` is None if it is not stored."""
+    """A message as a context shows it, with its weight there. `seq` is None if the message is not
+    stored.
+    """
 
     chat: Chat
     tokens: int
@@ -186,8 +194,8 @@ class WindowEntry:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The tokens that a context leaves out of a part of a message. For the part `message`, the
-    whole message is left out; if nothing else would remain, a word takes its place.
+    """The tokens of a part of a message that a context leaves out. If `part` is `message`, the
+    whole message is left out; a short text replaces it if nothing else would remain.
     """
 
     seq: int | None
@@ -197,12 +205,12 @@ class Cut:
 
 @dataclass(slots=True)
 class Text:
-    """One text of a message: its weight, the least weight to which it can be cut, and its allowed
-    weight (at first all).
+    """One text of a message. `tokens` is its weight, `least` is the lowest weight to which it can
+    be cut, and `allowed` is the weight that it may have, at first its full weight.
     """
 
     part: Part
-    call: int  # whose arguments
+    call: int  # the index of the call whose arguments this is
     text: str
     tokens: int
     least: int
@@ -212,13 +220,13 @@ class Text:
         self.allowed = self.tokens
 
     def lower(self, height: int) -> None:
-        """Allow no more than `height`, but never less than the least."""
+        """Allow at most the weight `height`, but never less than `least`."""
         self.allowed = min(self.tokens, max(height, self.least))
 
 
 @dataclass(slots=True)
 class MessageParts:
-    """A message in parts: its texts, and the weight of the parts that are never cut."""
+    """A message in parts: its texts, and the weight `fixed` of the parts that are never cut."""
 
     entry: WindowEntry
     fixed: int
@@ -234,8 +242,8 @@ class MessageParts:
 
 
 def drafted(entry: WindowEntry, count: Count) -> MessageParts:
-    """Take a message apart. Its longest text is not counted, because its weight is that of the
-    message without the other parts.
+    """Split a message into parts. The longest text is not counted; its weight is that of the
+    message minus the other parts.
     """
     fixed = weigh(_bare(entry.chat), count)
     *others, longest = sorted(_parts(entry.chat), key=lambda part: _length(entry.chat, part))
@@ -254,8 +262,8 @@ def _parts(chat: Chat) -> Iterator[_Part]:
 
 
 def _length(chat: Chat, part: _Part) -> tuple[bool, int]:
-    """A text's length, to find the longest. Content in parts counts as the longest, because its
-    text does not show the weight of its images.
+    """Return a sort key by which the longest text is found. Content in parts counts as the longest,
+    because the length of its text does not show the weight of its images.
     """
     return part[0] == "content" and not isinstance(chat["content"], str), len(part[2])
 
@@ -269,15 +277,17 @@ def _text(entry: WindowEntry, part: _Part, tokens: int, count: Count) -> Text:
 
 
 def _replaced(entry: WindowEntry, call: int, tokens: int) -> str:
-    """The text in place of arguments. Arguments of a function must be JSON; the input of a custom
-    tool is free text.
+    """Return the text that replaces the arguments of a call. Arguments of a function must be JSON;
+    the input of a custom tool is free text.
     """
     is_function = entry.chat["tool_calls"][call].get("type", "function") == "function"
     return replacement(tokens, entry.seq) if is_function else marker(tokens, entry.seq).strip()
 
 
 def finished(draft: MessageParts, count: Count) -> tuple[WindowEntry, list[Cut]]:
-    """Put a message together again, with each text cut to its allowed weight."""
+    """Return the message put together again from its parts, with each text cut to its allowed
+    weight, and the cuts.
+    """
     entry, tokens, cuts = draft.entry, draft.fixed, []
     chat = dict(entry.chat)
     for text in draft.texts:
@@ -300,7 +310,7 @@ def _shorter(entry: WindowEntry, text: Text, count: Count) -> tuple[str, int]:
 
 
 def _holding(chat: Chat, text: Text, new: str) -> Chat:
-    """The field of the message that held this text, with the new one."""
+    """Return the field of the message that held this text, now with the new text."""
     if text.part != "arguments":
         return {text.part: new}
     calls = list(chat["tool_calls"])
@@ -309,7 +319,7 @@ def _holding(chat: Chat, text: Text, new: str) -> Chat:
 
 
 def _bare(chat: Chat) -> Chat:
-    """The message without its texts."""
+    """Return the message without its texts."""
     bare = {**chat, "content": ""}
     bare.pop("refusal", None)
     if "tool_calls" in chat:
@@ -318,7 +328,7 @@ def _bare(chat: Chat) -> Chat:
 
 
 def _calling(call: Mapping[str, Any], text: str) -> Mapping[str, Any]:
-    """The call with other arguments."""
+    """Return the call with other arguments."""
     kind = str(call.get("type", "function"))
     inner = call.get(kind) or {}
     return {**call, kind: {**inner, "input" if "input" in inner else "arguments": text}}

@@ -1,10 +1,11 @@
-"""Turns: the parts of a conversation that are never split. The last one is the current chain; it is
-cut if it alone exceeds the budget.
+"""The turns of a conversation, which are never split. The last turn is called the current chain. It
+is cut if it alone exceeds the budget.
 
-The order: tool outputs are cut, the largest first; then call arguments; then the oldest
-call-and-result groups are left out; then the assistant's texts are cut; last the newest user
-message. The model continues from the newest group, so that stays until the user message has been
-cut to a quarter of the room. Sizes are decided first, then texts are cut.
+The current chain is cut in this order. Tool outputs are cut, the largest first. Then call arguments
+are replaced. Then the oldest groups of calls and results are left out. Then the assistant's texts
+are cut, and last the newest user message. The model continues from the newest group, so that group
+stays until the user message has been cut to a quarter of the room. All sizes are decided before any
+text is cut.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ Said = TypeVar("Said", bound=Spoken)
 
 
 def groups(messages: Sequence[Said]) -> list[Sequence[Said]]:
-    """Each message with the tool messages that follow it: an assistant's calls and their results
-    stay together.
+    """Return the messages in groups. Each group is a message with the tool messages that follow it,
+    so that an assistant's calls and their results stay together.
     """
     return _split(
         messages, [number for number, message in enumerate(messages) if message.role != "tool"]
@@ -48,18 +49,18 @@ def groups(messages: Sequence[Said]) -> list[Sequence[Said]]:
 
 
 def turns(messages: Sequence[Said]) -> list[Sequence[Said]]:
-    """Each user message with all that follows it, up to the next one. Messages before the first are
-    a turn too.
+    """Return the messages in turns. Each turn is a user message with everything up to the next user
+    message. Messages before the first user message are a turn too.
 
-    If no user speaks, each group is a turn; otherwise such a conversation would be one turn that
-    nothing can shorten. The last turn is called the current chain.
+    If there is no user message, each group is a turn; otherwise such a conversation would be one
+    turn that nothing could shorten. The last turn is called the current chain.
     """
     asked = [number for number, message in enumerate(messages) if message.role == "user"]
     return _split(messages, asked) if asked else groups(messages)
 
 
 def _split(messages: Sequence[Said], starts: Sequence[int]) -> list[Sequence[Said]]:
-    """The messages in parts that begin at `starts`, and at the very first message."""
+    """Return the messages in parts that begin at the indexes `starts`, and at the first message."""
     bounds = [0, *(start for start in starts if start > 0), len(messages)]
     return [messages[start:end] for start, end in pairwise(bounds) if start < end]
 
@@ -70,7 +71,7 @@ T = TypeVar("T")
 
 
 def no_result(call_id: str) -> Chat:
-    """The tool message in place of a call's missing result."""
+    """Return the tool message that stands for the missing result of a call."""
     return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
 
 
@@ -81,10 +82,12 @@ def with_every_result(
     missing: Callable[[str], T],
     answering: Callable[[T, str], T],
 ) -> list[T]:
-    """The messages in a form that the chat API accepts: results without their call are left out,
-    and a call without a result gets the one that `missing` makes for its id, unless it is the
-    newest: its result is still to come. `chat` gives the chat message of an element. `answering`
-    makes the result of a call that it names in another form.
+    """Return the messages in a form that the chat API accepts. Results without their call are left
+    out. A call without a result gets the result that `missing` makes for its id, except the newest
+    call, whose result is still to come.
+
+    `chat` returns the chat message of an element. `answering` changes a result to name its call by
+    the call's own id, if the result uses another form of the id.
     """
     result: list[T] = []
     waiting: list[str] = []
@@ -100,15 +103,15 @@ def with_every_result(
     return result
 
 
-USER_SHARE = 4  # the part of the room that the user message keeps beside the newest group
-NAME_SHARE = 2  # the part of the room from which on a name is too long to be shown
+USER_SHARE = 4  # beside the newest group, the user message keeps 1/USER_SHARE of the room
+NAME_SHARE = 2  # a name is removed if the uncut parts take more than 1/NAME_SHARE of the room
 
 Group = Sequence[MessageParts]
 
 
 class Chain:
     """The current chain, oldest first: the newest user message, if there is one, and all messages
-    after it. Call `fit` once.
+    after it. `fit` may be called only once.
     """
 
     def __init__(self, entries: Sequence[WindowEntry], count: Count) -> None:
@@ -121,11 +124,13 @@ class Chain:
 
     @property
     def least(self) -> int:
-        """The room in which the user message stays whole beside the newest group."""
+        """The room that the whole user message and the newest group, cut as far as possible, need
+        together.
+        """
         return (self._user.weight if self._user else 0) + sum(map(_least, self._groups[-1:]))
 
     def fit(self, room: int) -> tuple[list[WindowEntry], list[Cut]]:
-        """The chain within the room, and its cuts. The chain is never empty."""
+        """Return the chain cut to the room, and its cuts. The chain is never empty."""
         self._drop(room, is_victim=_has_calls, weight=_least_with_texts)
         self._lower(_outputs, room)
         self._replace_arguments(room)
@@ -148,8 +153,8 @@ class Chain:
     def _drop(
         self, room: int, *, is_victim: Callable[[Group], bool], weight: Callable[[Group], int]
     ) -> None:
-        """Leave out the oldest victims until the rest can be cut to fit the room; the newest group
-        always stays.
+        """Leave out the oldest groups that are victims, until the rest can be cut to fit into the
+        room. The newest group always stays.
         """
         total = (self._user.weight if self._user else 0) + sum(map(weight, self._groups))
         held: list[Group] = []
@@ -162,7 +167,9 @@ class Chain:
         self._groups = held + self._groups[-1:]
 
     def _lower(self, kind: Callable[[MessageParts], list[Text]], room: int) -> None:
-        """Cut the largest texts of a kind down to one level, as high as the room allows."""
+        """Cut the largest texts of a kind to a common weight, which is as high as the room
+        allows.
+        """
         texts = [text for group in self._groups for draft in group for text in kind(draft)]
         others = self._weight - sum(text.allowed for text in texts)
         height = level([text.tokens for text in texts], room=room - others)
@@ -181,8 +188,8 @@ class Chain:
             text.allowed = text.least
 
     def _give_way(self, room: int) -> None:
-        """Only the user message and the newest group are left: cut the message, then leave out the
-        group.
+        """Cut the user message, then leave out the newest group if that is not enough. Only these
+        two are left at this point.
         """
         newest = [draft for group in self._groups for draft in group]
         if self._user is None:
@@ -224,7 +231,7 @@ def _least(group: Group) -> int:
 
 
 def _least_with_texts(group: Group) -> int:
-    """The least that the group can weigh while its assistant's texts stay whole."""
+    """Return the least weight of the group if its assistant's texts stay whole."""
     return _least(group) + sum(text.tokens - text.least for draft in group for text in _said(draft))
 
 
@@ -245,14 +252,16 @@ def _arguments(draft: MessageParts) -> list[Text]:
 
 
 def _squeeze(draft: MessageParts, room: int) -> None:
-    """Cut a message's only text to the room, however little that is."""
+    """Cut a message's only text to the room, however small the room is."""
     (text,) = draft.texts
     text.least = 0
     text.lower(room - draft.fixed)
 
 
 def _nameless(user: MessageParts, room: int, count: Count) -> MessageParts:
-    """The user's message, without its name if that alone takes half the room."""
+    """Return the user's message. The name is removed if the parts that are never cut take more than
+    half of the room.
+    """
     if user.fixed * NAME_SHARE <= room:
         return user
     chat = {name: value for name, value in user.entry.chat.items() if name != "name"}
@@ -260,8 +269,8 @@ def _nameless(user: MessageParts, room: int, count: Count) -> MessageParts:
 
 
 def _stub(draft: MessageParts, room: int, count: Count) -> MessageParts:
-    """A text in place of the newest message, for a chain without a user message whose bare calls
-    are too large.
+    """Return a message that holds only a short text in place of the newest message. It is for a
+    chain without a user message whose bare calls are too large.
     """
     entry = draft.entry
     text = plain(entry.chat["content"]) or marker(entry.tokens, entry.seq).strip()

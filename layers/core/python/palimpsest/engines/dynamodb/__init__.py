@@ -1,1 +1,1 @@
-"""Stores on DynamoDB. Only this package and `aws` import botocore."""
+"""The stores on DynamoDB. Only this package and `aws` import botocore."""

@@ -1,4 +1,4 @@
-"""Translates DynamoDB's errors into the library's."""
+"""The translation of DynamoDB's errors into the library's errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ _BUSY_REASONS = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
 class Refused(PalimpsestError):
-    """The engine calls the request itself invalid: an item is over its limit, or the adapter is
-    wrong.
+    """DynamoDB calls the request itself invalid. Either an item is over the size limit, or the
+    adapter has a defect.
     """
 
 
 class FirstFailed(CommitLost):
-    """The condition of a transaction's first action failed; `item` is what that one found."""
+    """The condition of a transaction's first action failed. `item` is the stored item that the
+    condition was checked on.
+    """
 
     def __init__(self, item: Mapping[str, Any]) -> None:
         super().__init__("Another writer was first.")
@@ -31,17 +33,19 @@ class FirstFailed(CommitLost):
 
 
 class Busy(Unavailable):
-    """Nothing was written, and botocore has not tried again: the same request may work in a
-    moment.
-    """
+    """Nothing was written, and botocore has not retried. The same request may work in a moment."""
 
 
 def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
-    """The error to raise from `error`.
+    """Return the library's error to raise in place of a botocore error.
 
-    `CommitLost` if a condition failed, or a transaction met another one. `Busy` if a single write
-    met a transaction, or a transaction was throttled. `Refused` if the request is invalid.
-    Otherwise `Unavailable`: throttled, timed out, no connection, internal, no permission yet.
+    - `FirstFailed` if the condition of a transaction's first action failed and the stored item is
+      known.
+    - `CommitLost` if another condition failed, or if the transaction conflicted with another one.
+    - `Busy` if a single write conflicted with a transaction, or if a transaction was throttled.
+    - `Refused` if the request is invalid.
+    - `Unavailable` otherwise, for example for throttling, a time-out, no connection, an internal
+      error, or a permission that is not in effect yet.
     """
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
     reasons = {reason["Code"] for reason in _cancellation_reasons(error)} - {"None"}
@@ -58,15 +62,15 @@ def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
 
 
 def _found_by_the_first(error: Exception) -> Mapping[str, Any] | None:
-    """The item that the first action's condition was checked on, if it failed and asked for the
-    item.
+    """Return the stored item that the condition of the first action was checked on. None if that
+    condition held, or if the action did not ask for the item.
     """
     found: Mapping[str, Any] | None = next(iter(_cancellation_reasons(error)), {}).get("Item")
     return found
 
 
 def _cancellation_reasons(error: Exception) -> Sequence[Mapping[str, Any]]:
-    """Why a transaction was cancelled: an entry for each of its actions, whose code is "None" if it
-    was no reason.
+    """Return one entry for each action of a cancelled transaction. An action that did not cause the
+    cancellation has the code "None".
     """
     return error.response.get("CancellationReasons", ()) if isinstance(error, ClientError) else ()

@@ -1,5 +1,5 @@
-"""Reads of background work: jobs, due and expiring items, users with stored data. Calls with keys
-lie beside jobs.
+"""The stores of background work on DynamoDB: jobs, calls with idempotency keys, items that are due
+or expire, and lists of all sessions and users.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 
 class DynamoDbJobs(OneTable):
-    """`Jobs` over the table that `DynamoDbSessions` writes them to. Safe to use from many
-    threads.
+    """Implements `Jobs` over the table that `DynamoDbSessions` writes jobs to. Safe to use from
+    many threads.
     """
 
     def put(self, job: Job) -> None:
@@ -74,8 +74,8 @@ class DynamoDbJobs(OneTable):
         return found, cursor.at(places[-1]) if has_more else None
 
     def _read(self, scope: Scope, places: Sequence[str]) -> tuple[Job, ...]:
-        """The jobs at these places of the list, in its order. Jobs that were removed meanwhile are
-        left out.
+        """Return the jobs at these places of the list, in the order of the list. Jobs that were
+        removed in the meantime are left out.
         """
         if not places:
             return ()
@@ -111,7 +111,7 @@ class DynamoDbJobs(OneTable):
         with suppress(CommitLost):  # that job is gone
             self._table.transact(
                 [{"Update": arguments}]
-            )  # a plain update would be done again if its answer is lost
+            )  # a plain update would be repeated if its answer is lost
 
     def finish(self, job: Job) -> None:
         self._table.call("UpdateItem", **finishing(self._table.name, job))
@@ -130,14 +130,12 @@ class DynamoDbJobs(OneTable):
 
     def _if_so(self, job: Job, update: Update) -> None:
         arguments = update.arguments(self._table.name, job_partition(job), items.JOB)
-        with suppress(
-            CommitLost
-        ):  # the job is gone, or in another state: the contract is to do nothing
+        with suppress(CommitLost):  # the job is gone or in another state, so nothing is to be done
             self._table.call("UpdateItem", **arguments)
 
 
 class DynamoDbKeyedCalls(OneTable):
-    """`KeyedCalls` over the same table."""
+    """Implements `KeyedCalls` over the table of jobs."""
 
     def get(self, call: KeyedCall) -> KeyedCall | None:
         item = self._table.get(*items.call_place(call))
@@ -148,7 +146,9 @@ class DynamoDbKeyedCalls(OneTable):
 
 
 def _index_key(scope: UserScope, place: str) -> Item:
-    """The index's next place after a job: its key there, and its own key in the table."""
+    """Return the start key that continues the index `by_owner` after a job: the job's key in the
+    index and its key in the table.
+    """
     job = scope.owner.job_partition(place.partition("#")[2])
     return {
         items.OWNER: items.text(scope.partition), "created": items.text(place),
@@ -168,7 +168,7 @@ PAGE = 100
 
 
 class DynamoDbOwners:
-    """`Owners` over the tables of sessions and of memories."""
+    """Implements `Owners` over the tables of sessions and of memories."""
 
     def __init__(self, sessions: str, memories: str, **where: Any) -> None:
         self._sessions, self._memories = Table(sessions, **where), Table(memories, **where)
@@ -184,7 +184,9 @@ class DynamoDbOwners:
 
 
 def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item, str]]:
-    """An index's items, which are only keys. Each is also the place where a scan continues."""
+    """Yield the items of an index, which hold keys only, each with the place at which a later scan
+    can continue after it.
+    """
     start = (
         {}
         if after is None
@@ -199,7 +201,7 @@ def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item
 
 
 class DynamoDbExpiries(OneTable):
-    """`Expiries` over the table of `DynamoDbMemories`."""
+    """Implements `Expiries` over the table of `DynamoDbMemories`."""
 
     def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
         for item in due_items(self._table, now=now, limit=limit):

@@ -1,5 +1,5 @@
-"""Lists on DynamoDB that are spread over partitions, so that none is hot: a tenant's lists, and
-what has come due.
+"""The lists on DynamoDB: the lists of a tenant, and the index of due work. Each is spread over
+several partitions, so that no partition becomes hot.
 """
 
 from __future__ import annotations
@@ -17,44 +17,49 @@ from palimpsest.parallel import run_each
 from palimpsest.scope import Scope, UserScope
 
 BUCKETS = 16
-"""Partitions of one tenant's list. Each takes 1,000 writes a second, and a page of the whole list
-queries each once.
+"""The number of partitions of one tenant's list. Each partition takes 1,000 writes a second. A page
+of the whole list queries each partition once.
 
-Items name their bucket, so another number needs every listed item written anew (docs/adr/0015).
+Items store the name of their bucket. To change this number, every listed item must be rewritten
+(docs/adr/0015).
 """
 BUCKET = "tenant_bucket"
-"""The attribute that holds the bucket: the hash key of the indexes `by_user` and `by_tenant`."""
+"""The attribute that holds an item's bucket. It is the hash key of the indexes `by_user` and
+`by_tenant`.
+"""
 SESSIONS, FAILED = (
     "sessions#",
     "failed#",
-)  # lists of a tenant apart from those by user: of sessions, of failed jobs
+)  # a tenant's lists that are not by user: of sessions, and of failed jobs
 _FIRST, _LAST = (
     "!",
     "~",
-)  # below and above every place: both stand outside the characters of ids and of times
+)  # below and above every place, because ids and times do not contain these characters
 
 
 def bucket_of(scope: UserScope) -> str:
-    """The partition of the tenant's lists that this user, and all that the user has, is listed
-    in.
+    """Return the partition of the tenant's lists that contains this user and everything that the
+    user has.
     """
     return bucket_for(scope.owner, scope.user)
 
 
 def bucket_for(scope: Scope, name: str, *, among: str = "") -> str:
-    """The partition that what has this name is listed in, among the tenant's lists of one kind."""
+    """Return the partition in which an item with this name is listed. `among` selects one kind of
+    the tenant's lists.
+    """
     return f"{scope.tenant}#{among}{zlib.crc32(name.encode()) % BUCKETS:02d}"
 
 
 def buckets_of(scope: Scope, *, among: str = "") -> tuple[str, ...]:
-    """All partitions of the tenant's lists of one kind."""
+    """Return all partitions of one kind of the tenant's lists."""
     return tuple(f"{scope.tenant}#{among}{number:02d}" for number in range(BUCKETS))
 
 
 @dataclass(frozen=True, slots=True)
 class TenantIndex:
-    """An index with buckets as its hash key. Its range key `place` orders the list: unique in a
-    tenant, and ASCII.
+    """A DynamoDB index whose hash key is a bucket. `place` names its range key, which orders the
+    list. A range key is ASCII and unique within a tenant.
     """
 
     table: Table
@@ -73,18 +78,18 @@ class TenantIndex:
         after: str | None = None,
         newest_first: bool = False,
     ) -> tuple[tuple[str, ...], bool]:
-        """Up to `limit` places beyond `after`, of the whole tenant or in the bucket of one user,
-        and whether there are more. All are `within` two places.
+        """Return up to `limit` places beyond `after`, and whether there are more. `user` restricts
+        the list to the bucket of one user. `within` is the lowest and the highest place to return.
 
-        Eventually consistent. What is there throughout is on exactly one page, whatever comes or
-        goes meanwhile.
+        Eventually consistent. An item that exists during the whole listing is on exactly one page,
+        even if other items appear or disappear meanwhile.
         """
         low, high = within
         if after is not None:
             low, high = (low, min(after, high)) if newest_first else (max(after, low), high)
         count = (
             limit + 1 if after is None else limit + 2
-        )  # the range has both its ends: `after` may be found once more
+        )  # the range includes its ends, so `after` may be found again
         read = partial(self._bucket, low=low, high=high, count=count, newest_first=newest_first)
         buckets = (
             buckets_of(scope, among=self.among) if user is None else (bucket_of(scope.user(user)),)
@@ -94,7 +99,9 @@ class TenantIndex:
         return places[:limit], len(places) > limit
 
     def count(self, scope: Scope, *, most: int) -> int:
-        """How many entries the tenant's list has, at most `most`. Eventually consistent."""
+        """Return the number of entries in the tenant's list, at most `most`. Eventually
+        consistent.
+        """
         counted = run_each(
             partial(self._count, most=most), buckets_of(scope, among=self.among), threads=BUCKETS
         )
@@ -135,9 +142,8 @@ class TenantIndex:
 
 
 def due_items(table: Table, *, now: int, limit: int) -> Iterator[Item]:
-    """Keys of the items that have come due at `now` (epoch seconds): up to `limit` of each shard,
-    the oldest first.
-    Eventually consistent.
+    """Yield the keys of the items that are due at `now` (epoch seconds). Each shard gives up to
+    `limit` items, the oldest first. Eventually consistent.
     """
     for shard in range(SHARDS):
         values = {":shard": {"S": str(shard)}, ":now": {"N": str(now)}}

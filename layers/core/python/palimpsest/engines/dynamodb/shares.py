@@ -1,5 +1,5 @@
-"""Tenants' shares of the queues on DynamoDB: an item for each tenant and queue, and one for each
-job that waits.
+"""The tenants' shares of the queues on DynamoDB. There is one item for each tenant and queue, and
+one for each waiting job.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PAGE = 25
 
 
 class DynamoDbShares(OneTable):
-    """`Shares` over the table of sessions. Safe to use from many threads."""
+    """Implements `Shares` over the table of sessions. Safe to use from many threads."""
 
     def enter(self, scope: Scope, queue: Queue, job_id: str, *, most: int) -> bool:
         update = Update()

@@ -1,4 +1,4 @@
-"""Decode the records of the tables' streams, which are in DynamoDB's own JSON."""
+"""The decoder of the records of the tables' streams, which are in DynamoDB's own JSON."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, BadRequest)
 
 
 def stream_record(record: Mapping[str, Any]) -> StreamRecord:
-    """Read one record of a stream event: the job that it inserts, the message or long-term record
-    that it writes or removes, what was counted with a message, and what it says has happened.
+    """Decode one record of a stream event. The result has the job that the record inserts, the
+    message or long-term record that it writes or removes, the counts stored with a message, and the
+    event to publish.
 
-    A record of another kind, or without the form of its kind, is `Unreadable`. Nothing is raised.
+    A record of an unknown kind or in a wrong form becomes `Unreadable`. Nothing is raised.
     """
     try:
         change = record["dynamodb"]
@@ -149,6 +150,8 @@ def _folded(owner: str, name: str) -> Happened:
 
 
 def _name(record: Mapping[str, Any]) -> str:
-    """The event id and the item's keys, as JSON: enough to find the item, and none of its text."""
+    """Return the event id and the item's keys as JSON. They suffice to find the item and hold none
+    of its text.
+    """
     change = record.get("dynamodb") or {}
     return json.dumps({"event_id": record.get("eventID"), "keys": change.get("Keys")}, default=str)

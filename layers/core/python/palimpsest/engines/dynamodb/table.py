@@ -1,4 +1,4 @@
-"""One DynamoDB table over its client: bounded retries, pages, batches and transactions."""
+"""One DynamoDB table and its client, with bounded retries, pages, batches and transactions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from palimpsest.errors import PalimpsestError, Unavailable
 from palimpsest.retry import back_off
 
 Item = Mapping[str, Any]
-"""An item or a part of one as DynamoDB has it: {"name": {"S": "text"}}."""
+"""An item or a part of an item in DynamoDB's JSON: {"name": {"S": "text"}}."""
 
 Meter = Callable[[str, Any], None]
-"""Called with the operation and its `ConsumedCapacity` after each call."""
+"""A function that is called with the operation and its `ConsumedCapacity` after each call."""
 
 CONNECT_SECONDS = 1.0  # with three attempts, well inside the front door's 30 s
 
@@ -47,7 +47,7 @@ BATCH_WRITE = 25  # requests in one BatchWriteItem (DynamoDB)
 
 
 class Table:
-    """No call is made before the first use; `warm` connects ahead of it. Safe to use from many
+    """One DynamoDB table. It connects on first use; `warm` connects earlier. Safe to use from many
     threads.
     """
 
@@ -65,21 +65,24 @@ class Table:
         self._meter = meter
 
     def warm(self) -> None:
-        """Do now what the first request would wait for: service model, credentials, a connection
-        with its handshake.
+        """Load the service model and the credentials, and open a connection, so that the first
+        request does not wait for them.
 
-        Reads an item that does not exist; whether the store answers is left to the first request.
+        It reads an item that does not exist. Errors of the store are ignored; the first request
+        will raise them.
         """
         with suppress(PalimpsestError):
             self.get("warm", "warm")
 
     def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """One operation. Raises the product's errors, after bounded retries."""
+        """Run one operation and return the answer. Raises the library's errors, after bounded
+        retries.
+        """
         return self._until_free(lambda: self._call(operation, arguments))
 
     def transact(self, actions: Sequence[Item]) -> None:
-        """All actions or none. DynamoDB knows the token for 10 minutes, so that what botocore
-        repeats is done once.
+        """Write all actions or none. Each attempt has a token that DynamoDB knows for 10 minutes,
+        so that a request that botocore sends twice is done once.
         """
 
         def attempt() -> dict[str, Any]:
@@ -89,31 +92,35 @@ class Table:
         self._until_free(attempt)
 
     def get(self, partition: str, sort: str) -> Item | None:
-        """One item, strongly consistent."""
+        """Return one item, or None. Strongly consistent."""
         answer = self.call(
             "GetItem", TableName=self.name, Key=key(partition, sort), ConsistentRead=True
         )
         return answer.get("Item")
 
     def get_many(self, partition: str, sorts: Sequence[str]) -> Iterator[Item]:
-        """Those of the items (at most 100 different ones) that exist, strongly consistent, in no
-        order.
+        """Yield the items of one partition that exist, in no order. `sorts` has at most 100
+        different sort keys. Strongly consistent.
         """
         return self.get_each([(partition, sort) for sort in sorts])
 
     def get_each(
         self, places: Sequence[tuple[str, str]], *, consistent: bool = True
     ) -> Iterator[Item]:
-        """The same for items of several partitions, each named by its partition and sort key. Items
-        that never change may be read without consistency, for half the price. An item that was just
-        written may then be missing.
+        """Yield the items that exist at these places, in no order. A place is a partition and a
+        sort key.
+
+        Items that never change may be read without consistency, for half the price. An item that
+        was just written may then be missing.
         """
         return self.get_across({self.name: places}, consistent=consistent)
 
     def get_across(
         self, places: Mapping[str, Sequence[tuple[str, str]]], *, consistent: bool = True
     ) -> Iterator[Item]:
-        """The same for items of several tables: the places in each, by the table's name."""
+        """Yield the items of several tables that exist, in no order. `places` maps the name of each
+        table to partitions and sort keys.
+        """
         wanted: Any = {}
         for table, there in places.items():
             keys = [key(*place) for place in there]
@@ -133,7 +140,7 @@ class Table:
         self.write_many([{"DeleteRequest": {"Key": key(partition, sort)}} for sort in sorts])
 
     def write_many(self, requests: Sequence[Item]) -> None:
-        """Do up to 25 puts and deletes, each by itself."""
+        """Do up to 25 puts and deletes. They are independent, not one transaction."""
         waiting: Any = {self.name: requests}
         backoff = _Backoff()
         while True:
@@ -144,8 +151,8 @@ class Table:
             waiting = left
 
     def pages(self, condition: str, values: Item, **arguments: Any) -> Iterator[Sequence[Item]]:
-        """A query's items, page by page as they are asked for; strongly consistent unless an index
-        is named.
+        """Yield the items that a query finds, page by page. A page is read when it is asked for.
+        Strongly consistent unless an index is named.
         """
         arguments |= {"KeyConditionExpression": condition, "ExpressionAttributeValues": values}
         arguments.setdefault("ConsistentRead", "IndexName" not in arguments)
@@ -157,8 +164,8 @@ class Table:
             arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def scan(self, **arguments: Any) -> Iterator[Sequence[Item]]:
-        """All items, of the table or of an index, page by page as they are asked for; in no order,
-        but the same.
+        """Yield all items of the table or of an index, page by page. A page is read when it is
+        asked for. The order is arbitrary, but every scan has the same.
         """
         while True:
             answer = self.call("Scan", TableName=self.name, **arguments)
@@ -176,7 +183,9 @@ class Table:
         return call()
 
     def _call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Up to three attempts: botocore's standard retries send the identical request again."""
+        """Call DynamoDB once, with up to three attempts. Botocore's standard retries send the
+        identical request again.
+        """
         arguments["ReturnConsumedCapacity"] = "TOTAL" if self._meter else "NONE"
         try:
             ask = getattr(connected(self._region, self._endpoint), xform_name(operation))
@@ -189,12 +198,14 @@ class Table:
 
 
 class OneTable:
-    """A store over one table. Connects when first used or by `warm`; safe to use from many
+    """A store over one table. It connects on first use or by `warm`. Safe to use from many
     threads.
     """
 
     def __init__(self, table: str, **where: Any) -> None:
-        """`where` are `region`, `endpoint` and `meter`, as for `Table`."""
+        """`table` is the table's name. `where` holds `region`, `endpoint` and `meter`, as for
+        `Table`.
+        """
         self._table = Table(table, **where)
 
     def warm(self) -> None:
@@ -202,10 +213,10 @@ class OneTable:
 
 
 def connected(region: str | None, endpoint: str | None) -> Any:
-    """One client of botocore's a place, for all tables and threads: a client costs far more to make
-    than to share.
+    """Return the botocore client for a region and endpoint. All tables and threads share it,
+    because a client costs far more to make than to share.
     """
-    with _LOCK:  # botocore's clients are not made safely by two threads at once
+    with _LOCK:  # two threads can't safely make botocore clients at the same time
         return _client(region, endpoint)
 
 
@@ -222,7 +233,7 @@ def _client(region: str | None, endpoint: str | None) -> Any:
         retries={"total_max_attempts": 1 + RETRIES, "mode": "standard"},
         max_pool_connections=CONNECTIONS,
         parameter_validation=False,
-        # else botocore puts it together twice in every request
+        # otherwise botocore builds it twice in every request
         user_agent=f"{session.user_agent()} palimpsest",
     )
     return session.create_client(
@@ -235,16 +246,16 @@ def key(partition: str, sort: str) -> dict[str, Any]:
 
 
 class _Backoff:
-    """Between the goes of a batch that is answered in parts: parts of a large answer come without a
-    wait.
+    """The pauses between the requests of a batch that is answered in parts. There is no pause while
+    each request makes progress.
     """
 
     def __init__(self) -> None:
         self._idle = 0
 
     def wait_after(self, *, made_progress: bool) -> None:
-        """Wait if the last go brought nothing, longer each time; raise `Unavailable` when that
-        happened too often.
+        """Wait if the last request made no progress, longer each time. Raises `Unavailable` after
+        too many requests without progress.
         """
         self._idle = 0 if made_progress else self._idle + 1
         if self._idle == BATCH_ATTEMPTS:

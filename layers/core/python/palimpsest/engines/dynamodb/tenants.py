@@ -1,4 +1,4 @@
-"""Tenants on DynamoDB, as declared models: API keys under their SHA-256, a tenant's settings and
+"""The tenants on DynamoDB, as declared models: API keys by their SHA-256, a tenant's settings, and
 static facts.
 """
 
@@ -44,9 +44,7 @@ M = TypeVar("M", bound=TableModel)
 
 
 class _Models(OneTable):
-    """A store of models in one table. Their reads are strongly consistent, and the library's errors
-    are raised.
-    """
+    """A store of models in one table. Reads are strongly consistent. Errors are the library's."""
 
     def _bound(self, model: type[M]) -> type[M]:
         return bound(model, self._table.name, self._call)
@@ -66,8 +64,8 @@ class _Models(OneTable):
 
 
 class DynamoDbTenants(_Models):
-    """`Tenants` over the table of tenants. `jobs_table` is only needed to store a job with the
-    settings.
+    """Implements `Tenants` over the table of tenants. `jobs_table` is only needed to store a job
+    together with the settings.
     """
 
     def __init__(self, table: str, jobs_table: str = "", **where: Any) -> None:
@@ -101,7 +99,9 @@ class DynamoDbTenants(_Models):
         )
 
     def add(self, api_key: ApiKey) -> None:
-        """Store a new key; raises `CommitLost` if there is one under its SHA-256."""
+        """Store a new API key. Raises `CommitLost` if there is already one with the same
+        SHA-256.
+        """
         item = self._keys(
             *key_place(api_key.id),
             type="api_key",
@@ -138,7 +138,7 @@ class DynamoDbTenants(_Models):
         item = self._found(self._log_keys, place)
         if item is None:
             item = self._log_keys(*place, type=LOG_KEY, secret=secrets.token_bytes())
-            with suppress(CommitLost):  # another process was first: its key is the tenant's
+            with suppress(CommitLost):  # another process was first, and its key stays
                 item.save(condition=LogKeyItem.pk.does_not_exist())
             item = self._found(self._log_keys, place) or item
         return item.secret
@@ -164,7 +164,7 @@ class DynamoDbTenants(_Models):
 
 
 def _changes(settings: TenantSettings) -> list[Change]:
-    """The changes that make these the stored settings, whatever was stored before."""
+    """Return the changes that replace the stored settings by these, whatever is stored."""
     limits = {name: most for name, most in asdict(settings.limits).items() if most is not None}
     models = None if settings.models is None else [*settings.models]
     return [
@@ -173,7 +173,7 @@ def _changes(settings: TenantSettings) -> list[Change]:
         _set_or_remove(SettingsItem.retention_days, settings.retention_days),
         SettingsItem.memory_days.set(
             cast("int", settings.memory_days)
-        ),  # None is stored: not the built-in days
+        ),  # None is stored, because it differs from the built-in days
         SettingsItem.days_by_type.set({**settings.by_type}),
         _set_or_remove(SettingsItem.models, models),
         _set_or_remove(SettingsItem.change, settings.change),
@@ -183,7 +183,7 @@ def _changes(settings: TenantSettings) -> list[Change]:
 
 
 def _set_or_remove(attribute: Any, value: Any) -> Change:
-    """The change that stores the value; None removes the attribute."""
+    """Return the change that stores the value; None removes the attribute."""
     change: Change = attribute.remove() if value is None else attribute.set(value)
     return change
 
@@ -197,7 +197,7 @@ def _unchanged_since(before: TenantSettings) -> Condition:
 
 
 class DynamoDbStaticFacts(_Models):
-    """`StaticFacts` over the table of tenants."""
+    """Implements `StaticFacts` over the table of tenants."""
 
     @cached_property
     def _facts(self) -> type[FactItem]:
@@ -229,7 +229,7 @@ class DynamoDbStaticFacts(_Models):
         is_text = isinstance(fact.content, str)
         changes: list[Change] = [
             FactItem.type.set("fact"),
-            FactItem.content.set(fact.text),  # the release before reads this alone
+            FactItem.content.set(fact.text),  # the previous release reads only this
             _set_or_remove(FactItem.json, None if is_text else json.dumps(fact.content)),
             FactItem.updated_at.set(fact.updated_at),
             _set_or_remove(FactItem.agent, fact.agent),
@@ -242,8 +242,8 @@ class DynamoDbStaticFacts(_Models):
             transaction.delete(self._facts(*tenant_place(scope.tenant, FACTS + fact_id)))
 
     def _changing(self, scope: Scope, version: int) -> TransactWrite:
-        """A transaction that makes the next version of the facts, unless another writer was
-        first.
+        """Return a transaction that raises the version of the facts by one. It fails if another
+        writer has changed the facts since `version`.
         """
         item, number = (
             self._versions(*tenant_place(scope.tenant, FACTS_VERSION)),

@@ -1,5 +1,5 @@
-"""Usage on DynamoDB, counted beside the sessions: rows of a day, a month's cost, requests of a
-second.
+"""The usage counts on DynamoDB, in the table of sessions: rows for each day, the cost of each
+month, and the requests of each second.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ AMONG = "usage#"
 USAGE, RATE = "usage", "rate"
 ERASED = {"NULL": True}
 DAY_SECONDS = 24 * 3600
-_LAST = "~"  # behind every name of a row
+_LAST = "~"  # sorts after every name of a row
 
 
 class DynamoDbUsages(OneTable):
-    """`Usages` over the table of sessions: one row a day for each session and for each user's model
-    calls.
+    """Implements `Usages` over the table of sessions. Each day has one row for each session and one
+    for each user's model calls.
     """
 
     def reach(self, tally: Tally) -> Mapping[str, int]:
@@ -131,7 +131,7 @@ class DynamoDbUsages(OneTable):
 
 
 def _usage_row(scope: UserScope, day: str) -> Update:
-    """An update of a row, which keeps the name that it has."""
+    """Return an update of a row of usage. The row keeps the user's name that it already has."""
     update = Update()
     update.put("type", text(USAGE))
     update.put("ttl", number(_ttl(day)))
@@ -144,7 +144,9 @@ def _bucket(scope: UserScope) -> str:
 
 
 def _month(day: str) -> str:
-    """Where the cost of a day's month is added up; behind all days."""
+    """Return the sort key under which the cost of the day's month is summed. It sorts after all
+    days.
+    """
     return f"month#{day[:7]}"
 
 

@@ -1,5 +1,5 @@
-"""The connection to OpenSearch and its errors as the library's, and the indexes of a family: which
-of them is read.
+"""The connection to OpenSearch, the translation of its errors into the library's errors, and the
+family of indexes, one of which is read.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ REFUSED, MISSING = 400, 404
 
 
 class RequestRefused(PalimpsestError):
-    """The engine calls the request invalid: the adapter has a defect."""
+    """OpenSearch calls the request invalid, so the adapter has a defect."""
 
 
 class NoIndex(Unavailable):
-    """The index is not there: not made yet, or dropped for another."""
+    """The index does not exist. It was not made yet, or it was dropped for another."""
 
     def __init__(self) -> None:
         super().__init__("There is no search index yet.")
 
 
 def connected(endpoint: str, *, region: str | None = None, seconds: float = SECONDS) -> Any:
-    """An `opensearchpy.OpenSearch`; nothing is sent yet. With a `region` every request is signed
-    (SigV4) with the process's AWS credentials; else a name in the address is sent as the
-    credential. Raises `ValueError` for plain HTTP to anywhere but this machine.
+    """Return an `opensearchpy.OpenSearch`; nothing is sent yet. With a `region`, every request is
+    signed (SigV4) with the AWS credentials of the process. Otherwise a user name and password in
+    the address are sent. Raises `ValueError` for plain HTTP to another machine.
     """
     from opensearchpy import OpenSearch, Urllib3HttpConnection
 
@@ -54,7 +54,7 @@ def connected(endpoint: str, *, region: str | None = None, seconds: float = SECO
         connection_class=Urllib3HttpConnection,
         pool_maxsize=CONNECTIONS,
         timeout=seconds,
-        max_retries=1,  # an idle connection may have died; every call is safe to repeat
+        max_retries=1,  # an idle connection may be closed; every call is safe to repeat
         retry_on_timeout=False,
     )
 
@@ -68,8 +68,8 @@ def _signer(region: str) -> Any:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Raise `Unavailable` for errors that may pass: time-outs, no connection, throttling, blocks, a
-    missing index.
+    """Raise the library's errors in place of OpenSearch's: `RequestRefused` for an invalid request,
+    `NoIndex` for a missing index, and `Unavailable` for all others, which may pass.
     """
     from opensearchpy.exceptions import OpenSearchException, TransportError
 
@@ -85,13 +85,13 @@ def translated() -> Iterator[None]:
 
 
 BUILD_SECONDS = 30.0  # to make or drop an index
-REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw of the alias
+REMEMBERED_SECONDS = 5.0  # how long a reader relies on the last answer about the alias
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An index `<family>.<space>.<number>`. A family's name holds no dot, so none is the beginning
-    of another's.
+    """An index of a family, with the name `<family>.<space>.<number>`. A family's name has no dot,
+    so that no family matches the indexes of another.
     """
 
     name: str
@@ -107,8 +107,8 @@ class Named:
 
     @property
     def write_alias(self) -> str:
-        """Writes go to this: through an alias, a late write to a dropped index fails instead of
-        making it anew.
+        """The alias for writes to this index. With it, a late write to a dropped index fails; with
+        the index's own name, OpenSearch would create the index again.
         """
         return f"{self.name}.in"
 
@@ -126,7 +126,9 @@ class IndexFamily:
         self._seen: tuple[float, list[Named]] | None = None
 
     def all(self) -> list[Named]:
-        """The current generation first, then the newest first."""
+        """Return all indexes of the family: the index that is read first, then the others from the
+        newest to the oldest.
+        """
         with translated():
             found = self._client.indices.get_alias(index=self.every)
         indexes = [Named(name, self.alias in shown["aliases"]) for name, shown in found.items()]
@@ -135,8 +137,8 @@ class IndexFamily:
         return indexes
 
     def index_read(self, *, again: bool = False) -> Named:
-        """As the alias was a few seconds ago or, `again`, is now. Raises `NoIndex` if none is
-        read.
+        """Return the index that is read. With `again` false, the answer may be some seconds old.
+        Raises `NoIndex` if no index is read.
         """
         is_known = (
             self._seen and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS and not again
@@ -150,9 +152,7 @@ class IndexFamily:
     def add(self, *, afresh: bool) -> None:
         indexes = self.all()
         if indexes:
-            with (
-                translated()
-            ):  # an index that an earlier version made learns the fields that it lacks
+            with translated():  # adds missing fields to an index that an earlier version made
                 self._client.indices.put_mapping(
                     index=self.every, body={"properties": FIELDS}, request_timeout=BUILD_SECONDS
                 )
@@ -166,8 +166,8 @@ class IndexFamily:
             self._update_aliases([{"add": {"index": own[-1].name, "alias": self.alias}}])
 
     def read_newest(self) -> None:
-        """Move the alias and drop the others in one step. Raises `NotFound` if there is no index of
-        the space.
+        """Make the newest index of this space the one that is read and drop all others, in one
+        step. Raises `NotFound` if this space has no index.
         """
         indexes = self.all()
         own = [index for index in indexes if index.label == self.label]
@@ -204,8 +204,8 @@ class IndexFamily:
 
 
 def label_of(space: Space | None) -> str:
-    """`<model>-<dimension>` in the letters of an index's name; a model whose name loses some gets a
-    digest of it.
+    """Return `<model>-<dimension>` in the characters that an index name may have. If the model's
+    name has other characters, a digest of it is added.
     """
     if space is None:
         return "words"

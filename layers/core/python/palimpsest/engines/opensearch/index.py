@@ -1,5 +1,5 @@
-"""The search index on OpenSearch with k-NN on the Lucene engine: a managed domain, or a server on
-loopback. An owner is a filter and a route, an answer is keys and scores.
+"""The search index on OpenSearch, with k-NN on the Lucene engine. OpenSearch is a managed domain or
+a server on loopback. Each search filters and routes by its owner. An answer holds keys and scores.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ CONFLICT = 409
 
 
 class OpenSearchIndex:
-    """Implements `SearchIndex`. `client` is what `connected` gives; nothing is sent before the
-    first call.
+    """Implements `SearchIndex`. `client` is a client that `connected` returned. Nothing is sent
+    before the first call.
     """
 
     def __init__(self, client: Any, *, family: str, space: Space | None, shards: int = 1) -> None:
@@ -82,8 +82,8 @@ class OpenSearchIndex:
         return self._found(lambda: self._by_vector(owner, vector, where=where, k=k)) or ()
 
     def _found(self, search: Callable[[], Made]) -> Made | None:
-        """The hits; None if the cluster answers and has no index of the family, because nothing was
-        ever written.
+        """Return the result of the search. None if OpenSearch answers and the family has no index,
+        because nothing was ever written.
         """
         try:
             return search()
@@ -196,23 +196,23 @@ class OpenSearchIndex:
 
 
 def owner_id(owner: UserScope) -> str:
-    """The owner's name in the engine, by which documents are filtered and routed."""
+    """Return the owner's id in OpenSearch. Documents are filtered and routed by it."""
     return _digest(owner.tenant, owner.user)
 
 
 def document_id(owner: UserScope, key: str) -> str:
-    """The id of the owner's document in every index of the family."""
+    """Return the id that the owner's document has in every index of the family."""
     return _digest(owner_id(owner), key)
 
 
 def _digest(*names: str) -> str:
-    """One id for several names, whatever characters they hold."""
+    """Return one id for several names, which may hold any characters."""
     return hashlib.sha256(json.dumps(names).encode()).hexdigest()[:40]
 
 
 def _is_done(result: dict[str, Any], is_ok: bool) -> bool:  # noqa: FBT001
-    """Also true where a higher version is stored already, and where what is deleted does not
-    exist.
+    """Return whether a write needs no retry. That includes a write when a higher version is already
+    stored, and the deletion of a document that does not exist.
     """
     return is_ok or result["status"] == CONFLICT or result.get("result") == "not_found"
 

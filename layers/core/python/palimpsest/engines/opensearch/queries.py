@@ -1,7 +1,6 @@
-"""Requests as plain data: the fields of an index, documents as terms, and searches, each of which
-names the owner.
-
-Text is only ever matched, and filters come from typed values.
+"""The requests to OpenSearch as plain data: the fields of an index, documents as terms, and
+searches. Each search names the owner. Text is only matched, never parsed as a query; filters come
+from typed values.
 """
 
 from __future__ import annotations
@@ -15,15 +14,13 @@ from palimpsest.search.ports import Document
 from palimpsest.text.analyser import QueryTerms, asked, document_terms
 from palimpsest.text.bm25 import BASE, Field
 
-SEARCHED_BESIDE = (
-    50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
-)
+SEARCHED_BESIDE = 50  # neighbours compared beyond k, which make the approximate search nearly exact
 TIMEOUT = "2s"
 
 VECTOR = "vector"
 LONGEST_KEYWORD = 8_000  # characters; a longer one can't be filtered by. Lucene takes 32,766 bytes
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
-# Texts come as terms (text/__init__.py), divided by spaces: the engine has nothing left to analyse.
+# Texts are terms (text/__init__.py) separated by spaces, so the engine need not analyse them.
 _TERMS = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
 FIELDS = {
     "owner": {"type": "keyword"},
@@ -40,7 +37,7 @@ FIELDS = {
     "agent": _KEYWORD,
     "metadata": _KEYWORD,
 }
-# The rules of `Field` and `rounded` for one document.
+# Computes the score of one document by the rules of `Field` and `rounded`.
 _SCORE = """
 double rounded(double length) {
     int over = (int) length - 24;
@@ -123,7 +120,7 @@ def owned(owner: str) -> dict[str, Any]:
 
 
 def listed(owner: str, *, after: str, limit: int) -> dict[str, Any]:
-    """Ask for the keys of the owner's documents behind `after`, in order."""
+    """Return the request for the keys of the owner's documents after `after`, in order."""
     behind = {"search_after": [after]} if after else {}
     return {
         "query": owned(owner),
@@ -135,8 +132,8 @@ def listed(owner: str, *, after: str, limit: int) -> dict[str, Any]:
 
 
 def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
-    """Ask for the statistics of the owner's documents: of the fields, and how many documents have
-    each term.
+    """Return the request for statistics of the owner's documents: the lengths of the fields, and
+    the number of documents that have each term.
     """
     terms = {
         _name(group.is_word, term): _has(group.is_word, term)
@@ -158,8 +155,8 @@ def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
 def by_words(
     query: QueryTerms, answer: dict[str, Any], *, owner: str, where: MemoryFilter, k: int
 ) -> dict[str, Any]:
-    """The search itself, with the weights that the answer to `statistics` gives: never those of the
-    whole index, which holds the words of other owners.
+    """Return the request for the search. The weights of the terms come from the answer to
+    `statistics`. They are not those of the whole index, which holds the words of other owners.
     """
     words, parts = (_field(answer["aggregations"][name]) for name in ("word_count", "part_count"))
     having = answer["aggregations"]["having"]["buckets"]

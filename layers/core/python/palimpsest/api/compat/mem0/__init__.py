@@ -1,1 +1,1 @@
-"""mem0's REST API."""
+"""The REST API of mem0."""

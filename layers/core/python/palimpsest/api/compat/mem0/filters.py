@@ -1,5 +1,5 @@
-"""mem0's filters, as tests of our records: `AND`, `OR`, `NOT`, comparisons, `*`. Other filters are
-refused.
+"""The translation of mem0's filters into tests of records. It knows `AND`, `OR`, `NOT`, comparisons
+and `*`; other filters are refused.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ DEEPEST = 8
 
 @dataclass(frozen=True, slots=True)
 class MemorySelection:
-    """A call for some memories of one user. If `agent` or `run` is given, every memory must have
-    it. `where` holds the conditions that stores and indexes can test, and `tests` holds all
-    conditions: more than `where` if `is_narrower`.
+    """The memories that a call asks for, all of one user. If `agent` or `run` is given, every
+    memory must have it. `tests` holds all conditions. `where` holds those that stores and indexes
+    can test; `is_narrower` tells that `tests` has more.
     """
 
     user: str
@@ -58,10 +58,11 @@ def asked(
     start: str | None = None,
     end: str | None = None,
 ) -> MemorySelection:
-    """Read a call: `given` are the ids at the top of its body or query, `filters` are mem0's
-    filters of version 2.
-    Raises `Unprocessable` unless the call names one user for all memories, and for a filter that
-    can't be tested here; `BadRequest` for a name that can't be an id.
+    """Read the memories that a call asks for. `given` holds the ids at the top of its body or
+    query. `filters` are mem0's filters of version 2.
+
+    Raises `Unprocessable` for a filter that can't be tested here, and unless the call names exactly
+    one user. Raises `BadRequest` for a name that can't be an id.
     """
     top: list[Mapping[str, Any]] = [
         {name: value} for name, value in given.items() if value is not None
@@ -78,8 +79,8 @@ def asked(
 
 
 class _Reader:
-    """Reads one filter. Conditions that every memory must meet are `_certain`; conditions within OR
-    or NOT are not.
+    """Reads one filter. `_certain` collects the ids that every memory must have; ids within OR or
+    NOT are not collected.
     """
 
     def __init__(self) -> None:
@@ -107,10 +108,10 @@ class _Reader:
         return MemorySelection(user, agent, run, where, tests, self._narrower)
 
     def _one(self, name: str) -> str | None:
-        """The agent, run or user that all memories must have."""
+        """Return the agent, run or user that all memories must have, or None."""
         named = set(self._certain[name])
         if len(named) > 1:
-            _refuse(name, f"names {len(named)}: no memory is of more than one")
+            _refuse(name, f"names {len(named)}, but no memory has more than one")
         return next(iter(named), None)
 
     def _all(self, given: Any, *, path: str, is_certain: bool, depth: int) -> Test:
@@ -202,7 +203,7 @@ def _texts(
     allowed: frozenset[str] = EQUAL | CONTAINING,
     read: Callable[[str], str] = str,
 ) -> Test:
-    """A test of texts that a record has."""
+    """Return a test of the texts that `of` takes from a record."""
     if value == ANY:
         return lambda record: bool(of(record))
     operators = _operators(value, path=path)
@@ -218,7 +219,7 @@ def _texts(
 
 def _metadata(name: str, value: Any, *, path: str) -> Test:
     if not 0 < len(name) <= MOST_TEXT or "=" in name:
-        _refuse(path, "is no name in metadata")
+        _refuse(path, "is not a name that metadata can have")
     tests = [
         _of_metadata(name, *condition, path=path)
         for condition in _conditions(name, value, path=path)
@@ -244,7 +245,7 @@ def _memory_ids(value: Any, *, path: str) -> Test:
 
 
 def _unknown(value: Any, *, path: str) -> NoReturn:
-    _refuse(path, "is not known here: no memory has one")
+    _refuse(path, "is not known here, because no memory has one")
 
 
 FIELDS: Mapping[str, Callable[..., Test]] = {
@@ -255,7 +256,9 @@ FIELDS: Mapping[str, Callable[..., Test]] = {
     "app_id": _unknown,
     "feedback": _unknown,
 }
-"""What fields other than ids and times test; all others are names in metadata."""
+"""The tests of all fields except ids and times. A field that is not listed is a name in the
+metadata.
+"""
 
 
 def _conditions(name: str, value: Any, *, path: str) -> Iterator[tuple[str, Any]]:
@@ -297,7 +300,7 @@ def _of_metadata(name: str, operator: str, operand: Any, *, path: str) -> Test:
 
 
 def _operators(value: Any, *, path: str) -> Mapping[str, Any]:
-    """The operators of a condition. A value alone means `eq`, a list alone means `in`."""
+    """Return the operators of a condition. A value alone means `eq`, a list alone means `in`."""
     if isinstance(value, Mapping):
         if not value or not value.keys() <= OPERATORS:
             _refuse(path, f"must be a value, or an object of {', '.join(sorted(OPERATORS))}")
@@ -311,7 +314,7 @@ def _operators(value: Any, *, path: str) -> Mapping[str, Any]:
 
 
 def _only(operators: Mapping[str, Any]) -> str | None:
-    """The one value that the operators allow, if there is one."""
+    """Return the one text that the operators allow; None if they allow several."""
     wanted = [*_listed(operators.get("eq")), *_listed(operators.get("in"))]
     is_one = len(operators) == len(wanted) == 1 and isinstance(wanted[0], str) and wanted[0] != ANY
     return str(wanted[0]) if is_one else None
@@ -351,7 +354,9 @@ def _text(value: Any, *, path: str) -> str:
 
 
 def _moment(value: Any, *, path: str) -> int:
-    """Epoch milliseconds of a time in ISO 8601 (without a zone in UTC), or of epoch seconds."""
+    """Return the epoch milliseconds of a time. It is text in ISO 8601 (UTC if it has no zone), or a
+    number of epoch seconds.
+    """
     if value == ANY:
         return 0
     try:
@@ -364,7 +369,7 @@ def _moment(value: Any, *, path: str) -> int:
 
 
 def _end_of(text: str) -> str:
-    """The moment after a time; after a whole day, if it names one."""
+    """Return the moment just after a time. If `text` names a day, return the end of that day."""
     moment = _moment(text, path="end_date")
     is_day = len(text) == len("2026-01-01")
     step = timedelta(days=1) if is_day else timedelta(milliseconds=1)

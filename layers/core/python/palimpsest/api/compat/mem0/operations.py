@@ -1,8 +1,9 @@
-"""mem0's REST API as a thin layer over ours, so that a client of it works with another address.
+"""The REST API of mem0 as a thin layer over this API. A client of mem0 works with it by changing
+its address.
 
-It takes what mem0's own server takes (https://docs.mem0.ai/open-source/features/rest-api) as far as
-we have the same thing, and ignores the rest, as servers of it ignore unknown fields. A memory's id
-names its user too: `{memory_id}@{user_id}`.
+It takes what mem0's own server takes (https://docs.mem0.ai/open-source/features/rest-api) where
+this API has the same feature. Like mem0's server, it ignores other fields. A memory's id also names
+its user: `{memory_id}@{user_id}`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from palimpsest.memory.versions import Version
 
 operation = operations_on("mem0", function="memories")
 
-LONGEST_WAIT = 20.0  # seconds for an extraction; what is not extracted by then comes later
+LONGEST_WAIT = 20.0  # seconds to wait for an extraction, which continues after that
 MOST_LISTED = 100
 TYPES: list[ListedType] = ["fact", "event", "instruction", "task"]
 EVENTS = {"created": "ADD", "updated": "UPDATE", "unchanged": "NONE"}
@@ -71,7 +72,7 @@ FromRun = Annotated[str | None, Query(description="Only what comes from this ses
 def mem0_ping(service: Service, call: Call) -> Mem0Ping:
     """Check a key.
 
-    The client of mem0's platform does this before all else.
+    The client of mem0's platform calls this before anything else.
     """
     tenant = call.caller.tenant.tenant
     return {"status": "ok", "org_id": tenant, "project_id": tenant}
@@ -87,7 +88,7 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     if whose.is_narrower:
         raise Unprocessable(
             "Added memories must belong to one user.",
-            errors=(FieldError("filters", "holds ids alone"),),
+            errors=(FieldError("filters", "must hold only ids"),),
         )
     user, agent, run = whose.user, whose.agent, whose.run
     if not body.infer:
@@ -121,8 +122,8 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
 def mem0_search(service: Service, call: Call, *, body: Mem0Query) -> Mem0Results:
     """Search memories.
 
-    A recall, of records alone. Filters that only records can be tested for choose among the 100
-    that fit best.
+    Search records only. Conditions that the search index can't test are applied to the 100 best
+    matches.
     """
     asked = filters.asked(
         _top(body), body.filters, metadata=body.metadata, categories=body.categories
@@ -158,7 +159,7 @@ def mem0_list(
 ) -> Mem0Results:
     """List memories.
 
-    The newest 100.
+    Return the newest 100.
     """
     _check_query(call)
     return _listed(
@@ -177,7 +178,8 @@ def mem0_list_by(
 ) -> Mem0Results:
     """List memories by filters.
 
-    The newest first. `count` is how many are on the page; after the last page come empty ones.
+    Return the newest first. `count` is the number of memories on the page. Pages after the last one
+    are empty.
     """
     asked = filters.asked(
         _top(body),
@@ -200,11 +202,11 @@ def mem0_delete_all(
 ) -> Mem0Message:
     """Delete all memories of a user.
 
-    Or the memories of an agent, or the memories from a session.
+    With an agent or a session, only the memories of that agent or from that session are deleted.
     """
     _check_query(call)
     asked = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-    if asked.is_narrower:  # such as any agent: what forgets them knows one alone
+    if asked.is_narrower:  # such as any agent; only one agent or run can be forgotten at a time
         raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
     limits = _given({"types": TYPES, "agent_id": asked.agent, "session_id": asked.run})
     forget, scope = service.forget, call.user(asked.user)
@@ -218,7 +220,7 @@ def mem0_delete_all(
 def mem0_read(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Memory:
     """Read a memory as mem0 has it.
 
-    An id names the memory through all its versions: the answer is the current version.
+    An id identifies the memory through all its versions. The answer is the current version.
     """
     user, version = _current(service, call, mem0_id)
     return {**_of_record(user, version.record), "id": mem0_id}
@@ -228,8 +230,8 @@ def mem0_read(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Memory:
 def mem0_update(service: Service, call: Call, *, mem0_id: MemoryId, body: Mem0Update) -> Mem0Memory:
     """Change a memory.
 
-    New text makes a new version, which this id names from then on, as the ids of all its versions
-    do.
+    New text makes a new version. The id then identifies the new version, as do the ids of all
+    earlier versions.
     """
     user, version = _current(service, call, mem0_id)
     wanted = _given(
@@ -256,7 +258,7 @@ def mem0_delete(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Messa
 def mem0_history(service: Service, call: Call, *, mem0_id: MemoryId) -> Response[str]:
     """Read a memory's history.
 
-    The oldest change first.
+    Return the changes of the memory, the oldest first.
     """
     memory, user = _split(mem0_id)
     versions = service.manage_memories.history(call.user(user), memory)
@@ -278,8 +280,8 @@ def mem0_history(service: Service, call: Call, *, mem0_id: MemoryId) -> Response
 
 
 def _current(service: Service, call: Call, mem0_id: str) -> tuple[str, Version]:
-    """The user, and the version that holds now of the memory that an id of any of its versions
-    names. Raises `NotFound` if none does.
+    """Return the user and the current version of a memory. `mem0_id` may name any version of the
+    memory. Raises `NotFound` if the memory has no current version.
     """
     memory, user = _split(mem0_id)
     chain = service.manage_memories.history(call.user(user), memory)
@@ -293,8 +295,8 @@ def _top(body: Mem0Add | Mem0Query | Mem0List) -> Json:
 
 
 def _check_query(call: Call) -> None:
-    """Raise `Unprocessable` for a parameter that would say more of whose memories are meant than is
-    read.
+    """Raise `Unprocessable` for an unknown query parameter, which could restrict whose memories are
+    meant.
     """
     given = parse_qs(call.request["rawQueryString"], keep_blank_values=True)
     unknown = given.keys() - {*filters.OWNERS, "org_id", "project_id"}
@@ -305,8 +307,8 @@ def _check_query(call: Call) -> None:
 
 
 def _asked(shape: type[Body], values: Json) -> Body:
-    """The body of our own operation. Raises what that operation answers to a body that breaks its
-    schema.
+    """Return the body of this API's own operation. Raises the error that the operation itself gives
+    for an invalid body.
     """
     try:
         return shape.model_validate(values)
@@ -322,9 +324,9 @@ def _split(mem0_id: str) -> tuple[str, str]:
     memory, _, user = mem0_id.partition("@")
     if not (memory and user):
         raise BadRequest(
-            "This isn't an id of a memory.",
+            "This isn't the id of a memory.",
             code="invalid_id",
-            errors=(FieldError("memory_id", "is none"),),
+            errors=(FieldError("memory_id", "must be {memory_id}@{user_id}"),),
         )
     return memory, user
 
@@ -344,8 +346,8 @@ def _listed(
 
 
 def _said(message: Json) -> str | None:
-    """The text of a message in mem0's form without inference: no system message, and only the texts
-    of parts.
+    """Return the text to remember of a message that is stored without inference; None for a system
+    message. Of a message in parts, only the texts are taken.
     """
     content = message.get("content")
     if message.get("role") == "system":
@@ -363,7 +365,7 @@ def _statement(content: str, metadata: Json | None, agent: str | None) -> Json:
 
 
 def _terms(metadata: Json) -> Json:
-    """Values that our metadata can hold; other values as JSON text."""
+    """Return metadata values that this API can store. Other values become JSON text."""
     return {
         name: value if isinstance(value, SCALARS) else json.dumps(value)
         for name, value in metadata.items()

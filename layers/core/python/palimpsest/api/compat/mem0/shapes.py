@@ -1,4 +1,4 @@
-"""The bodies that operations in mem0's words take, and the answers that they give."""
+"""The bodies and answers of the operations of mem0's API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Filters = Annotated[
 
 
 class Open(BaseModel):
-    """A body that may hold more than is read."""
+    """A body that may have more fields than are read."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
@@ -109,7 +109,9 @@ class Mem0Message(TypedDict):
 
 
 class Mem0Ping(TypedDict):
-    """The client does nothing without an organisation and a project; both are the tenant."""
+    """The organisation and the project, without which mem0's client does nothing. Both are the
+    tenant.
+    """
 
     status: str
     org_id: str

@@ -1,5 +1,5 @@
-"""A user's knowledge graph: store, change, list and delete its things, and read their
-neighbours.
+"""The operations on a user's knowledge graph. They store, change, list and delete entities and
+relationships, and read the neighbours of an entity.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ def put_entities(
 ) -> GraphEntities:
     """Store entities.
 
-    Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the
-    same type and name are the same entity. A user has at most 20,000.
+    Store 1 to 30 entities. An entity with an existing id becomes the next version of that entity.
+    Without an id, entities with the same type and name are the same. A user has at most 20,000.
     """
     given = [entity.read() for entity in body.entities]
     made = service.graph.put_entities(
         call.user(user_id), given, agent=body.agent_id, once=call.once
     )
     rows = [shown_entity(*stored) for stored in made]
-    if not call.shows:  # the entity's earlier id is stored; the sent or derived one means the same
+    if not call.shows:  # show the sent or derived id, because the stored id may be an earlier one
         rows = [
             cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)
         ]
@@ -84,7 +84,7 @@ def list_entities(
 ) -> Json:
     """List entities.
 
-    Current entities, ended ones included, ordered by id.
+    List current entities, including those that have ended, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "entities", type, name)
@@ -98,7 +98,7 @@ def read_entity(
 ) -> GraphEntity:
     """Read an entity.
 
-    Its current version. Earlier ones are in the history of `memory_id`.
+    Return the current version. Earlier versions are in the history of `memory_id`.
     """
     name = checked_id(entity_id, field="entity_id")
     return shown_entity(service.graph.entity(call.user(user_id), name))
@@ -110,7 +110,7 @@ def change_entity(
 ) -> GraphEntity:
     """Change an entity.
 
-    Name, properties or end change in a new version that holds from now on.
+    Change its name, its properties or its end, in a new version that is valid from now on.
     """
     name = checked_id(entity_id, field="entity_id")
     return shown_entity(service.graph.change_entity(call.user(user_id), name, body.read()))
@@ -120,7 +120,7 @@ def change_entity(
 def delete_entity(service: Service, call: Call, *, user_id: UserId, entity_id: EntityId) -> Deleted:
     """Delete an entity.
 
-    Remove it for good with all its versions, and the relationships from and to it.
+    Remove an entity for good, with all its versions and the relationships from and to it.
     """
     service.graph.delete_entity(call.user(user_id), checked_id(entity_id, field="entity_id"))
     return {"id": entity_id, "deleted": True}
@@ -150,7 +150,7 @@ def list_neighbors(
 ) -> Neighbors:
     """List what is around an entity.
 
-    The current surroundings of an entity or, under the user's own id, of the user. These are
+    Return the current surroundings of an entity or, under the user's own id, of the user. These are
     entities and preferences, nearest first, and the relationships that lead to them.
     """
     name = checked_id(entity_id, field="entity_id")
@@ -167,13 +167,13 @@ def list_neighbors(
 def query_graph(service: Service, call: Call, *, user_id: UserId, body: GraphQuery) -> GraphRows:
     """Query the graph.
 
-    Run a query in Cypher over the current graph. `$userId` is the user's id. A query reads the
-    user's own graph and nothing else. 422 `query_writes` means that it has another clause,
-    `invalid_query` that it isn't a query, `query_too_large` that it is too long, too deep or too
-    wide. `query_stopped` means that it took more than 5 seconds or 256 MB. With `around` it runs
-    over that part of the graph alone; what it runs over has at most 20,000 entities and as many
-    relationships (409 beyond). Two queries of a tenant run at once; one more is 429
-    `too_many_queries`.
+    Run a query in Cypher over the current graph. `$userId` is the user's id. A query reads only the
+    user's own graph. The answer 422 `query_writes` means that the query has a clause that does not
+    only read, `invalid_query` that it isn't a query, and `query_too_large` that it is too long, too
+    deep or too wide. `query_stopped` means that it took more than 5 seconds or 256 MB. With
+    `around`, it runs over that part of the graph only. The graph or the part may have at most
+    20,000 entities and as many relationships; beyond that, the answer is 409. A tenant may run two
+    queries at once; a third is answered 429 `too_many_queries`.
     """
     call.take_place_to_query()
     part = body.around.read(user_id) if body.around else None
@@ -191,10 +191,10 @@ def put_relationships(
 ) -> GraphRelationships:
     """Store relationships.
 
-    Store 1 to 30 relationships between entities that are there; the user is one, under the user's
-    own id. One with the id of another becomes its next version; without an id, the same ends and
-    type are the same relationship, and with `single` the same `from` and type. A user has at most
-    20,000.
+    Store 1 to 30 relationships between existing entities. The user is an entity too, under the
+    user's own id. A relationship with an existing id becomes the next version of that relationship.
+    Without an id, relationships with the same ends and type are the same; with `single`, those with
+    the same `from` and type. A user has at most 20,000.
     """
     given = [relationship.read() for relationship in body.relationships]
     made = service.graph.put_relationships(
@@ -229,7 +229,7 @@ def list_relationships(
 ) -> Json:
     """List relationships.
 
-    Current relationships, ended ones included, ordered by id.
+    List current relationships, including those that have ended, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
@@ -250,7 +250,7 @@ def read_relationship(
 ) -> GraphRelationship:
     """Read a relationship.
 
-    Its current version. Earlier ones are in the history of `memory_id`.
+    Return the current version. Earlier versions are in the history of `memory_id`.
     """
     name = checked_id(relationship_id, field="relationship_id")
     return shown_relationship(service.graph.relationship(call.user(user_id), name))
@@ -270,7 +270,7 @@ def change_relationship(
 ) -> GraphRelationship:
     """Change a relationship.
 
-    Properties or end change in a new version that holds from now on.
+    Change its properties or its end, in a new version that is valid from now on.
     """
     name = checked_id(relationship_id, field="relationship_id")
     changed = service.graph.change_relationship(call.user(user_id), name, body.read())
@@ -285,7 +285,7 @@ def delete_relationship(
 ) -> Deleted:
     """Delete a relationship.
 
-    Remove it for good with all its versions.
+    Remove a relationship for good, with all its versions.
     """
     name = checked_id(relationship_id, field="relationship_id")
     service.graph.delete_relationship(call.user(user_id), name)

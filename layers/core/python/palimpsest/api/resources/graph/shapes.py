@@ -1,4 +1,4 @@
-"""The bodies that operations on the graph take, and the answers that they give."""
+"""The bodies and answers of the operations on the graph."""
 
 from __future__ import annotations
 
@@ -160,18 +160,18 @@ class _Change(Change):
 
 
 class RelationshipChange(_Change):
-    """Given fields change, in a new version; others stay."""
+    """The fields to change, in a new version. Other fields stay."""
 
 
 class EntityChange(_Change):
-    """Given fields change, in a new version; others stay."""
+    """The fields to change, in a new version. Other fields stay."""
 
     name: Name | None = None
 
 
 class PartOfGraph(Closed):
-    """The part of a graph within some steps of an entity: entities, preferences, and the
-    relationships that lead there.
+    """The part of a graph within some steps of an entity. It has entities, preferences, and the
+    relationships that lead to them.
     """
 
     entity_id: Annotated[Id | None, Field(description="Default: the user")] = None

@@ -1,1 +1,1 @@
-"""A user's memories, as a resource."""
+"""The memories of a user, as a resource."""

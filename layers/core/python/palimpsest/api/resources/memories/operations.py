@@ -1,5 +1,5 @@
-"""A user's memories: store, list, read, change, revert and delete them; ingest a whole
-transcript.
+"""The operations on a user's memories. They store, list, read, change, revert and delete memories,
+and ingest a whole transcript.
 """
 
 from __future__ import annotations
@@ -119,10 +119,11 @@ def save_memories(
 ) -> SavedMemories:
     """Save memories.
 
-    Save 1 to 30 memories. Each has an outcome: `created` (`supersedes` names the version that it
-    replaces), `updated` (it was stored already; letter case and the given fields are now as in the
-    body) or `unchanged`. A repeated request changes nothing; with events, send an Idempotency-Key
-    or give them a `valid_from` for that. The user comes from the path, never from the body.
+    Save 1 to 30 memories. Each has an outcome. `created` means that it is new; `supersedes` then
+    names the version that it replaces. `updated` means that it was already stored; its letter case
+    and the given fields are now as in the body. `unchanged` means that nothing changed. A repeated
+    request changes nothing. For events, that needs an Idempotency-Key or a `valid_from` for each
+    event. The user comes from the path, never from the body.
     """
     scope = call.user(user_id)
     if any(memory.embedding is not None for memory in body.memories):
@@ -156,8 +157,8 @@ def list_memories(
 ) -> Json:
     """List memories.
 
-    Current memories, or superseded ones, ordered by creation. A page may be short or empty although
-    more follow; only a `next_cursor` of null is the end.
+    List current memories, or superseded ones, ordered by creation. A page may be short or empty
+    although more follow; only a `next_cursor` of null is the end.
     """
     check_ids(session_id=session_id, agent_id=agent_id)
     where = MemoryFilter(
@@ -184,7 +185,8 @@ def list_memories(
 def read_memory(service: Service, call: Call, *, user_id: UserId, memory_id: MemoryId) -> Memory:
     """Read a memory.
 
-    A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
+    Return the memory with this id. A superseded memory can be read too; `status` and
+    `superseded_by` then show that it was replaced.
     """
     scope = call.user(user_id)
     (version,) = service.show.with_uses(scope, [service.manage_memories.read(scope, memory_id)])
@@ -200,8 +202,8 @@ def change_memory(
     """Change a memory.
 
     New content makes a new version with another id, which is the answer. Other fields change in
-    place. Only the current version can be changed; the same change of content again answers the
-    version that it made.
+    place. Only the current version can be changed. If the same change of content is sent again, the
+    answer is the version that it made.
     """
     scope = call.user(user_id)
     with no_static_fact(service, call, memory_id):
@@ -217,11 +219,11 @@ def delete_memory(
 ) -> Deleted:
     """Delete a memory.
 
-    Remove one version for good. If it was the current version, the topic has none from then on: no
-    older version becomes current. The words that it rested on are hidden: recall, answers and other
-    sessions do not see them, and neither they nor older words make it again, under whatever id they
-    come in. Their own session still shows them, marked, unless they are redacted. What is said
-    later is a new statement.
+    Remove one version for good. If it was the current version, the topic has no current version
+    afterwards; no older version becomes current. The words that the memory came from are hidden.
+    Recall, answers and other sessions do not see them. Neither these words nor older ones make the
+    memory again, under whatever id they are sent. Their own session still shows them, with a mark,
+    unless they are redacted. A statement that is made later is a new memory.
     """
     scope = call.user(user_id)
     with no_static_fact(service, call, memory_id):
@@ -251,7 +253,7 @@ def read_memory_history(
 ) -> Json:
     """Read a memory's history.
 
-    All versions of the memory's topic, earlier and later ones.
+    Return all versions of the memory's topic, earlier and later ones.
     """
     return page_of_versions(
         service, call.user(user_id), memory_id, order=order, limit=limit, cursor=cursor
@@ -300,17 +302,17 @@ def ingest_transcript(
 ) -> Response[str]:
     """Ingest a transcript.
 
-    Store 1 to 1000 messages as the history of a session, word for word; a job extracts memories
+    Store 1 to 1000 messages as the history of a session, word for word. A job extracts memories
     from them. A growing transcript can be sent again and again: only messages that are not stored
     yet are appended. If the stored history differs from the transcript, the answer is 409
-    `transcript_diverged`. A longer transcript is sent in parts, each `after` the `last_seq` of the
-    one before; a part ends where no call waits for its result.
+    `transcript_diverged`. A longer transcript is sent in parts. Each later part has in `after` the
+    `last_seq` of the part before. A part must not end between a call and its result.
 
-    With `store: false` memories are extracted, with their quotes and your ids of the messages, and
-    no message is stored: a text waits outside the tables until it is extracted. The session holds a
-    digest of each message, so that the same or a part of the history can be sent again; only
-    messages that it has not met are extracted, in their order. The digests go with the session, and
-    with the user.
+    With `store: false`, memories are extracted, with their quotes and your ids of the messages, but
+    no message is stored. A text waits outside the tables until it is extracted. The session keeps a
+    digest of each message. If the same history or a part of it is sent again, only messages without
+    a digest are extracted, in their order. The digests are deleted with the session and with the
+    user.
     """
     scope = call.user(user_id)
     asked = {"session_id": body.session_id, "agent": body.agent_id} | (

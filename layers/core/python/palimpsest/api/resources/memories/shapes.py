@@ -1,6 +1,4 @@
-"""The bodies that operations on memories take, each within its limits, and the answers that they
-give.
-"""
+"""The bodies and answers of the operations on memories, with the limits of their fields."""
 
 from __future__ import annotations
 
@@ -77,7 +75,7 @@ SourceText = Annotated[
 
 
 def _or_a_text(schema: JsonDict) -> None:
-    """Describe a source as the object, or as the text alone."""
+    """Describe a source as either an object or a text."""
     described = {**schema}
     schema.clear()
     named = "Where it comes from, such as `HR, May 2026`"
@@ -88,8 +86,8 @@ def _or_a_text(schema: JsonDict) -> None:
 
 
 class GivenSource(Closed):
-    """The source of a memory. Deleting the session deletes the memory, unless the deletion keeps
-    memories.
+    """The source of a memory. If its session is deleted, the memory is deleted too, unless the
+    deletion keeps memories.
     """
 
     model_config = ConfigDict(json_schema_extra=_or_a_text)
@@ -189,7 +187,7 @@ class NewMemories(Closed):
 
 
 class MemoryChange(Change):
-    """Given fields change, others stay. New content makes a new version of the memory, under
+    """The fields to change. Other fields stay. New content makes a new version of the memory, under
     another id.
     """
 
@@ -382,7 +380,7 @@ class MemoryVersions(TypedDict):
 
 
 def shown(version: Version, *, now: datetime) -> Memory:
-    """The memory as callers see it; its `decay` is that of `now`."""
+    """Return a memory as callers see it. Its `decay` is computed for the time `now`."""
     record = version.record
     used_at = (version.used_at or 0) * 1000
     decay = freshness(

@@ -1,5 +1,5 @@
-"""Answers about memories that several operations and tools give: saved memories, pages of memories
-and of versions, and forgotten memories.
+"""The answers about memories that several operations and tools share: saved memories, pages of
+memories, pages of versions, and forgotten memories.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def page_of_memories(
 
 
 def _limits(where: MemoryFilter) -> tuple[object, ...]:
-    """The filter, so that a cursor is good for no other."""
+    """Return the conditions of the filter, which become part of the list's identity. A cursor is
+    then valid only for a list with the same filter.
+    """
     limits = {
         **asdict(where),
         "types": sorted(where.types),
@@ -76,7 +78,7 @@ def page_of_versions(
     limit: int,
     cursor: str | None = None,
 ) -> Json:
-    """All versions of the memory's topic, earlier and later ones."""
+    """Return a page of all versions of the memory's topic, earlier and later ones."""
     chain = service.manage_memories.history(scope, memory_id)
     in_order = chain if order == "desc" else chain[::-1]
 
@@ -101,7 +103,9 @@ def forgotten(
     dry_run: bool,
     wait: float,
 ) -> WouldForget | Response[str]:
-    """The answer to a request to forget. Only a caller who may read gets a dry run."""
+    """Return the answer to a request to forget memories. With `dry_run`, the caller needs the scope
+    `read`.
+    """
     if dry_run:
         call.caller.require("read")
         ids = service.manage_memories.matching(scope, where)
@@ -113,7 +117,9 @@ def forgotten(
 
 @contextmanager
 def no_static_fact(service: Service, call: Call, memory_id: str) -> Iterator[None]:
-    """Refuse to change a static fact as a memory: a context shows ids of both."""
+    """Raise `ReadOnlyBlock` if a memory was not found because the id is that of a static fact. A
+    context shows ids of both.
+    """
     try:
         yield
     except NotFound as error:

@@ -1,1 +1,1 @@
-"""Sessions, as a resource."""
+"""The sessions, as a resource."""

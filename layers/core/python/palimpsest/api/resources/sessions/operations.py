@@ -1,4 +1,4 @@
-"""Sessions: create, read, list, change, end, extract and delete them."""
+"""The operations on sessions. They create, read, list, change, end, extract and delete sessions."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def create_session(service: Service, call: Call, *, body: NewSession) -> Respons
 def read_session(service: Service, call: Call, *, session_id: SessionId) -> shapes.Session:
     """Read a session.
 
-    The session's configuration, its window, its totals, whether a compaction is pending or has
-    failed, and the last message that memories were extracted from.
+    Return the session's configuration, its window, its totals, whether a compaction is pending or
+    has failed, and the last message that memories were extracted from.
     """
     scope = call.session(session_id)
     return _shown(service, scope, service.manage.read(scope))
@@ -94,7 +94,7 @@ def _last_extracted(
     head, report = session.head, service.report
     has_messages = (
         head.seq > head.base
-    )  # what is at or below the base was another session of this id
+    )  # numbers up to the base belong to an earlier session with this id
     seq = report.through(scope.owner.user(head.user), session.id) if has_messages else 0
     if seq <= head.base:
         return None
@@ -110,7 +110,7 @@ def replace_session(
 ) -> Response[str]:
     """Configure a session anew.
 
-    Replace system message, memory configuration and metadata. Fields that are left out go back to
+    Replace system message, memory configuration and metadata. Fields that are left out return to
     their defaults. With a `user_id`, a session that does not exist is begun (201).
     """
     scope = call.session(session_id)
@@ -131,8 +131,8 @@ def change_session(
 ) -> shapes.Session:
     """Change a session.
 
-    Change the fields that are given. `memory` merges field by field, `metadata` key by key; null
-    removes.
+    Change only the given fields. `memory` is merged field by field, `metadata` key by key. A null
+    removes a field or key.
     """
     clear_system = "system" in body.model_fields_set and body.system is None
     scope = call.session(session_id)
@@ -158,7 +158,7 @@ def delete_session(
 ) -> Response[str]:
     """Delete a session.
 
-    From this answer on the session can't be read. A job removes its content, and the memories that
+    From this answer on, the session can't be read. A job removes its content, and the memories that
     have no other source.
     """
     return awaited(
@@ -175,9 +175,9 @@ def end_session(
 ) -> EndedSession:
     """End a session.
 
-    Mark the session as ended. The next append opens it again. If the session extracts memories by
-    itself, a job extracts what is left; the answer names it, once it has ended or `wait` seconds
-    have passed.
+    Mark the session as ended. The next append opens it again. If the session extracts memories
+    automatically, a job extracts them from the remaining messages. The answer has the job's id and
+    its state, and comes once the job has ended or `wait` seconds have passed.
     """
     scope = call.session(session_id)
     job_id = call.made(lambda _: [service.manage.end(scope)[1]])[0]
@@ -199,9 +199,9 @@ def extract_session(
 ) -> Response[str]:
     """Extract memories from a session.
 
-    A job extracts memories from the messages that came after the last extraction. With `if_needed`
-    it does so only if enough turns wait. If nothing waits, the answer is the last job, with `armed`
-    false.
+    A job extracts memories from the messages that came after the last extraction. With `if_needed`,
+    the job is only started if enough turns wait. If no job is started, the answer is the last job,
+    with `armed` false.
     """
     extract = service.extract
     if extract is None:
@@ -241,8 +241,8 @@ def forget_sessions(
 
 
 def _idle_since(older_than: str | None, *, now: datetime) -> int | None:
-    """In epoch milliseconds. Raises `Unprocessable` for a future time, because it would name every
-    session.
+    """Return a time, an age or a date in epoch milliseconds. Raises `Unprocessable` for a future
+    time, because every session would be older.
     """
     if older_than is None:
         return None
@@ -256,13 +256,13 @@ def _idle_since(older_than: str | None, *, now: datetime) -> int | None:
 
 
 Span = tuple[int | None, int | None]
-"""From when until when, in epoch milliseconds; None sets no limit."""
+"""The beginning and end of a span of time, in epoch milliseconds. None sets no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Whether a session is one of those asked for: by owner and state, by when it `began`, by when
-    anything was `said` in it, and by its metadata.
+    """The filter of a list of sessions. It tests the owner, the state, the time when a session
+    `began`, the time in which anything was `said` in it, and its metadata.
     """
 
     user: str | None
@@ -333,9 +333,9 @@ def list_sessions(
 ) -> Json:
     """List sessions.
 
-    The sessions of the tenant or of a user, ordered by creation. With `q`, those in which these
-    words occur within the given time, best match first: one page for a user; without a user, a page
-    for every 20 users.
+    List the sessions of the tenant or of a user, ordered by creation. With `q`, list the sessions
+    in which these words occur within the given time, best match first. For a user, that is one
+    page; without a user, there is one page for every 20 users.
     """
     from palimpsest.api.resources.filters import read_terms
 
@@ -368,7 +368,9 @@ def _by_creation(
     until: str | None,
     order: Order,
 ) -> Find[LiveSession]:
-    """The sessions of the tenant or of a user, ordered by creation."""
+    """Return a function that reads pages of the tenant's or a user's sessions, ordered by
+    creation.
+    """
     return partial(
         service.list_sessions,
         call.caller.tenant,
@@ -385,7 +387,7 @@ def _by_creation(
 def _matching(
     service: Service, call: Call, words: str, where: _Wanted, *, limit: int, after: str | None
 ) -> tuple[Sequence[LiveSession], str | None]:
-    """The sessions in which these words were said, the best match first."""
+    """Return the sessions in which these words were said, the best match first."""
     from palimpsest.recall.search import MESSAGES
 
     tenant = call.caller.tenant

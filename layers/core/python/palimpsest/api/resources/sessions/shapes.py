@@ -1,4 +1,4 @@
-"""The bodies that operations on sessions take, and the answers that they give."""
+"""The bodies and answers of the operations on sessions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ from palimpsest.jobs.job import JobState
 
 
 class SessionSetup(Closed):
-    """PUT: what is left out goes back to the tenant's defaults."""
+    """A configuration of a session. With PUT, fields that are left out return to the tenant's
+    defaults.
+    """
 
     user_id: Annotated[
         Id | None,
@@ -88,8 +90,8 @@ class NewSession(SessionSetup):
 
 
 class SessionChange(SessionSetup):
-    """PATCH: what is given changes. `memory` merges field by field, `metadata` key by key; null
-    removes.
+    """The fields of a session to change. `memory` is merged field by field, `metadata` key by key.
+    A null removes a field or key.
     """
 
 
@@ -111,8 +113,8 @@ def _age_or_time(given: str) -> str:
 
 
 def _moment(given: str) -> datetime:
-    """A date, or a time with its offset, as in RFC 3339; a date begins at midnight in UTC. Raises
-    `ValueError`.
+    """Return the moment of a date, or of a time with an offset, as in RFC 3339. A date begins at
+    midnight in UTC. Raises `ValueError`.
     """
     if re.fullmatch(r"\d{4}-\d\d-\d\d", given):
         return datetime.fromisoformat(given).replace(tzinfo=UTC)
@@ -125,14 +127,14 @@ def _moment(given: str) -> datetime:
 
 
 def moment_of(older_than: str, *, now: datetime) -> datetime:
-    """The moment that an age, a date or a time names."""
+    """Return the moment that an age, a date or a time names. An age is counted back from `now`."""
     if not AGE.fullmatch(older_than):
         return _moment(older_than)
     return now - timedelta(days=int(older_than[:-1]) * (365 if older_than.endswith("y") else 1))
 
 
 class ForgetSessionsRequest(Closed):
-    """The filter of sessions: at least one of user, agent, status and age."""
+    """The sessions to forget. At least one of user, agent, status and age must be given."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -208,8 +210,8 @@ class Session(TypedDict):
 
 
 class EndedSession(Session):
-    """A session, and the job that extracts its last messages; `state` is `done` where there is
-    nothing to extract.
+    """A session, and the job that extracts memories from its last messages. `state` is `done` if
+    there is nothing to extract.
     """
 
     job_id: str | None

@@ -1,5 +1,5 @@
-"""A memory commit as the actions of one DynamoDB transaction over the tables of memories and of
-jobs.
+"""The translation of a memory commit into the actions of one DynamoDB transaction. The transaction
+covers the tables of memories and of jobs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ WIPED_AT_ONCE = 50
 def actions_of(
     table: str, jobs_table: str, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None
 ) -> list[Action]:
-    """The transaction's actions: the user first, whose epoch guards all others. Raises `ValueError`
-    for too many.
+    """Return the actions of the transaction. The first action updates the user's item; its
+    condition on the epoch guards all other actions. Raises `ValueError` if there are too many
+    actions.
 
-    `walk` is the user's, as read, if the commit writes an expiry earlier than what it notes.
+    `walk` is the user's stored walk. Pass it if the commit writes an expiry that is earlier than
+    the expiry noted in the walk.
     """
     actions = [
         {
@@ -52,7 +54,9 @@ def actions_of(
 
 
 def erasing(table: str, scope: UserScope, epoch: int) -> Action:
-    """Raise the epoch; the user leaves the tenant's list until something is committed again."""
+    """Return the action that raises the user's epoch and takes the user off the tenant's list. The
+    user is listed again with the next commit.
+    """
     update = Update()
     update.put("type", text("user"))
     update.put("epoch", number(epoch + 1))
@@ -97,8 +101,8 @@ def _listed(scope: UserScope) -> Update:
 
 
 def _note(update: Update, scope: UserScope, epoch: int, expires_at: int, walk: Walk | None) -> None:
-    """Note an expiry in the user's walk. Without the walk as read, that is done only if none that
-    is later is noted.
+    """Note an expiry in the user's walk. Without `walk`, the update requires that no later expiry
+    is noted.
     """
     if walk is not None:
         require_walk(update, walk)
@@ -124,7 +128,9 @@ def require_walk(update: Update, walk: Walk) -> None:
 
 
 def listing(table: str, scope: UserScope, epoch: int) -> Action:
-    """List the user among the tenant's, on the condition that the user is in that epoch."""
+    """Return the action that adds the user to the tenant's list. It requires that the user is in
+    this epoch.
+    """
     update = _listed(scope)
     update.add("version", 0)
     require_epoch(update, epoch)
@@ -132,20 +138,22 @@ def listing(table: str, scope: UserScope, epoch: int) -> Action:
 
 
 def put_reminder(update: Update, record: Record) -> None:
-    """Put a reminder if the index state of the record is pending; otherwise remove its reminder."""
+    """Set a reminder if the record's index state is pending; otherwise remove the reminder."""
     due_at = Reminder().due_at if record.index_state == "pending" else None
     update.put_due(record.id, due_at)
     update.put("looked_at", None)
 
 
 def require_epoch(update: Update, epoch: int) -> None:
-    """A user who was never erased has no epoch."""
+    """Require that the user is in this epoch. A user who was never erased has no epoch, which
+    counts as 0.
+    """
     update.require("epoch", *([number(epoch)] if epoch else []))
 
 
 def put_anew(table: str, scope: UserScope, sort: str, attributes: Attributes) -> dict[str, Any]:
-    """The put of a new item; one of an earlier epoch, which was erased and not yet wiped, counts as
-    absent.
+    """Return the arguments of a put that requires a new item. An item of an earlier epoch counts as
+    absent, because it was erased and only waits for its deletion.
     """
     return {
         "TableName": table,
@@ -157,7 +165,7 @@ def put_anew(table: str, scope: UserScope, sort: str, attributes: Attributes) ->
 
 
 class _Actions:
-    """The actions on one user's partition."""
+    """The actions on one user's partition that a memory commit needs."""
 
     def __init__(self, table: str, scope: UserScope, commit: MemoryCommit) -> None:
         self._table = table
@@ -222,7 +230,9 @@ class _Actions:
         return {"Put": put_anew(self._table, self._scope, sort, attributes)}
 
     def _at(self, sort: str, attributes: Attributes, version: int) -> Action:
-        """An item as it shall be, if it is at this version (0 = it does not exist yet)."""
+        """Return the action that stores an item if its stored version is `version`. 0 means that
+        the item does not exist yet.
+        """
         return (
             self._set(sort, attributes, version=version) if version else self._put(sort, attributes)
         )
@@ -257,7 +267,9 @@ class _Actions:
 def deletions(
     table: str, scope: UserScope, sorts: Sequence[str], *, below_epoch: int
 ) -> list[Action]:
-    """Deletions of items, none of which may be of this epoch or a later one."""
+    """Return the actions that delete these items. Each requires that its item is of an epoch before
+    `below_epoch`.
+    """
     return [
         {
             "Delete": {
@@ -273,9 +285,11 @@ def deletions(
 
 
 def wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None) -> int:
-    """Delete the items of earlier epochs, at least `limit` if there are so many; return how many.
-    Everything but the user's own item has its epoch; a key may have been written anew in the
-    meantime.
+    """Delete the user's items of earlier epochs, and return how many were deleted. With `limit`,
+    stop once at least `limit` items are deleted.
+
+    The user's own item stays. An item that is written again in the meantime stays too, because each
+    deletion checks the item's epoch.
     """
     pages = table.pages(
         "pk = :pk",
@@ -295,7 +309,9 @@ def wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None)
 
 
 def _wipe_some(table: Table, scope: UserScope, sorts: Sequence[str], below_epoch: int) -> int:
-    """All at once, or one by one if another writer interferes."""
+    """Delete these items in one transaction, or one by one if another writer interferes. Returns
+    how many were deleted.
+    """
     actions = deletions(table.name, scope, sorts, below_epoch=below_epoch)
     try:
         table.transact(actions)

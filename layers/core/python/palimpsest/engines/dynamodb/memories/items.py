@@ -1,5 +1,5 @@
-"""How records, topics, ledgers and the rest of a user's memory lie in a table: keys, attributes,
-bodies, and back.
+"""The DynamoDB items of a user's memory: their keys, attributes and JSON bodies, and how they are
+read back. Among them are records, topics and progress.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _OF_BURIAL = ("at", "topics", "subject", "said", "words", "values")
 LAST_SEQ = 10**12 - 1
 LAST = "\U0010ffff"  # above every key of a topic
 _APART = frozenset({"id", "version", "index_state"})
-"""Fields of a record that have a place of their own: the key, the guard, and what the stream
-filters by.
+"""The fields of a record that are not in its body. They are stored in the key, as the guard of
+updates, and as an attribute that the stream filters by.
 """
 _DEFAULTS = {
     field.name: None if field.default is MISSING else field.default for field in fields(Record)
@@ -65,18 +65,20 @@ def line_sort(session: str, first: int) -> str:
 
 
 def places_of(topic_key: str) -> str:
-    """The prefix of the sort keys of all places of a topic."""
+    """Return the prefix of the sort keys of all places of a topic."""
     return f"v#{topic_key}#"
 
 
 def place_sort(topic_key: str, order: Order) -> str:
-    """Places sort as their orders do: `#` is below every character of a session's id."""
+    """Return the sort key of a place. Sort keys of places sort as their orders do, because `#` is
+    below every character of a session's id.
+    """
     valid_from, session, seq, rank, record_id = order
     return f"{places_of(topic_key)}{valid_from:015d}#{session}#{seq:012d}#{rank:03d}#{record_id}"
 
 
 def name_of(item: Item) -> str:
-    """The part of an item's sort key after the prefix."""
+    """Return the part of an item's sort key after the prefix."""
     return str(item["sk"]["S"]).partition("#")[2]
 
 
@@ -95,12 +97,12 @@ def user_of(item: Item | None) -> UserState:
 
 
 def counted(item: Item, name: str) -> int | None:
-    """A number of the user's item; None if it is not there."""
+    """Return a number from the user's item; None if the attribute is absent."""
     return int(item[name]["N"]) if name in item else None
 
 
 def walk_of(item: Item | None) -> Walk | None:
-    """The walk lies in the user's item, as what is due in its own index."""
+    """Return the walk that the user's item holds; None if no walk is due."""
     if not item or "due_at" not in item:
         return None
     noted = int(item["noted"]["N"]) if "noted" in item else None
@@ -109,19 +111,19 @@ def walk_of(item: Item | None) -> Walk | None:
 
 
 def walk_body(walk: Walk) -> dict[str, str] | None:
-    """Its progress; None if it never began."""
+    """Return the progress of a walk as an attribute; None if the walk has not begun."""
     return (
         body(number=walk.number, after=walk.after, earliest=walk.earliest) if walk.number else None
     )
 
 
 def common(kind: str, epoch: int) -> Attributes:
-    """The attributes of every item."""
+    """Return the attributes that every item has."""
     return {"type": text(kind), "epoch": number(epoch)}
 
 
 def record_attributes(scope: UserScope, epoch: int, record: Record) -> Attributes:
-    """A new record; the index lists it by `owner` and `created`."""
+    """Return the attributes of a new record. The index lists records by `owner` and `created`."""
     return common("record", epoch) | {
         "owner": text(list_of(scope, {record.type})),
         "created": text(record_listed_as(record)),
@@ -130,15 +132,15 @@ def record_attributes(scope: UserScope, epoch: int, record: Record) -> Attribute
 
 
 def list_of(scope: UserScope, types: AbstractSet[RecordType]) -> str:
-    """The partition of the index `by_created` that lists records of these types: what is in the
-    graph has its own.
+    """Return the partition of the index `by_created` that lists records of these types. Records of
+    the graph have a partition of their own.
     """
     return f"{scope.partition}#graph" if types and types <= GRAPH else scope.partition
 
 
 def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
-    """The next place of the index `by_created` after a record: the record's key there, and its own
-    key in the table.
+    """Return the start key that continues the index `by_created` after a record: the record's key
+    in the index and its key in the table.
     """
     return {
         "owner": text(owner), "created": text(place),
@@ -147,7 +149,7 @@ def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
 
 
 def record_changes(record: Record) -> Attributes:
-    """The attributes of a record that may change, besides its version."""
+    """Return the attributes of a record that an update may change, except its version."""
     return {"index_state": text(record.index_state), "body": _record_body(record)}
 
 
@@ -192,7 +194,9 @@ def source_of(values: dict[str, Any]) -> Source:
 
 
 def place_attributes(epoch: int, record: Record) -> Attributes:
-    """One time that a record was said; its body holds what differs from the record's own."""
+    """Return the attributes of a place, which stands for one time that a record was said. The body
+    holds only the fields that differ from the record.
+    """
     values = body(
         valid_from=record.valid_from,
         created_at=record.created_at,
@@ -203,7 +207,7 @@ def place_attributes(epoch: int, record: Record) -> Attributes:
 
 
 def said_of(item: Item, record: Record) -> Record:
-    """The record as it was said at this place."""
+    """Return the record as it was said at this place."""
     found = values_of(item["body"])
     return replace(record, source=source_of(found.pop("source", {})), **found)
 
@@ -252,7 +256,9 @@ def line_of(session: str, item: Item) -> ChunkLine:
 
 
 def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
-    """The mark has no words of the removed record."""
+    """Return the attributes of the mark that a removed record leaves. The mark holds no words of
+    the record.
+    """
     sources = [_source_values(record.source.without_words) for record in removed]
     return common("mark", epoch) | {
         "body": body(sources=sources),
@@ -261,7 +267,7 @@ def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
 
 
 def burial_attributes(epoch: int, burial: Burial) -> Attributes:
-    """Digests alone: no words of what was deleted."""
+    """Return the attributes of a burial. They hold digests only, no words of the deleted record."""
     values = {name: getattr(burial, name) for name in _OF_BURIAL}
     return common("burial", epoch) | {"body": body(**values)}
 

@@ -42,21 +42,22 @@ from palimpsest.memory.record import Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
-MOST_EPOCHS = 10_000  # of users, remembered
+MOST_EPOCHS = 10_000  # users whose epoch is remembered
 
 
 class DynamoDbMemories(OneTable):
-    """`Memories` over one table, with its jobs in another: that of `DynamoDbJobs`.
+    """Implements `Memories` over one table. `jobs_table` is the table of `DynamoDbJobs`, which
+    takes the jobs of commits.
 
-    Every read takes the user's item along, in the same call or before: items whose epoch is not the
-    user's are not there. A batch of reads isn't a snapshot. But an epoch only grows, so the result
-    never holds data that was erased before the call.
+    Every read also reads the user's item, in the same call or before. Items of another epoch than
+    the user's count as absent. A batch of reads isn't a snapshot. But an epoch only grows, so the
+    result never holds data that was erased before the call.
     """
 
     def __init__(self, table: str, jobs_table: str, **where: Any) -> None:
         super().__init__(table, **where)
         self._jobs_table = jobs_table
-        self._epochs: dict[str, int] = {}  # of the users that were read last, by partition
+        self._epochs: dict[str, int] = {}  # of the users read last, by partition
 
     def user(self, scope: UserScope) -> UserState:
         item = self._table.get(scope.partition, items.USER)
@@ -64,15 +65,16 @@ class DynamoDbMemories(OneTable):
         return items.user_of(item)
 
     def _epoch(self, scope: UserScope, user: Item | None) -> int:
-        """The epoch of the user's item, which `count_use` relies on after a read."""
+        """Return the epoch of the user's item, and remember it for `count_use`."""
         if len(self._epochs) >= MOST_EPOCHS:
             self._epochs.clear()
         self._epochs[scope.partition] = epoch = items.epoch_of(user)
         return epoch
 
     def current(self, scope: UserScope) -> int:
-        """The gains of commits since counting began, plus the earlier records. Those are counted
-        once, at the first request, and stored unless another commit came in between.
+        """Return the number of current memories: the sum of the commits' gains plus the number of
+        memories from before gains were counted. The first call counts those earlier memories, and
+        stores their number unless another commit came in between.
         """
         item = self._table.get(scope.partition, items.USER)
         if not item:
@@ -120,7 +122,7 @@ class DynamoDbMemories(OneTable):
                 raise
             self._commit(
                 scope, commit, walk=walk
-            )  # the commit was lost, or may be, because of the noted expiry
+            )  # the noted expiry may be the reason why the commit was lost
 
     def _commit(self, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None) -> None:
         actions = actions_of(self._table.name, self._jobs_table, scope, commit, walk=walk)
@@ -200,8 +202,9 @@ class DynamoDbMemories(OneTable):
         after: str | None = None,
         newest_first: bool = True,
     ) -> RecordPage:
-        """The index names records, the table says what they are: what went, or is of another type,
-        is passed over.
+        """Return one page of the user's records, in the order of their creation. The index gives
+        only ids, so each record is read from the table. Records that no longer exist or have
+        another type are skipped.
         """
         cursor = record_cursor(scope)
         place = cursor.place(after)
@@ -251,8 +254,8 @@ class DynamoDbMemories(OneTable):
         _mark_indexed(self._table, scope, record)
 
     def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
-        """A recall waits for this call. The epoch is the last read one, and read again if there is
-        none.
+        """Count a use of each record. A recall waits for this call, so it relies on the epoch that
+        was read last. It reads the epoch only if none is known.
         """
         known = self._epochs.get(scope.partition)
         left, epoch = list(dict.fromkeys(ids)), self.user(scope).epoch if known is None else known
@@ -289,7 +292,7 @@ class DynamoDbMemories(OneTable):
     def _created(
         self, scope: UserScope, after: str | None, *, owner: str, at_once: int, newest_first: bool
     ) -> Iterator[Sequence[Item]]:
-        """The keys of the user's records by creation, page by page."""
+        """Yield the keys of the user's records in the order of their creation, page by page."""
         start = (
             {}
             if after is None
@@ -310,8 +313,8 @@ class DynamoDbMemories(OneTable):
         return self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
 
     def _found(self, scope: UserScope, sorts: Iterable[str]) -> dict[str, Item]:
-        """Those of the items that are of the user's present epoch, by sort key, in the order asked
-        for.
+        """Return the items that exist in the user's present epoch, by sort key, in the order in
+        which they were asked for.
         """
         wanted = list(dict.fromkeys(sorts))
         if not wanted:
@@ -331,12 +334,12 @@ def _mark_indexed(table: Table, scope: UserScope, record: Record) -> None:
     update.put("index_state", text("done"))
     put_reminder(update, replace(record, index_state="done"))
     update.require("version", number(record.version))
-    with suppress(CommitLost):  # it has changed or gone: another notice tells of that
+    with suppress(CommitLost):  # the record was changed or removed, which has its own notice
         _update(table, scope, items.record_sort(record.id), update)
 
 
 def _is_counted(table: Table, scope: UserScope, record_id: str, *, epoch: int, now: int) -> bool:
-    """Count one more use; False if none was counted in the epoch."""
+    """Count one more use; return False if no use was counted in this epoch before."""
     use = Update()
     use.put("last", number(now))
     use.add("uses", 1)
@@ -351,13 +354,13 @@ def _is_counted(table: Table, scope: UserScope, record_id: str, *, epoch: int, n
 def _count_first_use(
     table: Table, scope: UserScope, record_id: str, *, epoch: int, now: int
 ) -> None:
-    """Begin to count, also where an earlier epoch had counted, unless another writer was first."""
+    """Start counting uses in this epoch, even if uses were counted in an earlier epoch. If another
+    writer has just started, count one more use.
+    """
     attributes = items.common("uses", epoch) | {"last": number(now), "uses": number(1)}
     try:
         table.call("PutItem", **put_anew(table.name, scope, items.uses_sort(record_id), attributes))
-    except (
-        CommitLost
-    ):  # if that is not counted either, it was erased once more: there is nothing left to count
+    except CommitLost:  # if this fails too, the user was erased again, and nothing is left to count
         _is_counted(table, scope, record_id, epoch=epoch, now=now)
 
 

@@ -1,5 +1,5 @@
-"""Callers' vectors in the table of memories: an item a namespace, and an item a vector in its
-user's partition.
+"""The vectors of callers, in the table of memories. Each namespace is one item and each vector is
+one item, all in the partition of their user.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from palimpsest.vectors.ports import Namespace, StoredVector
 
 
 class DynamoDbVectors(OneTable):
-    """`VectorStore` over the table of `DynamoDbMemories`."""
+    """Implements `VectorStore` over the table of `DynamoDbMemories`."""
 
     def namespaces(self, scope: UserScope) -> tuple[Namespace, ...]:
         epoch = items.epoch_of(self._table.get(scope.partition, items.USER))

@@ -1,5 +1,5 @@
-"""The generations of the index in a pair of tables: which one is read, which are filled, and which
-were dropped.
+"""The generations of the search index in a pair of tables: the generation that is read, those that
+are being filled, and those that were dropped.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from palimpsest.errors import CommitLost, NotFound
 from palimpsest.models.ports import Space
 
 PARTITION, SORT = "family", "indexes"
-REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw
+REMEMBERED_SECONDS = 5.0  # how long a reader relies on the last answer
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One index of the family. Its number begins the partition of everything in it, so a filled one
-    is read at once.
+    """One index of the family. The partition of each of its items begins with its number. A filled
+    generation can therefore be read at once.
     """
 
     number: int
@@ -42,8 +42,8 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class KnownGenerations:
-    """The contents of the family's item. `dropped` are numbers of generations whose items may still
-    be there.
+    """The contents of the item that describes the family. `dropped` has the numbers of dropped
+    generations whose items may still exist.
     """
 
     version: int = 0
@@ -63,7 +63,7 @@ class IndexGenerations:
         self._seen: tuple[float, KnownGenerations] | None = None
 
     def known(self, *, again: bool = True) -> KnownGenerations:
-        """As the item is or, with `again` false, was a few seconds ago."""
+        """Return the stored generations. With `again` false, the answer may be some seconds old."""
         if self._seen and not again and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS:
             return self._seen[1]
         item = self._table.get(PARTITION, SORT)
@@ -76,8 +76,8 @@ class IndexGenerations:
         return known
 
     def add(self, *, afresh: bool) -> None:
-        """Add a generation of this space unless there is one (with `afresh`: unless one waits to be
-        read).
+        """Add a generation of this space, unless there is one already. With `afresh`, add it unless
+        there is one that is not read yet.
         """
         while True:
             known = self.known()
@@ -93,8 +93,9 @@ class IndexGenerations:
                 return
 
     def read_newest(self) -> Sequence[int]:
-        """Have the newest generation of this space read and the others dropped; returns the numbers
-        of all that are dropped and not cleared yet. Raises `NotFound` if there is none.
+        """Make the newest generation of this space the one that is read, and drop all others.
+        Returns the numbers of all dropped generations whose items are not removed yet. Raises
+        `NotFound` if this space has no generation.
         """
         while True:
             known = self.known()
@@ -122,7 +123,9 @@ class IndexGenerations:
                 return
 
     def _replace(self, known: KnownGenerations) -> bool:
-        """False if another process was first."""
+        """Store the generations; return False if another process has stored others in the
+        meantime.
+        """
         body = {
             "last": known.last,
             "dropped": known.dropped,

@@ -1,5 +1,5 @@
-"""`SearchIndex` in two tables of DynamoDB: an owner is a partition of words in one, the HASH of a
-vector index in the other.
+"""`SearchIndex` in two DynamoDB tables. One table holds words, in a partition for each owner. The
+other holds vectors, in a vector index whose HASH key is the owner.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from palimpsest.text.analyser import query_terms
 
 Made = TypeVar("Made")
 VECTOR_INDEX = "by_meaning"
-MOST_NEAREST = 100  # that one search gives (DynamoDB)
-SPARE = 10  # looked at beyond k, so that equally near ones come in the order of their keys
-MOST_COMPARED = 1_000  # vectors read one by one where a filter is none of the vector index's
-GONE_SECONDS = 600  # how long the version of a removed document is remembered at least
+MOST_NEAREST = 100  # the most results of one search (DynamoDB)
+SPARE = 10  # results read beyond k, so that equally near ones can be ordered by key
+MOST_COMPARED = 1_000  # vectors compared one by one if the vector index can't apply the filter
+GONE_SECONDS = 600  # the least time for which the version of a removed document is kept
 RECORDS = frozenset(get_args(RecordType))
 FILTERS = ("kind", "origin", "subject", "session", "agent")
-"""Attributes that the vector index filters by, each by equality, the only comparison that it
-knows.
+"""The attributes that the vector index filters by. It compares them for equality, which is the only
+comparison that it supports.
 """
 
 
@@ -46,8 +46,8 @@ class _OtherSpace(Unavailable):
 
 
 class DynamoDbIndex:
-    """Implements `SearchIndex`. `table` holds words and the family, `vectors` the vectors of this
-    space's dimension.
+    """Implements `SearchIndex`. The table `table` holds words and the item of the family. The table
+    `vectors` holds vectors of this space's dimension.
     """
 
     def __init__(self, table: str, vectors: str, *, space: Space | None, **where: Any) -> None:
@@ -80,9 +80,7 @@ class DynamoDbIndex:
                 isinstance(each, Gone) or is_looked_at(each.key, each.version)
                 for each in newest.values()
             ):
-                with suppress(
-                    Unavailable
-                ):  # what is to be written is written; another write looks again
+                with suppress(Unavailable):  # the changes are written; a later write tidies
                     Shelf(self._table, partition).tidy()
         return tuple(sorted(failed))
 
@@ -117,7 +115,7 @@ class DynamoDbIndex:
         is_all = all(len(some) < most for some in found)
         if _is_inline(where) and (is_all or k + SPARE <= MOST_NEAREST):
             return _best(hits, k)
-        # The entries of the words hold the data that the vector index lacks.
+        # The entries in the table of words have the data that the vector index lacks.
         every = self._shelf(read, owner).documents()
         passing = {every.keys[number] for number in every.passing(where, every.numbers)}
         hits = [hit for hit in hits if hit.key in passing]
@@ -150,7 +148,7 @@ class DynamoDbIndex:
         )
 
     def _apply(self, generation: Generation, partition: str, change: Document | Gone) -> bool:
-        """Write one change in one transaction; False if it can't be written now."""
+        """Write one change in one transaction; return False if it can't be written now."""
         version = {"N": str(change.version)}
         expires = (
             {":ttl": {"N": str(int(time.time()) + GONE_SECONDS)}}
@@ -180,7 +178,7 @@ class DynamoDbIndex:
         except FirstFailed:
             return True  # this version or a higher one is there
         except (CommitLost, Unavailable):
-            return False  # it met another writer of this document, or the store did not answer
+            return False  # another writer changed this document, or the store did not answer
         return True
 
     def _vector_action(self, partition: str, change: Document | Gone) -> dict[str, Any]:
@@ -205,10 +203,11 @@ class DynamoDbIndex:
         return Shelf(self._table, generation.partition(owner_id(owner)))
 
     def _read(self, work: Callable[[Generation], Made]) -> Made | None:
-        """Do it with the generation that is read; None if nothing was ever indexed.
+        """Call `work` with the generation that is read, and return its result; None if nothing was
+        ever indexed.
 
-        It begins at once with the generation that was read some seconds ago, and again if it is
-        another one by now.
+        `work` starts at once with the generation that was read some seconds ago. If another
+        generation is read by now, `work` is called again with that one.
         """
         seen = self._family.known(again=False).read
         if seen is not None:
@@ -251,7 +250,7 @@ class DynamoDbIndex:
 
 
 def _newest(changes: Sequence[Document | Gone]) -> dict[str, Document | Gone]:
-    """The change of the highest version for each key."""
+    """Return the change of the highest version for each key."""
     newest: dict[str, Document | Gone] = {}
     for change in changes:
         if change.key not in newest or newest[change.key].version < change.version:
@@ -264,13 +263,15 @@ def owner_id(owner: UserScope) -> str:
 
 
 def _digest(value: str) -> str:
-    """A value as the vector index filters by it: short, never empty, and no text."""
+    """Return a value in the form by which the vector index filters: a short digest, never empty,
+    without the text.
+    """
     return hashlib.sha256(value.encode(errors="surrogatepass")).hexdigest()[:24]
 
 
 def _conditions(where: MemoryFilter) -> Iterator[dict[str, str]]:
-    """The equalities to search by, one set for each search: as many of the filter's conditions as
-    are equalities.
+    """Yield the equality conditions of each search that the filter needs. They cover all conditions
+    of the filter that are equalities.
     """
     for subject in where.subjects or (None,):
         yield from _equalities(where, subject)
@@ -288,7 +289,7 @@ def _equalities(where: MemoryFilter, subject: str | None) -> Iterator[dict[str, 
 
 
 def _is_inline(where: MemoryFilter) -> bool:
-    """Whether the vector index itself can hold to all of the filter."""
+    """Return whether the vector index itself can apply the whole filter."""
     return (
         where.min_importance is where.created_after is where.created_before is None
         and not where.tests

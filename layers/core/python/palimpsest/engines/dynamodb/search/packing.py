@@ -1,8 +1,8 @@
-"""An owner's documents as compact data: one by itself, and many as columns and as blocks of an
-inverted index.
+"""The compact form of an owner's documents: a single document, and many documents as columns and as
+blocks of an inverted index.
 
-Everything is JSON under zlib: small to store, and read by eye where something is wrong. It is quick
-to read, because a question decodes those fields and terms alone that it is about.
+All data is JSON compressed with zlib, which is small to store and can be read by eye to find a
+fault. It is quick to read, because a question decodes only the fields and terms that it needs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from palimpsest.text.bm25 import Field, Matches, Posting
 
 # characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
 BLOCK = 10_000
-PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it
+PART_SIGN = "~"  # marks a part, so that it differs from an equal word; no word contains it
 
 Postings = dict[str, list[int]]
-"""For each term, place and times of one document after the other; places are differences from the
-one before.
+"""For each term, a flat list of pairs, one for each document: the document's place and how often it
+has the term. A place is stored as the difference from the place before it.
 """
 
 
@@ -53,10 +53,10 @@ def _inflated(stored: bytes) -> str:
 
 
 class Entry(NamedTuple):
-    """The fields of a document without its vector. `words` and `parts` count its terms.
+    """The fields of a document except its vector. `words` and `parts` are the numbers of its terms.
+    `metadata` is None if there is none.
 
-    A tuple, because many of them are stored as columns: one list for each field. `metadata` is None
-    if there is none.
+    It is a tuple, because many entries are stored as columns, with one list for each field.
     """
 
     key: str
@@ -73,12 +73,12 @@ class Entry(NamedTuple):
 
 
 _SIZES = struct.Struct(f">{len(Entry._fields)}I")
-"""What columns begin with: how many bytes each field takes."""
+"""The header of stored columns: the number of bytes that each field takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A document as it is written: its entry, and how often it has each term."""
+    """A document as it is written: its entry, and the number of times that it has each term."""
 
     entry: Entry
     times: Mapping[str, int]
@@ -112,11 +112,11 @@ class Written:
 
 
 class Columns:
-    """All of an owner's documents by number, field by field; a field is decoded when it is first
-    looked at.
+    """All of an owner's documents by number, field by field. A field is decoded when it is first
+    used.
 
-    Those of the `stored` ones whose key is in `without` are `gone`; `added` come after the stored
-    ones.
+    `gone` has the numbers of the `stored` documents whose key is in `without`. The documents of
+    `added` are numbered after the stored ones.
     """
 
     def __init__(
@@ -139,11 +139,13 @@ class Columns:
 
     @property
     def numbers(self) -> Iterator[int]:
-        """The numbers of the documents that are there."""
+        """The numbers of the documents that are not gone."""
         return (number for number in range(len(self.keys)) if number not in self.gone)
 
     def field(self, name: str) -> list[Any]:
-        """The values of a field of `Entry` by number, also of documents that are gone."""
+        """Return the values of one field of `Entry` by document number, including those of
+        documents that are gone.
+        """
         if name not in self._decoded:
             place = Entry._fields.index(name)
             stored = unpacked(self._stored[place]) if self._stored else ()
@@ -151,14 +153,16 @@ class Columns:
         return self._decoded[name]
 
     def passing(self, where: MemoryFilter, numbers: Iterable[int]) -> Iterator[int]:
-        """Those of the numbers whose documents meet every condition, in the same order."""
+        """Yield the numbers of the documents that meet every condition, in the order of
+        `numbers`.
+        """
         checks = [(self.field(name), holds) for name, holds in _checks(where)]
         for values, holds in checks:
             numbers = _holding(values, holds, numbers)
         return iter(numbers)
 
     def packed(self) -> bytes:
-        """Those that are there."""
+        """Return the documents that are not gone, as stored columns."""
         numbers = list(self.numbers)
         columns = map(self.field, Entry._fields)
         fields = [packed(list(map(values.__getitem__, numbers))) for values in columns]
@@ -172,9 +176,7 @@ def _holding(
 
 
 def _checks(where: MemoryFilter) -> Iterator[tuple[str, Callable[[Any], bool]]]:
-    """The conditions of a filter: the field that each is about, and whether a value of it meets the
-    condition.
-    """
+    """Yield each condition of a filter as the name of a field and a test of that field's values."""
     least, after, before = where.min_importance, where.created_after, where.created_before
     if where.types:
         yield "kind", where.types.__contains__
@@ -199,8 +201,8 @@ def _wanted(where: MemoryFilter) -> Iterator[tuple[str, Collection[str]]]:
 
 
 def blocks(postings: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, bytes]]:
-    """The postings cut into blocks in the order of their terms: the first term of each, and the
-    block.
+    """Cut the postings into blocks, in the order of their terms. Yields the first term of each
+    block and the block.
     """
     first, lines = "", ""
     for term in sorted(postings):
@@ -214,7 +216,7 @@ def blocks(postings: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, bytes]]
 
 
 def postings_in(block: bytes, terms: Iterable[str] | None = None) -> Postings:
-    """The postings of all terms in a block, or of those of these terms that it holds."""
+    """Return the postings of a block. With `terms`, return only the postings of those terms."""
     lines = _inflated(block)
     if terms is None:
         return {
@@ -230,8 +232,8 @@ def postings_in(block: bytes, terms: Iterable[str] | None = None) -> Postings:
 
 
 def block_of(term: str, firsts: Sequence[str]) -> int | None:
-    """The number of the block that would hold the term, of blocks that begin with these terms;
-    None: no block.
+    """Return the number of the block that would hold the term; None if no block would. `firsts` has
+    the first term of each block.
     """
     place = bisect_right(firsts, term) - 1
     return place if place >= 0 else None
@@ -246,8 +248,9 @@ def stored(group: TermGroup, term: str) -> str:
 
 
 def joined(old: Postings, moved: Mapping[int, int], new: Mapping[int, Written]) -> Postings:
-    """The postings of a new segment. First come the old segment's, whose documents have `moved` to
-    a new place without a change of their order. Postings of new documents follow, by their places.
+    """Return the postings of a new segment. The postings of the old segment come first; `moved`
+    maps the old place of each remaining document to its new place and keeps their order. The
+    postings of `new` documents follow, in the order of their places.
     """
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for term, pairs in old.items():
@@ -259,7 +262,7 @@ def joined(old: Postings, moved: Mapping[int, int], new: Mapping[int, Written]) 
 
 
 def unfolded(pairs: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Place and times of each document."""
+    """Yield each document's place and the number of times that it has the term."""
     return zip(accumulate(pairs[::2]), pairs[1::2], strict=True)
 
 
@@ -275,8 +278,8 @@ def _folded(pairs: Sequence[tuple[int, int]]) -> list[int]:
 def matches(
     groups: Sequence[TermGroup], having: Mapping[str, Sequence[tuple[int, int]]], every: Columns
 ) -> Iterator[Matches]:
-    """What matches of each group. `having` gives for each stored term the documents that have it,
-    with its times there.
+    """Yield the matches of each group of terms. `having` has, for each stored term, the documents
+    that contain the term, each with the number of times.
     """
     words, parts = _Lengths(every, "words"), _Lengths(every, "parts")
     for group in groups:
@@ -290,8 +293,8 @@ def matches(
 
 
 class _Lengths:
-    """How long documents are in one field, and what each length costs in the denominator of a
-    score.
+    """The lengths of all documents in one field, and the cost of each length in the denominator of
+    a score.
     """
 
     def __init__(self, every: Columns, field: Literal["words", "parts"]) -> None:
@@ -302,6 +305,8 @@ class _Lengths:
         self.costs = self.field.costs(set(self._of))
 
     def beside(self, pairs: Sequence[tuple[int, int]]) -> list[Posting]:
-        """The postings of those documents and times."""
+        """Return the postings of these documents. Each pair is a document's number and the number
+        of times.
+        """
         of = self._of
         return [(number, times, of[number]) for number, times in pairs]

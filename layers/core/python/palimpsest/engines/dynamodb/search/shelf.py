@@ -1,10 +1,10 @@
-"""One owner's words in one generation: what was written last as single items, all before that
-packed in a segment.
+"""The shelf: one owner's words in one generation of the search index. Recent changes are single
+items; all earlier documents are packed in a segment.
 
 A partition holds, by sort key: `d#` the version of each document; `s#` the blocks of the segment,
-which never change; `t#` the tail, documents written since; `z` the catalog, which names the
-segment. Tail and catalog are read by one query, the tail first, so that whoever reads while the
-tail is packed sees a document twice rather than not at all.
+which never change; `t#` the tail, which has the changes since the segment was written; `z` the
+catalog, which names the segment. One query reads the tail and then the catalog. A reader may
+therefore see a document twice while the tail is being packed, but never misses one.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ from palimpsest.text.bm25 import scored
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
 MOST_DOCUMENTS = (
-    30_000  # of one owner; above them words are not searched, and the stage takes OpenSearch
+    30_000  # of one owner; beyond that, words are not searched, and OpenSearch is needed
 )
 SHORTEST, SHARE = (
     64,
     64,
-)  # the tail is packed when it is longer than the first, and than this part of the documents
+)  # the tail is packed when it has more entries than SHORTEST and than 1/SHARE of the documents
 MOST_TAIL_BYTES = 300_000
 MOST_TAIL_PAGES = 4  # megabytes
-LOOKED_AT = 16  # one write in so many looks at how long the tail is
+LOOKED_AT = 16  # one of this many writes checks the length of the tail
 PIECE = 350_000  # bytes of the columns in one item
-ATTEMPTS = 4  # at reading, while others pack
+ATTEMPTS = 4  # at reading, while other processes pack
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The segment, how many items its columns take, the first terms of its blocks, and how many
-    documents it holds.
+    """The name of the segment, the number of items that its columns take, the first term of each of
+    its blocks, and the number of its documents.
     """
 
     segment: str = ""
@@ -77,7 +77,9 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The contents of the shelf at one moment. `tail` holds None for a document that is gone."""
+    """The contents of the shelf at one moment. `tail` maps the key of a document to None if the
+    document is gone.
+    """
 
     catalog: Catalog = Catalog()
     tail: Mapping[str, Written | None] = field(default_factory=dict)
@@ -86,12 +88,14 @@ class Snapshot:
 
     @property
     def added(self) -> list[Written]:
-        """The documents of the tail that are there, always in the same order."""
+        """The documents of the tail that are not gone, always in the same order."""
         return [each for _, each in sorted(self.tail.items()) if each is not None]
 
     @property
     def wants_packing(self) -> bool:
-        """Also when nothing may be left of the segment: its words must not stay behind."""
+        """Whether the tail should be packed. That is also so if the tail may have removed every
+        document of the segment, because the segment's words must then go.
+        """
         gone = sum(each is None for each in self.tail.values())
         is_long = len(self.tail) > max(SHORTEST, self.catalog.documents // SHARE)
         return is_long or self.tail_bytes > MOST_TAIL_BYTES or gone >= self.catalog.documents > 0
@@ -103,7 +107,7 @@ class Shelf:
         self._partition = partition
 
     def documents(self) -> Columns:
-        """All documents that are there."""
+        """Return all documents that are not gone."""
         return self._read(())[0]
 
     def by_words(self, query: QueryTerms, *, where: MemoryFilter, k: int) -> tuple[Hit, ...]:
@@ -117,8 +121,8 @@ class Shelf:
         )
 
     def keys(self, *, after: str = "", limit: int) -> tuple[str, ...]:
-        """Those of the documents that are there, in order: by their versions, of which those of
-        removed ones expire.
+        """Return the keys of the existing documents after `after`, in order. They are read from the
+        items that hold versions. The item of a removed document has an expiry, so it is left out.
         """
         values = {
             ":pk": {"S": self._partition},
@@ -136,10 +140,10 @@ class Shelf:
         )
 
     def tidy(self) -> None:
-        """Pack the tail if it is long. Every document is found also while it is not packed.
+        """Pack the tail if it is long. Documents are found before, during and after packing.
 
-        A segment of more documents than are served is not packed again; its words go once all
-        documents are gone.
+        A segment with more than `MOST_DOCUMENTS` documents is not packed again. Its words are
+        removed once all its documents are gone.
         """
         item = self._table.get(self._partition, CATALOG)
         catalog = Catalog() if item is None else _catalog(item)
@@ -152,7 +156,9 @@ class Shelf:
             self._pack(snapshot)
 
     def _read(self, terms: Sequence[str]) -> tuple[Columns, dict[str, list[tuple[int, int]]]]:
-        """All documents by number, and the documents of each stored term. Raises `Unavailable`."""
+        """Return all documents by number, and for each stored term the documents that have it.
+        Raises `Unavailable`.
+        """
         for _ in range(ATTEMPTS):
             snapshot = self._snapshot(most_pages=MOST_TAIL_PAGES)
             if snapshot.catalog.documents > MOST_DOCUMENTS:
@@ -179,8 +185,8 @@ class Shelf:
         )
 
     def _snapshot(self, *, most_pages: int | None) -> Snapshot:
-        """Raises `Unavailable` for a tail of more pages (None: however long it is, it is read to be
-        packed).
+        """Read the tail and the catalog. Raises `Unavailable` if the tail has more than
+        `most_pages` pages. None sets no limit, so that a tail of any length can be packed.
         """
         values = {":pk": {"S": self._partition}, ":tail": {"S": TAIL}, ":catalog": {"S": CATALOG}}
         catalog, size = Catalog(), 0
@@ -203,7 +209,7 @@ class Shelf:
         return Snapshot(catalog, tail, versions, size)
 
     def _bodies(self, sorts: Sequence[str]) -> dict[str, bytes] | None:
-        """The bodies of these items of a segment; None if some are not there any more."""
+        """Return the bodies of these items of a segment; None if some of them no longer exist."""
         found = self._some_bodies(sorts, consistent=False)
         if missing := [sort for sort in sorts if sort not in found]:
             found |= self._some_bodies(missing, consistent=True)
@@ -226,8 +232,9 @@ class Shelf:
         }
 
     def _pack(self, snapshot: Snapshot) -> None:
-        """Write a new segment, let the catalog name it, and remove the parts that it replaces. A
-        second writer gives up, and entries written meanwhile stay in the tail.
+        """Write a new segment, change the catalog to name it, and remove the items that it
+        replaces. If another writer was first, the new segment is discarded. Entries that are
+        written meanwhile stay in the tail.
         """
         old = snapshot.catalog
         found = self._bodies(old.sorts)
@@ -249,8 +256,8 @@ class Shelf:
         self._delete(old.sorts if new.documents else list(self._segment_sorts()))
 
     def _clear(self, old: Catalog) -> None:
-        """Remove what is left of documents that are all gone. The catalog changes last: until then
-        nothing is read.
+        """Remove the remaining items of documents that are all gone. The catalog is changed before
+        the segments are deleted; until then the shelf is not read.
         """
         values = {":pk": {"S": self._partition}, ":tail": {"S": TAIL}}
         gone = {
@@ -282,7 +289,7 @@ class Shelf:
         return new
 
     def _name(self, new: Catalog, *, instead_of: Catalog) -> bool:
-        """Have the catalog name the new segment; False if another process was first."""
+        """Change the catalog to name the new segment; return False if another process was first."""
         body = packed([new.segment, new.pieces, new.firsts, new.documents])
         item = key(self._partition, CATALOG) | {
             "segment_id": {"S": new.segment},
@@ -302,7 +309,7 @@ class Shelf:
                 ConditionExpression=condition,
                 **values,
             )
-        except CommitLost:  # also if it was named by the first try, whose answer was lost
+        except CommitLost:  # also if the first try had succeeded but its answer was lost
             there = self._table.get(self._partition, CATALOG)
             return there is not None and there["segment_id"]["S"] == new.segment
         return True
@@ -316,7 +323,7 @@ class Shelf:
             )  # fmt: skip
 
     def _segment_sorts(self) -> Iterator[str]:
-        """The items of every segment, unfinished ones included."""
+        """Yield the sort keys of the items of every segment, including unfinished segments."""
         values = {":pk": {"S": self._partition}, ":segment": {"S": SEGMENT}}
         for page in self._table.pages(
             "pk = :pk AND begins_with(sk, :segment)", values, ProjectionExpression="sk"
@@ -332,7 +339,7 @@ class Shelf:
 
 
 def is_looked_at(name: str, version: int) -> bool:
-    """Whether the write of this document also looks at the tail."""
+    """Return whether the write of this document also checks the length of the tail."""
     return zlib.crc32(f"{name} {version}".encode(errors="surrogatepass")) % LOOKED_AT == 0
 
 
@@ -342,7 +349,9 @@ def _catalog(item: Item) -> Catalog:
 
 
 def _columns(stored: bytes, snapshot: Snapshot) -> Columns:
-    """Segment and tail as one: a document of the tail takes the place of that of the segment."""
+    """Return the documents of segment and tail together. A document of the tail replaces the one of
+    the segment with the same key.
+    """
     return Columns(
         stored, without=snapshot.tail.keys(), added=[document.entry for document in snapshot.added]
     )
@@ -351,7 +360,7 @@ def _columns(stored: bytes, snapshot: Snapshot) -> Columns:
 def _put_together(
     snapshot: Snapshot, every: Columns, postings: Postings, terms: Sequence[str]
 ) -> dict[str, list[tuple[int, int]]]:
-    """The documents that have each term, in the segment and in the tail."""
+    """Return for each term the documents that have it, from both segment and tail."""
     having: dict[str, list[tuple[int, int]]] = {}
     for term, pairs in postings.items():
         having[term] = [pair for pair in unfolded(pairs) if pair[0] not in every.gone]

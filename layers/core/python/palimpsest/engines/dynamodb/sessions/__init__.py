@@ -1,1 +1,1 @@
-"""The conversation store on DynamoDB, and the jobs in its table."""
+"""The conversation store on DynamoDB, and the jobs in the same table."""

@@ -1,5 +1,5 @@
-"""A commit as the actions of one DynamoDB transaction: named attributes and guards, never a blind
-whole-item put.
+"""The translation of a commit into the actions of one DynamoDB transaction. Updates name the
+attributes that they change and have conditions. No update replaces a whole item unconditionally.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from palimpsest.scope import SessionScope
 Action = dict[str, Any]
 
 _HEAD_FIELDS = tuple(field.name for field in fields(Head))
-ITEM_BYTES = 400 * 1024  # an item's limit (DynamoDB)
-TRANSACTION_BYTES = 4 * 1024 * 1024  # a transaction's (DynamoDB)
+ITEM_BYTES = 400 * 1024  # the limit of an item (DynamoDB)
+TRANSACTION_BYTES = 4 * 1024 * 1024  # the limit of a transaction (DynamoDB)
 
 
 class Update:
-    """An UpdateItem in the making: what to set, remove and add, and on which conditions."""
+    """Builds an UpdateItem: the attributes to set, remove and add to, and the conditions."""
 
     def __init__(self) -> None:
         self._clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
@@ -35,14 +35,14 @@ class Update:
         self._values: Attributes = {}
 
     def put(self, name: str, value: dict[str, Any] | None) -> None:
-        """Set the attribute, or remove it for None."""
+        """Set the attribute; remove it if the value is None."""
         if value is None:
             self._say("REMOVE", name, f"#{name}")
         else:
             self._say("SET", name, f"#{name}=:{name}", {f":{name}": value})
 
     def put_if_absent(self, name: str, value: dict[str, Any]) -> None:
-        """Set the attribute, unless it is there."""
+        """Set the attribute if it is absent."""
         self._say("SET", name, f"#{name}=if_not_exists(#{name},:{name})", {f":{name}": value})
 
     def put_all(self, attributes: Attributes) -> None:
@@ -50,7 +50,7 @@ class Update:
             self.put(name, value)
 
     def put_due(self, partition: str, due_at: int | None) -> None:
-        """Move the item within the index of due work, or out of it."""
+        """Set the item's place in the index of due work; None takes the item out of the index."""
         self.put("due_shard", None if due_at is None else items.text(shard_of(partition)))
         self.put("due_at", None if due_at is None else items.number(due_at))
 
@@ -62,34 +62,32 @@ class Update:
         self._say("ADD", name, f"#{name} :{name}", {f":{name}": {"SS": [value]}})
 
     def exclude(self, name: str, value: str) -> None:
-        """Take the text out of the attribute, which is a set of texts."""
+        """Remove the text from the attribute, which is a set of texts."""
         self._say("DELETE", name, f"#{name} :{name}", {f":{name}": {"SS": [value]}})
 
     def require(self, name: str, *values: dict[str, Any]) -> None:
-        """Do nothing unless the attribute has one of these values (none given: unless it is
-        absent).
-        """
+        """Require that the attribute has one of these values; without values, that it is absent."""
         allowed = {f":{name}_{number}": value for number, value in enumerate(values)}
         holds = f"#{name} IN ({','.join(allowed)})" if allowed else f"attribute_not_exists(#{name})"
         self._require(name, holds, allowed)
 
     def require_present(self, name: str) -> None:
-        """Do nothing unless the attribute is there."""
+        """Require that the attribute is present."""
         self._require(name, f"attribute_exists(#{name})", {})
 
     def require_at_most(self, name: str, value: dict[str, Any]) -> None:
-        """Do nothing if the attribute is there and greater."""
+        """Require that the attribute is absent or at most this value."""
         holds = f"(attribute_not_exists(#{name}) OR #{name} <= :most_{name})"
         self._require(name, holds, {f":most_{name}": value})
 
     def require_below(self, name: str, value: dict[str, Any]) -> None:
-        """Do nothing unless the attribute is absent, or less."""
+        """Require that the attribute is absent or below this value."""
         holds = f"(attribute_not_exists(#{name}) OR #{name} < :below_{name})"
         self._require(name, holds, {f":below_{name}": value})
 
     def require_room(self, name: str, value: str, *, most: int) -> None:
-        """Do nothing unless the attribute, a set of texts, includes this one or fewer than
-        `most`.
+        """Require that the attribute, a set of texts, is absent, includes this text, or has fewer
+        than `most` texts.
         """
         holds = (
             f"(attribute_not_exists(#{name}) OR contains(#{name}, :one_{name}) "
@@ -100,7 +98,7 @@ class Update:
         )
 
     def require_included(self, name: str, *values: str) -> None:
-        """Do nothing unless the attribute, a set of texts, includes all of these."""
+        """Require that the attribute, a set of texts, includes all of these values."""
         for number, value in enumerate(values):
             place = f":{name}_{number}"
             self._require(name, f"contains(#{name}, {place})", {place: items.text(value)})
@@ -129,7 +127,9 @@ class Update:
 
 
 def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
-    """The transaction's actions: the head first, then what the commit carries."""
+    """Return the actions of the transaction. The first one updates the head of the session; the
+    others write what else the commit contains.
+    """
     partition = scope.partition
     head = _head_update(commit).arguments(table, partition, items.HEAD)
     actions: list[Action] = [{"Update": {**head, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}]
@@ -164,8 +164,8 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
 
 
 def keyed_call(table: str, call: KeyedCall) -> dict[str, Any]:
-    """The update that stores a call with an idempotency key, if the stored one is at the version
-    that was read.
+    """Return the update that stores a call with an idempotency key. It requires that the stored
+    call is still at the version that was read.
     """
     update = Update()
     update.put_all(items.call_attributes(call))
@@ -174,7 +174,9 @@ def keyed_call(table: str, call: KeyedCall) -> dict[str, Any]:
 
 
 def finishing(table: str, job: Job) -> dict[str, Any]:
-    """The update that moves on a job that is there, has not ended, and lacks no part it needs."""
+    """Return the update that stores the progress of a job. It requires that the job exists, has not
+    ended, and has stored all parts that it needs.
+    """
     partition = job_partition(job)
     update = Update()
     for name, value in (items.job_progress(job) | items.failed_place(job)).items():
@@ -186,7 +188,7 @@ def finishing(table: str, job: Job) -> dict[str, Any]:
 
 
 def is_too_large(actions: Iterable[Action]) -> bool:
-    """Whether an item or the whole transaction is over DynamoDB's limit."""
+    """Return whether an item or the whole transaction is over DynamoDB's limit."""
     sizes = [_bytes(action) for action in actions]
     return max(sizes) > ITEM_BYTES or sum(sizes) > TRANSACTION_BYTES
 
@@ -201,7 +203,9 @@ def _bytes(action: Action) -> int:
 
 
 def _size(value: Any) -> int:
-    """Bytes as they travel, which some engines count: text as JSON in ASCII, bytes in base 64."""
+    """Return the size of a value in a request: text as JSON in ASCII, bytes in base 64. Some
+    engines apply their limits to this size.
+    """
     return len(value) * 4 // 3 if isinstance(value, bytes) else len(json.dumps(value))
 
 
@@ -226,7 +230,7 @@ def _head_update(commit: Commit) -> Update:
 
 
 def _change(update: Update, name: str, commit: Commit) -> None:
-    """Carry one field of the head over, if the commit changes it."""
+    """Add one field of the head to the update, if the commit changes that field."""
     new = getattr(commit.after, name)
     if commit.before is None:
         value = items.head_value(name, new)
@@ -243,8 +247,8 @@ def _change(update: Update, name: str, commit: Commit) -> None:
 
 
 def _compaction_arguments(table: str, partition: str, compaction: Compaction) -> dict[str, Any]:
-    """An existing compaction with the same number is obsolete, because a withdrawal opened its
-    messages.
+    """Return the update that stores a compaction. It replaces an existing compaction with the same
+    number, which is obsolete because its messages were opened again.
     """
     update = Update()
     update.put_all(items.compaction_attributes(compaction))
@@ -259,8 +263,8 @@ def _put(table: str, partition: str, sort: str, attributes: Attributes) -> Actio
 
 
 def _key_put(table: str, partition: str, idempotency: IdempotencyKey, after: Head) -> Action:
-    """A key that is there already blocks, unless it has expired (as of this commit) or is of an
-    earlier life.
+    """Return the put of an idempotency key. It requires that the key is absent, has expired at the
+    time of the commit, or was written before the session was last deleted.
     """
     put = _put(table, partition, items.key_sort(idempotency.key), items.key_attributes(idempotency))
     put["Put"] |= {

@@ -1,5 +1,5 @@
-"""How sessions, messages, compactions, keys and jobs lie in a table: keys, attributes, JSON bodies,
-and back.
+"""The DynamoDB items of sessions, messages, compactions, idempotency keys and jobs: their keys,
+attributes and JSON bodies, and how they are read back.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ JOB = "job"
 CALL = "call"
 KEYS = "k#"
 OWNER = "job_owner"
-"""The hash key of the index `by_owner`: the user of a job, or a bucket of the tenant's sessions by
-creation.
+"""The hash key of the index `by_owner`. It holds the user of a job or, for a session, a bucket of
+the tenant's list by creation.
 """
 LAST_SEQ = 10**12 - 1
 DEFAULT_ENCODING = "o200k_base"
@@ -47,11 +47,13 @@ _KINDS = {
     "int": "N", "int | None": "N", "tuple[tuple[int, int], ...]": "ranges",
 }  # fmt: skip
 HEAD_KINDS = {field.name: _KINDS[str(field.type)] for field in fields(Head)}
-"""How each field of a head is kept; a field whose type has no kind yet stops the import rather than
-being lost.
+"""The attribute type of each field of a head. A field of an unknown type raises an error at import,
+so that no field is lost silently.
 """
 ALWAYS_KEPT = frozenset({"user", "version", "window_start"})
-"""Fields that conditions compare, kept even at their default; the others are absent at theirs."""
+"""Fields that conditions compare, so they are stored even at their default. Other fields are absent
+at their default.
+"""
 
 
 def message_sort(seq: int) -> str:
@@ -75,8 +77,8 @@ def number(value: int) -> dict[str, str]:
 
 
 def body(**values: Any) -> dict[str, str]:
-    """One JSON text for many values: parsed far faster than as many attributes. None and empty
-    mappings stay out.
+    """Return one JSON text for many values, which is parsed far faster than as many attributes.
+    None and empty mappings are left out.
     """
     return json_text(
         {name: value for name, value in values.items() if value is not None and value != {}}
@@ -91,7 +93,7 @@ def values_of(attribute: Item) -> dict[str, Any]:
     return cast(dict[str, Any], json.loads(attribute["S"]))
 
 
-# The head: attributes of its own, as conditions and arithmetic need them.
+# The head has an attribute for each field, because conditions and arithmetic need them.
 
 
 def _default(field: Field[Any]) -> Any:
@@ -102,7 +104,7 @@ HEAD_DEFAULTS = {field.name: _default(field) for field in fields(Head)}
 
 
 def head_value(name: str, value: Any) -> dict[str, Any] | None:
-    """A head's field as an attribute; None if it is absent at this value."""
+    """Return a field of the head as an attribute; None if the attribute is absent at this value."""
     if value == HEAD_DEFAULTS[name] and name not in ALWAYS_KEPT:
         return None
     kind = HEAD_KINDS[name]
@@ -130,12 +132,12 @@ def tombstone_ttl(head: Head) -> dict[str, str]:
     return number(head.updated_second + TOMBSTONE_SECONDS)
 
 
-# Settings: one body, and what the two indexes list.
+# Settings have one body, and attributes for the two indexes.
 
 
 def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
-    """The deadline is apart: whoever writes settings moves them in the index of due work, or out of
-    it.
+    """Return the attributes of a session's settings, except the deadline. The caller sets the
+    deadline, which moves the item in the index of due work or takes it out.
     """
     return settings_places(scope, settings) | {
         "type": text(SETTINGS),
@@ -154,7 +156,7 @@ def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
 
 
 def settings_places(scope: SessionScope, settings: Settings) -> Attributes:
-    """The session's places in the lists of its user and of its tenant."""
+    """Return the session's places in the lists of its user and of its tenant."""
     return {
         BUCKET: text(bucket_of(scope.owner.user(settings.user))),
         "listed": text(
@@ -175,7 +177,7 @@ def _due_at(item: Item) -> int | None:
     return int(item["due_at"]["N"]) if "due_at" in item else None
 
 
-# Messages and compactions: a type and one body.
+# Messages and compactions have a type and one body.
 
 
 def message_attributes(message: Message) -> Attributes:
@@ -203,15 +205,18 @@ def message_attributes(message: Message) -> Attributes:
 
 
 def counted(tally: Tally) -> dict[str, str]:
-    """Additional data of an append's newest message, for the counts of the stream's reader."""
+    """Return the counts of an append, stored with its newest message. The reader of the stream
+    counts usage by them.
+    """
     return json_text(
         [tally.user, tally.base, tally.day, tally.messages, tally.message_tokens, tally.bytes]
     )
 
 
 def _compact(**values: Any) -> dict[str, Any]:
-    """As `body`, but bytes where a large text would travel as more: a request is JSON in ASCII,
-    which writes one emoji as 12 bytes. So 50 messages of 3 MB stay below the 4 MB of a transaction.
+    """Return the same JSON as `body`, but as bytes where these make a smaller request. A request is
+    JSON in ASCII, which takes 12 bytes for one emoji. With bytes, 50 messages of 3 MB stay below
+    the 4 MB limit of a transaction.
     """
     made = body(**values)
     if len(made["S"]) < LARGE_TEXT:
@@ -254,7 +259,7 @@ def compaction_of(item: Item) -> Compaction:
     return Compaction(**values_of(item["body"]))
 
 
-# Idempotency keys: few and small; conditions compare `last_seq` and `expires_at`.
+# Idempotency keys are few and small. Conditions compare `last_seq` and `expires_at`.
 
 
 def key_attributes(key: IdempotencyKey) -> Attributes:
@@ -279,7 +284,7 @@ def key_of(item: Item) -> IdempotencyKey:
 
 
 def call_place(call: KeyedCall) -> tuple[str, str]:
-    """The partition and sort key of a call with an idempotency key."""
+    """Return the partition and the sort key of a call with an idempotency key."""
     return Scope(call.tenant).call_partition(call.name), CALL
 
 
@@ -295,7 +300,7 @@ def call_attributes(call: KeyedCall) -> Attributes:
 
 
 def call_of(call: KeyedCall, item: Item) -> KeyedCall:
-    """The call that is stored in the place of this one."""
+    """Return the call that is stored in the place of this call."""
     expires_at, version = (int(item[name]["N"]) for name in ("expires_at", "version"))
     made = json.loads(item["made"]["S"])
     return replace(
@@ -303,12 +308,12 @@ def call_of(call: KeyedCall, item: Item) -> KeyedCall:
     )
 
 
-# Jobs: what is to be done never changes; state, deadline and outcome do.
+# The work of a job never changes. Its state, deadline and outcome do.
 
 
 def job_attributes(job: Job) -> Attributes:
-    """The index by owner lists what was asked for alone, not the steps that it takes. Raises
-    `DamagedJob`.
+    """Return the attributes of a new job. The index by owner lists only jobs that were requested,
+    not the steps of a job. Raises `DamagedJob`.
     """
     work = body(
         session=job.session,
@@ -340,7 +345,7 @@ def job_attributes(job: Job) -> Attributes:
 
 
 def job_progress(job: Job) -> Attributes:
-    """The attributes of a job that change, besides its deadline."""
+    """Return the attributes of a job that change, except its deadline."""
     return {
         "state": text(job.state),
         "outcome": body(error=job.error, result=job.result, usage=job.usage),
@@ -348,7 +353,9 @@ def job_progress(job: Job) -> Attributes:
 
 
 def failed_place(job: Job) -> dict[str, dict[str, str] | None]:
-    """The place of a failed job in its tenant's list of them; any other job has none."""
+    """Return a failed job's place in the tenant's list of failed jobs. For any other job, return
+    attributes of None, which take it off that list.
+    """
     if job.state != "failed":
         return {BUCKET: None, "listed": None}
     bucket = bucket_for(Scope(job.tenant), job.id, among=FAILED)

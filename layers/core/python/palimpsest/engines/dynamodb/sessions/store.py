@@ -24,8 +24,8 @@ Read = TypeVar("Read")
 
 
 class DynamoDbSessions(OneTable):
-    """`Sessions` over one table. `memories` is the table of long-term memory, if there is one. It
-    has the users' epochs.
+    """Implements `Sessions` over one table. `memories` is the table of long-term memory, if there
+    is one; it holds the users' epochs.
     """
 
     def __init__(self, table: str, *, memories: str | None = None, **where: Any) -> None:
@@ -58,8 +58,8 @@ class DynamoDbSessions(OneTable):
     def _opened(
         self, scope: SessionScope, sorts: Sequence[str], user: str | None
     ) -> Mapping[str, Item]:
-        """Items of the session, and the user's item in the other table, by sort key: no two of them
-        have the same.
+        """Return items of the session and the user's item from the table of memories, by sort key.
+        All their sort keys differ.
         """
         if self._users is not None and user is not None:
             places = [(scope.partition, sort) for sort in sorts]
@@ -99,7 +99,9 @@ class DynamoDbSessions(OneTable):
         newest_first: bool = False,
         page: int | None = None,
     ) -> Iterator[Message]:
-        """Only the body of each item travels: it holds the whole message."""
+        """Yield the messages from `first` to `last`. Only the body of each item is read, because it
+        holds the whole message.
+        """
         if first > last:
             return
         end = first if newest_first else last
@@ -111,7 +113,7 @@ class DynamoDbSessions(OneTable):
                 message = items.message_of(item)
                 yield message
                 if message.seq == end:
-                    return  # spares the query that would find nothing more
+                    return  # saves a query that would find nothing more
 
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
         wanted = sorted({items.message_sort(seq) for seq in seqs})
@@ -188,7 +190,7 @@ class DynamoDbSessions(OneTable):
                 "UpdateItem", **update.arguments(self._table.name, scope.partition, items.SETTINGS)
             )
         except CommitLost:
-            return  # those settings are gone, or are another life's
+            return  # the settings are gone, or belong to a later session with the same id
 
     def _between(
         self,
@@ -213,8 +215,9 @@ class DynamoDbSessions(OneTable):
 
 
 def remove(table: Table, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
-    """Messages and compactions go unasked: a sequence number is used once. Keys and settings go if
-    old.
+    """Remove messages and compactions from `first` to `last` without a condition, because a
+    sequence number is used once. With `whole`, also remove idempotency keys and settings that are
+    not newer than `last`. Returns the number of removed items.
     """
     removed = 0
     if first <= last:
@@ -253,8 +256,8 @@ def _keys(table: Table, scope: SessionScope) -> Iterator[str]:
 
 
 def _remove_if(table: Table, item: Item, is_old: str, *, seq: str, last: int) -> int:
-    """Delete one item if it belongs to a life that ended at or before `last`; a later life may have
-    written it anew.
+    """Delete one item if the condition `is_old` holds; return 1 if it was deleted, else 0. The
+    condition keeps an item that was written again after the session had been deleted at `last`.
     """
     try:
         table.call(
