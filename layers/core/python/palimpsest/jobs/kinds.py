@@ -1,4 +1,4 @@
-"""The list of all kinds of jobs: the queue of each, and how it is started again.
+"""The list of all kinds of jobs, with the queue of each and how it is started again.
 
 `palimpsest.payloads` lists the payload of each kind.
 """

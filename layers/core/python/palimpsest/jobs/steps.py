@@ -1,5 +1,5 @@
-"""Runs the steps of jobs: routes each to its handler, walks through lists page by page, waits,
-gives up and restarts.
+"""Runs the steps of jobs. This module routes each job to its handler, walks through lists page by
+page, waits, gives up and restarts.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Step = Callable[[JobNotice], None]
 
 class GivesUp(Protocol):
     def __call__(self, notice: JobNotice, *, error: str) -> None:
-        """Mark the job as failed, with `error` as its error code."""
+        """Mark the job as failed, with the error code `error`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handling:
-    """The handler of one kind of job: `step` does it, `give_up` is called after its last attempt
-    has failed.
+    """The handler of one kind of job. `step` does a step, and `give_up` is called after the last
+    attempt at a step has failed.
     """
 
     step: Step
@@ -46,8 +46,8 @@ class Hide(Protocol):
 
 class Waits(Protocol):
     def __call__(self, notice: JobNotice, *, seconds: int) -> None:
-        """Keep the sweep from sending the job's message again, because the queue delivers it again
-        after `seconds`.
+        """Keep the sweep from sending the job's message again for `seconds`, because the queue
+        itself delivers it again after that time.
         """
 
 
@@ -68,8 +68,8 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """How a queue function handles a message: it does the `step`, reacts to its failure (`give_up`,
-    `hide`, `wait`), and at last frees the job's place.
+    """The way in which a queue function handles a message. It does the `step`, handles a failure of
+    the step (`give_up`, `hide`, `wait`), and frees the job's place at the end.
     """
 
     step: Step
@@ -82,7 +82,7 @@ class Worker:
 @dataclass(frozen=True, slots=True)
 class Router:
     """Routes notices to the handler of their kind. Both methods raise `KeyError` for a kind without
-    a handler, so its message reaches the dead-letter queue.
+    a handler, so that its message reaches the dead-letter queue.
     """
 
     handlings: Mapping[JobKind, Handling]
@@ -104,8 +104,8 @@ MOST_STEPS = 1_000  # then the job fails, to be started again later
 
 
 class PageDone(NamedTuple):
-    """How many entries a page forgot, the cursor of the next one (None: this was the last), and of
-    how many messages it hid words.
+    """The result of one page: how many entries it removed, the cursor of the next page (None: this
+    was the last), and in how many messages it hid words.
     """
 
     forgotten: int
@@ -121,8 +121,8 @@ Counted = Callable[[Job], Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class UserSteps:
-    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`. `queues` is None
-    if there is no index, or if it is updated without queues.
+    """Runs the steps of a job. Every call is safe to repeat and raises `Unavailable`. `queues` is
+    None if there is no index, or if the index is updated without queues.
     """
 
     jobs: Jobs
@@ -137,7 +137,7 @@ class UserSteps:
 
     def take_up(self, notice: JobNotice) -> Job | None:
         """Return the job if its step must be done now. Return None if the job is done, if its next
-        step exists, or if it had failed and was restarted.
+        step exists, or if it failed and was restarted.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
@@ -159,11 +159,12 @@ class UserSteps:
         is_over: IsOver = lambda _: True,
         at_end: Counted = lambda _: {},
     ) -> None:
-        """Do one step: forget page after page until the deadline. The job's result counts the
-        entries as `forgotten`, and the messages of which words were hidden as `hidden_messages`.
+        """Do one step, which removes page after page until the deadline. The job's result counts
+        the removed entries as `forgotten`, and the messages in which words were hidden as
+        `hidden_messages`.
 
         After the last page the job ends if `is_over` returns True. Otherwise the next step begins
-        with the first page again. If anything was forgotten, `at_end` adds to the result. Raises
+        with the first page again. If any entry was removed, `at_end` adds to the result. Raises
         `Unavailable` after `MOST_STEPS` steps.
         """
         job = self.take_up(notice)
@@ -203,8 +204,8 @@ class UserSteps:
         )
 
     def go_on(self, job: Job, place: Payload, *, result: Mapping[str, int] | None = None) -> None:
-        """Start the next step, which continues at `place`. `result` is the result so far, which the
-        first job of the chain shows.
+        """Start the next step, which continues at `place`. `result` is the result so far. The first
+        job of the chain shows it.
         """
         with suppress(CommitLost):  # the other delivery of the same message was faster
             self.jobs.put(next_step(job, payload=place, now=seconds(self.clock.now())))
@@ -228,9 +229,9 @@ class UserSteps:
             )
 
     def end_with_index(self, job: Job, result: Mapping[str, int]) -> None:
-        """Let the indexer end the job, once it has removed from the index everything that the job
-        removed from the tables. Until then the job is running. If the message is lost, the sweep
-        starts the job again.
+        """Leave the end of the job to the indexer, which ends it after removing from the index
+        everything that the job removed from the tables. Until then the job is running. If the
+        message to the indexer is lost, the sweep starts the job again.
         """
         if self.queues is None:
             self.end(job, result)
@@ -250,8 +251,8 @@ class UserSteps:
         state: JobState = "done",
     ) -> None:
         """End the first job of the chain, then this step. If the function fails in between, the
-        step is delivered again and ends itself. With the state `failed`, the job waits until
-        somebody starts it again.
+        step is delivered again and then ends. With the state `failed`, the job waits until somebody
+        starts it again.
         """
         root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         for one in (root, job):
@@ -282,8 +283,8 @@ class ReadJob:
     clock: Clock
 
     def __call__(self, scope: Scope, job_id: str, *, wait: float = 0) -> Job:
-        """The job once it has ended, or as it is after `wait` seconds. Raises `NotFound`
-        (`job_not_found`).
+        """Return the job once it has ended, or in its present state after `wait` seconds. Raises
+        `NotFound` (`job_not_found`).
         """
         deadline = self.clock.now() + timedelta(seconds=wait)
         pause = FIRST_LOOK
@@ -308,7 +309,9 @@ class RestartSteps:
     clock: Clock
 
     def __call__(self, job: Job) -> str:
-        """The new job's id. Safe to repeat. Raises `DamagedJob`, `Unavailable`."""
+        """Start the step again, and return the new job's id. Safe to repeat. Raises `DamagedJob`
+        and `Unavailable`.
+        """
         parent = None if job.parent is None and job.has_ended else job.root
         new = another_attempt(job, parent=parent, now=seconds(self.clock.now()))
         with suppress(CommitLost):  # it was started again already
@@ -361,7 +364,7 @@ class RetryJob:
     def __call__(self, scope: Scope, job_id: str) -> str:
         """Start a failed job again, and return the new job's id.
 
-        Raises `NotFound` (`job_not_found`), `Conflict` (`job_not_failed`, `nothing_to_retry`),
+        Raises `NotFound` (`job_not_found`), `Conflict` (`job_not_failed`, `nothing_to_retry`) and
         `Unavailable`.
         """
         job = self.jobs.get(scope, job_id)

@@ -14,12 +14,12 @@ MAX_VECTORS = 512
 
 
 class CachingEmbedder:
-    """Implements `Embedder` over another one: as long as the process lives, the same text is
+    """Implements `Embedder` over another embedder. As long as the process lives, the same text is
     embedded once.
 
-    `kept` is the number of cached vectors: the last used ones.
+    `kept` is how many vectors the cache holds. It holds the vectors that were used last.
 
-    The cache holds the SHA-256 of each text, never the text. It is safe to use from many threads.
+    The cache's keys are SHA-256 digests of the texts, so no text is kept. Safe for many threads.
     """
 
     def __init__(self, embedder: Embedder, *, kept: int = MAX_VECTORS) -> None:

@@ -1,5 +1,5 @@
-"""Data of the usual models by name: context windows, prices, and thresholds of near vectors. And
-AWS's prices.
+"""Data of the usual models by name: context windows, prices, and thresholds for the similarity of
+vectors. It also holds AWS's prices.
 
 Windows and prices are in catalogue.json, which `make catalogue` writes from the table that LiteLLM
 maintains.
@@ -24,9 +24,11 @@ WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-fla
 
 @dataclass(frozen=True, slots=True)
 class ModelCatalogue:
-    """Data of models: `windows` in tokens, input and output together, by the beginnings of models'
-    names; `prices` in US dollars for a million tokens, in and out, by name. Both were taken from
-    `source` on the day `as_of`.
+    """Data of models.
+
+    `windows` are context windows in tokens, for input and output together. Their keys are
+    beginnings of models' names. `prices` are in US dollars for a million tokens, in and out, by
+    model name. Both were taken from `source` on the day `as_of`.
     """
 
     source: str
@@ -37,7 +39,7 @@ class ModelCatalogue:
 
 @cache
 def model_catalogue() -> ModelCatalogue:
-    """The table as it was last written."""
+    """Return the catalogue as it was last written."""
     table = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
     prices = {
         name: (price_in, price_out) for name, (price_in, price_out) in table["prices"].items()
@@ -46,9 +48,9 @@ def model_catalogue() -> ModelCatalogue:
 
 
 def window_of(model: str) -> int | None:
-    """The model's context window in tokens; None if the name is not known.
+    """Return the model's context window in tokens, or None if the name is not known.
 
-    The longest known beginning of the name decides; a provider's prefix ("openai/",
+    The longest known beginning of the name decides. A provider's prefix ("openai/",
     "us.anthropic.") is ignored.
     """
     windows = model_catalogue().windows
@@ -64,8 +66,8 @@ def window_of(model: str) -> int | None:
 
 
 def budget_of(model: str | None, *, reserve: int) -> int | None:
-    """The model's window less `reserve` tokens for its answer; None for None. Raises
-    `Unprocessable` (`unknown_model`).
+    """Return the model's window less `reserve` tokens for its answer. Without a model, return None.
+    Raises `Unprocessable` (`unknown_model`).
     """
     if model is None:
         return None
@@ -97,8 +99,9 @@ _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 def priced(
     model: str | None, *, model_calls: int, tokens_in: int, tokens_out: int
 ) -> dict[str, int]:
-    """The usage of calls in the form of jobs and ledgers: with their cost, or with the number of
-    calls without a known price.
+    """Return the usage of model calls in the form that jobs and ledgers store. It includes the cost
+    of the calls. If the price is unknown, it includes the number of calls without a known price
+    instead.
     """
     if not model_calls:
         return {}
@@ -108,7 +111,8 @@ def priced(
 
 
 def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
-    """The cost of a call in billionths of a dollar; None if the model's price is not known.
+    """Return the cost of a call in billionths of a dollar, or None if the model's price is not
+    known.
 
     A model's name may begin with its provider and end with the date of its snapshot.
     """
@@ -122,16 +126,17 @@ def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The thresholds of an embedding model, because models differ in their cosines of unrelated
-    texts.
+    """The thresholds of an embedding model. Models need different ones because they differ in their
+    cosines of unrelated texts.
 
-    A candidate's strength is its cosine, where `unrelated` counts as 0 and 1 as 1, and `words`
-    times the share of the question's words that it has.
+    A candidate's strength has two parts. The first is its cosine, scaled so that `unrelated` counts
+    as 0 and 1 as 1. The second is `words` times the share of the question's words that the
+    candidate has.
 
-    Nothing is shown unless the strongest candidate reaches `least`; a message that says nothing
-    must reach it itself. Every other candidate must reach `own`: with its own strength, or with
-    `beside` times that of a message next to it. A past message whose cosine is at least `resembles`
-    has to do with a new one.
+    Nothing is shown unless the strongest candidate reaches `least`. A message that says nothing
+    must reach `least` itself. Every other candidate must reach `own`, either with its own strength
+    or with `beside` times the strength of a message next to it. A past message is related to a new
+    one if their cosine is at least `resembles`.
     """
 
     unrelated: float = 0.0
