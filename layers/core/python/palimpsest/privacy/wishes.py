@@ -35,9 +35,9 @@ them.
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A wish to keep words off the record. `is_off_record`: the message must not be remembered.
-    `takes_back`: the speaker's message before it neither. `covers_next`: the speaker's next message
-    neither.
+    """A wish to keep words off the record. If `is_off_record` is true, the message must not be
+    remembered. If `takes_back` is true, the speaker's message before it must not be remembered
+    either. If `covers_next` is true, the speaker's next message must not be remembered.
     """
 
     is_off_record: bool = False
@@ -50,7 +50,7 @@ NO_WISH = Wish()
 
 @lru_cache(maxsize=512)
 def wish_of(text: str) -> Wish:
-    """The wish that a text states. Quoted words state no wish."""
+    """Return the wish that a text states. Quoted words state no wish."""
     if not _STEM.search(text):
         return NO_WISH
     if len(text) > 2 * MOST_READ:

@@ -55,7 +55,7 @@ def _none() -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
     """The models in use. They are looked up for every call, because a key may be stored or removed
-    at any time. `may_name` lists the models that callers may name; None: any.
+    at any time. `may_name` lists the models that callers may name (None: any).
     """
 
     embedder: Callable[[], Embedder | None] = _none
@@ -72,7 +72,7 @@ class Models:
         chat: LanguageModel | None,
         reranker: Reranker | None = None,
     ) -> Models:
-        """Models that stay the same for every call."""
+        """Return models that stay the same for every call."""
         return cls(
             embedder=lambda: embedder,
             answerer=lambda: chat,

@@ -1,4 +1,4 @@
-"""Build the worker of the sweep queue, and the scheduled sweep."""
+"""Builds the worker of the sweep queue, and the scheduled sweep."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class SweepParts:
         }
 
     def restarts(self) -> dict[Family, Restart]:
-        """For each family of jobs, the function that starts one again."""
+        """Return, for each family of jobs, the function that starts a job again."""
         steps = Steps(self.sessions, self.jobs, self.memories, self.clock, self.contents)
         # parking needs only the extractor's chunk size
         parking = GiveUpExtraction(steps, PatternExtractor())
@@ -206,7 +206,7 @@ def wire_sweep(
 ) -> tuple[Router, Sweep]:
     """Build the worker of the sweep queue, and the scheduled sweep. The sweep sends lost messages
     to `queues` again, and changes of records if there is an index. `settling` is how many seconds a
-    changed retention waits for writes that are under way.
+    changed retention waits for writes that are in progress.
     """
     parts = SweepParts(
         sessions=sessions,
