@@ -1,4 +1,4 @@
-"""Writes the client that waits from the client that is awaited: `python
+"""Writes the blocking client from the asynchronous one: `python
 layers/client/write_blocking.py`.
 """
 
@@ -29,7 +29,7 @@ AS_BLOCKING = ("--quiet", "--stdin-filename", str(BLOCKING), "-")
 
 
 def written(awaited: str) -> str:
-    """The module of the client that waits."""
+    """Return the source of the blocking client's module."""
     text = HEAD + DOCSTRING.sub("", COROUTINE.sub(r"\1", _without_async(awaited)))
     fixed = _piped(text, *RUFF, "check", "--fix-only", *AS_BLOCKING)
     return _piped(fixed, *RUFF, "format", *AS_BLOCKING)

@@ -10,8 +10,8 @@ from palimpsest_description.examples import Json
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """From what these operations answer to others, with parameters that the answer, or what was
-    asked, gives.
+    """Links from the answers of some operations to other operations. The parameters come from the
+    answer or from the request.
     """
 
     by: tuple[str, ...]
@@ -110,7 +110,7 @@ LINKS = (
 
 
 def links(operation: str) -> Json:
-    """The links of an operation's successful answer."""
+    """Return the links of an operation's successful answer."""
     return dict(_links(operation))
 
 

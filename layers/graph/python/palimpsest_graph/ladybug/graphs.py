@@ -1,4 +1,4 @@
-"""Graphs in processes: each process is kept for as long as its graph doesn't change."""
+"""Keeps graphs in child processes. Each process lives as long as its graph does not change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Held:
 
 
 class LadybugGraphs:
-    """Implements `GraphEngine`. Safe to use from many threads, which take turns."""
+    """Implements `GraphEngine`. Safe for many threads, which take turns."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[UserScope, _Held] = OrderedDict()
@@ -75,7 +75,7 @@ class LadybugGraphs:
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The ids of the processes, that which was asked last at the end."""
+        """Return the ids of the processes. The process that was asked last comes last."""
         with self._lock:
             return tuple(held.process.id for held in self._held.values())
 
