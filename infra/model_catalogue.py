@@ -91,11 +91,11 @@ PRICED = (
 
 
 def excerpt(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The windows (tokens) and prices (US dollars for a million tokens, in and out) of the models
-    named here.
+    """Return the windows (tokens) and prices (US dollars for a million tokens, in and out) of the
+    models named here.
 
-    Raises `KeyError` for a model, window or price that LiteLLM's table does not hold: nothing is
-    made up.
+    Raises `KeyError` for a model, window or price that LiteLLM's table does not have, because none
+    is made up.
     """
     windows = {
         name: _window(table[entry], apart=name in STATED_APART) for name, entry in WINDOWS.items()

@@ -18,7 +18,7 @@ one.
 
 
 def follow(*, as_json: bool) -> NoReturn:
-    """Print what the functions logged in the last minute, and then what they log from now on, until
+    """Print what the functions logged in the last minute, and then what they log, until
     interrupted.
     """
     client = target.local().client("logs")
@@ -45,7 +45,7 @@ def follow(*, as_json: bool) -> NoReturn:
 
 
 def readable(line: str, *, group: str, at: int) -> str:
-    """Time, function, level, message and request id of one line; `at` is its time in
+    """Return time, function, level, message and request id of one line. `at` is its time in
     milliseconds.
     """
     named = FUNCTION.search(group)

@@ -28,10 +28,10 @@ failed.
 
 
 class Contents(Construct):
-    """Large contents of conversations, exports for as long as their links work, and what waits to
-    be extracted.
+    """The bucket for large contents of conversations, for exports as long as their links work, and
+    for contents that wait to be extracted.
 
-    Functions can only remove an object's current version; nobody reads older ones without an
+    Functions can only remove an object's current version. Older versions can be read only with an
     operator's rights.
     """
 
@@ -88,7 +88,7 @@ class Contents(Construct):
 
     @property
     def _name(self) -> str:
-        """The bucket's name in the template."""
+        """Return the bucket's name in the template."""
         return Stack.of(self).get_logical_id(cast(s3.CfnBucket, self.bucket.node.default_child))
 
     def grant(self, user: iam.Role, *actions: str, under: str = "") -> None:

@@ -1,4 +1,4 @@
-"""The changes of the tables' streams that a function gets, and the handling of failed ones."""
+"""Sends changes from the tables' streams to functions, and handles failed changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def follow(
     filters: Sequence[Mapping[str, Any]],
     parked: sqs.IQueue,
 ) -> None:
-    """Send the changes that pass a filter to the function, in order, each at least once; failures
+    """Send the changes that pass a filter to the function, in order, each at least once. Failures
     go to `parked`.
     """
     reader.add_event_source(
