@@ -29,9 +29,9 @@ def tenant_jobs_at_once(worker_concurrency: int) -> int:
 
 
 SearchTier = Literal["none", "embedded", "dynamodb", "opensearch"]
-"""`none` has no index; `embedded` is a file that functions on one machine share; `dynamodb` is two
-tables, one of them with a vector index, and costs nothing while idle; `opensearch` is a managed
-domain.
+"""The tiers of search. `none` has no index. `embedded` is a file that functions on one machine
+share. `dynamodb` is two tables, one of them with a vector index, and costs nothing while idle.
+`opensearch` is a managed domain.
 """
 
 
@@ -57,8 +57,8 @@ class Embedding:
 BUILTIN = Embedding("bge-small-en-v1.5-int8", 384)
 OPENAI = Embedding("text-embedding-3-small", 1_536)
 EMBEDDINGS = {"builtin": BUILTIN, "openai": OPENAI}
-"""By what the context `embedding` says: a model that ships with the functions, or one of the model
-server.
+"""The embedding models by the value of `embedding` in the context: a model that ships with the
+functions, or one of the model server.
 """
 LOCAL = "local"
 

@@ -20,10 +20,10 @@ from typing import Any
 from infra import paths, pythons
 
 RULES = 9
-"""Part of every layer's hash: raise it when the rules below change what a layer contains."""
+"""A part of every layer's hash. Raise it when the rules below change what a layer contains."""
 SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "s3", "sqs", "ssm", "sts"})
-"""The AWS services that functions may call. The SDK's data for the others is left out: it is larger
-than the rest.
+"""The AWS services that functions may call. The SDK's data for all other services is left out,
+because it is larger than the rest.
 """
 UNUSED = (
     "bin",
@@ -41,7 +41,7 @@ UNUSED = (
 )
 
 LATE = ("aws_lambda_powertools/event_handler", "aws_lambda_powertools/utilities/data_classes")
-"""Packages that load a module for every kind of event there is, of which a function needs one."""
+"""Packages that load a module for every kind of event, although a function needs only one."""
 LATE_CODE = '''"""Loads each name of this package when it is first asked for."""
 
 from importlib import import_module
@@ -152,17 +152,17 @@ CORE = paths.LAYERS / "core" / "python"
 LOCAL = paths.LAYERS / "local" / "python"
 DATACLASS_CODE = Path(__file__).with_name("dataclass_code.py")
 BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
-"""The layers that every function with this one has too: packages of the same version are only in
-those.
+"""The layers that every function with this layer has too. Packages of the same version are only in
+those layers.
 """
 
 
 OWN = {
     name: paths.LAYERS / name / "python" for name in ("client", "console", "description", "graph")
 }
-"""Layers with a package of ours beside those that it needs."""
+"""Layers with a package of this project in addition to its requirements."""
 TOOLS = frozenset({"client"})
-"""Layers whose folder holds programs for development, and none that add files to the layer."""
+"""Layers whose folder has programs for development, but none that add files to the layer."""
 
 
 def _sources(name: str) -> Iterator[Path]:

@@ -71,8 +71,8 @@ WINDOWS = {
     "grok-4": "vercel_ai_gateway/xai/grok-4",
 }
 STATED_APART = frozenset({"gpt-5"})
-"""Models whose input and output the table states apart: their window is the sum. Of others, the
-input is the window.
+"""Models whose input and output limits the table states separately. Their window is the sum. For
+other models, the input limit is the window.
 """
 PRICED = (
     "gpt-4.1-nano",

@@ -12,9 +12,7 @@ FUNCTIONS = PROJECT / "functions"
 LAYERS = PROJECT / "layers"
 BUILD = PROJECT / ".build"
 PRIVATE = 0o077
-"""The umask of programs that write into the local folder: what they write is their owner's
-alone.
-"""
+"""The umask of programs that write into the local folder. Only the owner can read their files."""
 TO_LOOK_INTO = 0o066  # the bits by which others could list a folder, or write into it
 
 

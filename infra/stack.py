@@ -40,8 +40,8 @@ from infra.parts.streams import (
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
 MODEL_KEY = "OPENAI_KEY_PARAMETER"
-"""The environment variable that names the key of the model server: a function that has it may read
-the key.
+"""The environment variable that names the key of the model server. A function that has the variable
+may read the key.
 """
 SHARE = "TENANT_JOBS_AT_ONCE"
 STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
@@ -52,8 +52,8 @@ INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING)
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
-"""Queues of a stage with a search index. `embed` keeps trying for hours while the index or its
-model is down.
+"""Queues of a stage with a search index. `embed` tries again for hours while the index or its model
+is unavailable.
 """
 
 

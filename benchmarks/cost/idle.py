@@ -19,7 +19,7 @@ from infra.app import use_bundled_node
 STAGES = ("dev", "prod")
 HOURS = 730
 POLLERS, POLLS_A_MINUTE = 5, 3
-"""Of a queue that a function works off: so many of Lambda's pollers wait side by side, for 20 s
+"""The number of Lambda's pollers for a queue, and of their polls. They wait side by side, for 20 s
 each time.
 """
 FREE_POLLS = 1_000_000

@@ -20,12 +20,12 @@ from tests.doubles.openai_api import Request, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
 
 SUMMARY_WORDS, EVERY, QUOTED = 150, 2, 80
-"""What it writes: a summary of so many words; one memory for every so many user messages, with so
-long a quote.
+"""The answers of this server: a summary of `SUMMARY_WORDS` words, and one memory for every `EVERY`
+user messages, with a quote of length `QUOTED`.
 """
 ENCODING = "o200k_base"
 Span = tuple[str, float, float]
-"""A stage, and when a call of it began and ended, by the machine's monotonic clock."""
+"""A stage, and the beginning and end of one of its calls, by the machine's monotonic clock."""
 _SAID = re.compile(r'<message number="(\d+)" speaker="user"[^>]*>(.*?)</message>', re.DOTALL)
 
 

@@ -24,8 +24,8 @@ from infra import paths
 
 SECONDS = 600
 RESERVED = 250
-"""Of a budget, for what LlamaIndex's `token_limit` does not count: the agent's system prompt, the
-template of the blocks, and the tokens around a message.
+"""The part of a budget for what LlamaIndex's `token_limit` does not count: the agent's system
+prompt, the template of the blocks, and the tokens around a message.
 """
 LLAMA_INDEX = Peer(
     "llama_index_memory",

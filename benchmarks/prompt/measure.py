@@ -17,7 +17,9 @@ Chats = Sequence[Mapping[str, Any]]
 COUNT = partial(TiktokenCounter().count, encoding=ENCODING)
 AROUND = 3  # tokens around a message
 LEAST_CACHED = 1_024
-"""A provider caches no shorter beginning (OpenAI; Anthropic's larger models)."""
+"""The tokens of the shortest beginning that a provider caches (OpenAI, and Anthropic's larger
+models).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ PRICES = (
     Price("gpt-4o-mini", 0.15, 0.075),
     Price("claude-sonnet-4.5", 3.00, 0.30),
 )
-"""List prices of August 2026, as the providers' price pages have them. Writing into Anthropic's
-cache costs a quarter more than fresh input; `dollars` leaves that out.
+"""List prices of August 2026, from the providers' price pages. Writing into Anthropic's cache costs
+a quarter more than uncached input. `dollars` leaves that out.
 """
 
 

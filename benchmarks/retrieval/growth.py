@@ -50,8 +50,8 @@ ROUNDS = 15
 MOST_UNITS, MOST_REQUESTS = 100, 3
 BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 MOST_GROWTH = 0.15
-"""What k in the time of a recall ~ memories^k stays below: a hundred times the memories, less than
-twice the time.
+"""The upper limit of k in the time of a recall ~ memories^k. A hundred times as many memories take
+less than twice the time.
 """
 MOST_TIMES = 1.5  # as long as among the fewest memories may a context take among the most
 

@@ -15,7 +15,7 @@ KS = (5, 10, 20)
 STALE_WITHIN = 5
 
 Ask = Callable[[str, str], Sequence[Found]]
-"""What a user's question finds, best first."""
+"""Returns the results for a user's question, best first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ VOICES = OURS / "voices"
 """A second set: support chats, group chats, transcripts of speech, and developers."""
 
 ANYBODY = "anybody"
-"""The subject of a check that asks all memories, such as those about the user's own dog."""
+"""The subject of a check of all memories, such as those about the user's own dog."""
 
 
 class _Closed(BaseModel):

@@ -45,7 +45,9 @@ OBEYED = frozenset(
         "wish",
     ]
 )
-"""The kinds of cases that hold whatever a model says: speakers, material, secrets and deletion."""
+"""The kinds of cases that must pass whatever a model says: speakers, material, secrets and
+deletion.
+"""
 
 
 class ObedientModel:

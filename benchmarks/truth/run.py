@@ -45,7 +45,7 @@ class Memory:
 
 
 Believe = Callable[[Case], Sequence[Memory]]
-"""Has the conversations of a case, and tells what is remembered after them."""
+"""Runs the conversations of a case, and returns what is remembered after them."""
 
 
 @dataclass(frozen=True, slots=True)

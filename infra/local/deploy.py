@@ -29,8 +29,8 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
 DEADLINE_SECONDS = 300  # only against waiting for ever
 LARGE = 10_000_000
 TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
-"""The local AWS takes the API's id, a part of its address, from this tag: it is the same after a
-reset.
+"""The tag from which the local AWS takes the API's id, which is a part of its address. So the id is
+the same after a reset.
 """
 EPOCH = (
     1980,
@@ -43,20 +43,20 @@ EPOCH = (
 
 
 CONTEXT = ("models", "embedding_model", "embedding_dimension")
-"""Parts of the CDK's context that come from environment variables of the same names, in
-capitals.
+"""Parts of the CDK's context that come from environment variables. The variables have the same
+names in capitals.
 """
 FOLDER, MODEL_SERVER, CHAT_MODEL = (
     "/folder-of-the-start",
     "http://model-server-of-the-start",
     "chat-model-of-the-start",
 )
-"""What an assembly says in place of values that each start fills in: so starts with other values
-can share it.
+"""The placeholders in an assembly for values that each start fills in. So starts with other values
+can share the assembly.
 """
 IN_PLACE = {"aws:cdk:disable-asset-staging": True}
-"""Assets are packed from where they were built: a copy of the layers in the assembly would be 240
-MB.
+"""Assets are packed from the folder in which they were built, because a copy of the layers in the
+assembly would take 240 MB.
 """
 MADE_OF = ("cdk.json", "functions", "infra", "layers", "requirements-infra.txt")
 UNUSED_SECONDS = 7 * 24 * 3600

@@ -31,27 +31,29 @@ from infra.local.snapshots import digest
 LAYERS = paths.BUILD / "unpacked"
 UNUSED_SECONDS = 7 * 24 * 3600
 VARIABLE = "_LAMBDA_LAYERS_DIRS"
-"""The variable that holds the folders of a process's layers, in the order in which they go onto its
-path.
+"""The variable that holds the folders of a process's layers, in the order in which they are added
+to its path.
 """
 IN_LAMBDA = {"AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1"}
-"""Functions that find it build what they need while they start, as in Lambda: their first call need
-not wait.
+"""A variable that functions find in Lambda. They then build what they need while they start, so
+their first call need not wait.
 """
 PATIENCE_SECONDS = 2.0
-"""How long a call waits for each of the busy processes before it has another started: many are
-slower than few.
+"""How long a call waits for each of the busy processes before another process is started. Many
+processes are slower than few.
 """
 MOST_PROCESSES = 10
-"""Of one function: more would only take turns on the processors, and no call waits for another of
-the same function.
+"""The most processes of one function. More would only compete for the processors, and no call waits
+for another call of the same function.
 """
 LOG_SECONDS = 5.0
-"""How long a call that has answered waits for its log to be read: only a process that goes on
-writing needs it.
+"""How long a call that has answered waits until its log is read. Only a process that continues to
+write needs this time.
 """
 STARTING_SECONDS = 20.0
-"""How long a call waits for one that is starting: two at once would take longer still."""
+"""How long a call waits for a process that is starting. Two starts at once would take
+even longer.
+"""
 
 
 class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]

@@ -22,11 +22,11 @@ API_PATH = "/_aws/execute-api/"
 API_NAME = re.compile(r"([a-z0-9]+)\.execute-api\.localhost")
 OWN_NAME = re.compile(r"127\.0\.0\.1|(?:[a-z0-9_-]+\.)*localhost")
 SAME_PAGE = (None, "same-origin", "none")
-"""What `Sec-Fetch-Site` may say: nothing (no browser), a page of this origin, or a person who typed
-the address.
+"""The permitted values of `Sec-Fetch-Site`: nothing (no browser), a page of this origin, or a
+person who typed the address.
 """
 ONCE = ("host", "origin", "authorization", "sec-fetch-site")
-"""Headers whose repetition two readers could understand differently."""
+"""Headers that two readers could understand differently if they were repeated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from infra.operate import target
 RUNTIME_LINES = ("START RequestId", "END RequestId", "REPORT RequestId")
 FUNCTION = re.compile(r"/(\w+?)Log")
 IDS = ("correlation_id", "function_request_id")
-"""Fields that can hold the id of a request, the best first: answers of the API carry the first
-one.
+"""Fields that can hold the id of a request, the best first. Answers of the API have the
+first one.
 """
 
 

@@ -16,8 +16,8 @@ from infra.operate import target
 from infra.operate.target import REGION, Target
 
 HOST = "palimpsest.localhost"
-"""The name of this machine within SAM's container. The guard lets names that end in .localhost
-pass.
+"""The name of this machine within SAM's container. The guard accepts names that end in
+.localhost.
 """
 
 Environments = dict[str, dict[str, str]]

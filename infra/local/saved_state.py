@@ -8,15 +8,15 @@ from pathlib import Path
 
 ADDRESS = re.compile(rb"http://localhost:(\d+)/")
 WITH_ADDRESSES = ("apigateway", "cloudformation", "lambda", "sqs")
-"""The services whose state holds addresses; the one that is asked for the port that it was saved on
-comes last.
+"""The services whose state holds addresses. The last one is the service from which the saved port
+is read.
 """
 UNFINISHED = ".unfinished"
 STOPPED = "stopped"
-"""A file in the snapshot of a process that ended in order. Whoever starts from it removes it."""
+"""A file in the snapshot of a process that ended in order. The next start removes it."""
 AT_STAKE = "at_stake"
-"""A file with the most seconds between a snapshot and the next one, if that takes as long to write
-as this one did.
+"""A file with the most seconds between this snapshot and the next one, if the next one takes as
+long to write.
 """
 PROMISED_SECONDS = 10
 

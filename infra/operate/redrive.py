@@ -40,7 +40,7 @@ QUEUE_OF_KIND = {
 }
 EMBED = "Embed"
 EVENTS, EVENT = "Events", {"name", "tenant", "ids"}
-"""The queue of events that the bus did not take, and the fields of its messages."""
+"""The queue of events that the bus refused, and the fields of its messages."""
 GROUP = re.compile(r"[!-~]{1,128}")
 """The texts that SQS accepts as a message group."""
 CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"}, {"tenant", "job_id"})

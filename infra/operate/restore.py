@@ -17,7 +17,9 @@ from infra.operate.target import Target
 
 TABLES = ("TenantsTable", "SessionsTable", "MemoriesTable")
 SETTLED_SECONDS, BETWEEN = 7_200, 5
-"""A large table takes hours; the restoring goes on without this command."""
+"""The times of waiting for a restored table. A large table takes hours, and its restoration
+continues without this command.
+"""
 
 
 class Restore:

@@ -19,7 +19,7 @@ from infra.operate.target import Target
 RULES = ("keep_in_message", "mask", "refuse")
 DEFAULT = "keep_in_message"
 RETENTION_DAYS, MEMORY_DAYS = 30, 365
-"""How long data is kept of a tenant that has stored no settings yet, as the service has it."""
+"""How long the service keeps the data of a tenant that has stored no settings."""
 
 
 class SecretsRules:

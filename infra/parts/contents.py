@@ -16,14 +16,16 @@ from infra.parts.retention import removal_policy
 
 READ, ADD, REMOVE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
 RESTORED_DAYS = 34
-"""Removed contents can be brought back as long as a table can be restored; S3 removes them within a
-day after that.
+"""The days for which removed contents can be restored, which is as long as a table can be restored.
+S3 removes them within a day after that.
 """
 EXPORTS = "exports/"
-"""A removal takes along the exports that hold the removed data, even if no job removes them."""
+"""The prefix of exports. A removal also removes the exports that hold the removed data, even if no
+job removes them.
+"""
 PASSING, PASSING_DAYS = "passing/", 30
-"""What waits to be extracted goes once it is; what can't be is kept as long as the job that
-failed.
+"""The prefix of contents that wait to be extracted, and their days. They are removed after
+extraction. If extraction fails, they are kept as long as the failed job.
 """
 
 

@@ -24,11 +24,13 @@ FIVE_MINUTES = Duration.minutes(5)
 SLOW_MS = 3_000
 STREAM_LAG_MS = 300_000
 REFUSED = 5_000
-"""Refused calls in five minutes, 17 a second: somebody tries keys, or a client calls in a loop."""
+"""The number of refused calls in five minutes, which is 17 a second. At this rate, somebody tries
+keys, or a client calls in a loop.
+"""
 WAITED_SECONDS = 900
 MB_A_GB = 1024
 WAITED_FOR = ("summarize", "extract", "embed")
-"""The queues whose work users wait for. A reindex may take its time."""
+"""The queues whose work users wait for. A reindex is not among them."""
 DOMAIN_ALARMS = (
     ("SearchRed", "ClusterStatus.red", 0, "Data of the search domain is away."),
     ("SearchBlocked", "ClusterIndexWritesBlocked", 0, "The domain takes no writes."),

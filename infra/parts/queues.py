@@ -30,7 +30,7 @@ class Line:
 
 
 UNTOLD = Line(seconds=30, batch=10, receives=480)
-"""The queue of events that the bus did not take: each is tried every three minutes."""
+"""The queue of events that the bus refused. Each is tried again every three minutes."""
 
 
 class Queues(Construct):

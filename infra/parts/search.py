@@ -23,7 +23,9 @@ MOST_ZONES = 3
 LOOKS = ("es:ESHttpGet", "es:ESHttpHead")
 POSTS = ("es:ESHttpPost",)
 SEARCHES = ("*/_search", "*/_count")
-"""Where a search is posted. A bulk of documents is a POST, too, to another path."""
+"""The paths to which a search is posted. Adding documents in bulk is a POST too, but to another
+path.
+"""
 MAKES = ("es:ESHttpPut", "es:ESHttpDelete")  # indexes and aliases
 VECTOR_INDEX = "by_meaning"
 FILTERS = ("kind", "origin", "subject", "session", "agent")

@@ -31,8 +31,8 @@ FAILED_JOBS = {
 }
 BATCH = 25
 PARALLEL = 10
-"""Batches of one shard at once. Lambda keeps the order of each item's records, and no order between
-items is needed.
+"""The number of batches of one shard that are processed at once. Lambda keeps the order of each
+item's records, and no order between items is needed.
 """
 RETRIES = 10
 

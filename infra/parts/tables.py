@@ -27,9 +27,9 @@ KEY_USE = (
     "kms:DescribeKey",
     "kms:CreateGrant",
 )
-"""The least that DynamoDB needs on a key of the account's own, for whoever uses a table.
-
-Source: "DynamoDB encryption at rest: how it works", authorizing use of a customer managed key.
+"""The fewest permissions that DynamoDB needs for the account's own key, for everybody who uses a
+table. Source: "DynamoDB encryption at rest: how it works", authorizing use of a customer managed
+key.
 """
 
 

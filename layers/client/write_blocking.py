@@ -20,10 +20,12 @@ HEAD = '''"""The client for programs that wait: every call returns once its answ
 '''
 DOCSTRING = re.compile(r'\A""".*?"""\n', re.DOTALL)
 NAMES = re.compile(r"\b(?:Async(?=[A-Z])|async_)(\w+)")
-"""Names of the awaited client. Without their beginning they are those of the client that waits."""
+"""Names of the awaited client. Without their beginning they are the names of the
+blocking client.
+"""
 OTHERS = {"anyio": "time", "aiter_bytes": "iter_bytes"}
 COROUTINE = re.compile(r"Coroutine\[Any, Any, (\w+)\]")
-"""What `async` functions return; without `async` it is the last type alone."""
+"""The return type of `async` functions. Without `async`, it is only the last type."""
 RUFF = (sys.executable, "-m", "ruff")
 AS_BLOCKING = ("--quiet", "--stdin-filename", str(BLOCKING), "-")
 

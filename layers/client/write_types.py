@@ -50,7 +50,9 @@ WANTED = (
     "UserProfile",
     "WindowEmptied",
 )
-"""What the client's methods take and return; what these consist of is written too."""
+"""The types that the client's methods accept and return. The types that these contain are written
+too.
+"""
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 

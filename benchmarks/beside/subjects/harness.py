@@ -32,7 +32,7 @@ class Subject(Protocol):
     """A store of conversations. A method raises an error if the store refuses the call."""
 
     batch: int
-    """Messages that one append takes while a conversation is filled."""
+    """The number of messages in one append while a conversation is filled."""
 
     def append(self, session: str, messages: Sequence[Said]) -> None: ...
 

@@ -42,7 +42,9 @@ __all__ = [
 
 OURS = Path(__file__).parent / "palimpsest-memory-1"
 FRIENDS = Path(__file__).parent / "palimpsest-friends-1"
-"""Of another kind: what holds for ours alone does not hold here."""
+"""A set of another kind. Results that are guaranteed for our own set are not guaranteed for this
+one.
+"""
 MAX_FAULTS_SHOWN = 20
 
 

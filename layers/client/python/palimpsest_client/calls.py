@@ -34,7 +34,7 @@ MOST_EMPTY_PAGES = 1_000  # in a row: a filter may pass over as many
 LONGEST_SEARCH = 300.0  # seconds without a row
 KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
 MISREAD = (LookupError, TypeError, AttributeError)
-"""The errors that an answer of another shape than the service's raises."""
+"""The errors that occur when an answer does not have the form of the service's answers."""
 
 
 @dataclass(frozen=True, slots=True)

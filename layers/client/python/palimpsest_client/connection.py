@@ -20,7 +20,7 @@ LONGEST_ANSWER = 60.0  # seconds from the first byte of an answer to its last
 LARGEST_ANSWER = 16_000_000  # bytes; what the service answers has less than 6 MB
 HERE = ("127.0.0.1", "localhost", "::1")
 FINAL = "palimpsest_is_final"
-"""The extension of a response that says: the same request would get the same answer."""
+"""The extension of a response which says that the same request would get the same answer."""
 LOST = (
     httpx2.TimeoutException,
     httpx2.NetworkError,
@@ -28,9 +28,9 @@ LOST = (
     httpx2.ProxyError,
     httpx2.DecodingError,
 )
-"""The call may have arrived or not, or its answer can't be read."""
+"""Errors after which it is unknown whether the call arrived, or whose answer can't be read."""
 LOCAL = Path(".local", "endpoint.json")
-"""What the local stack writes into the folder of the project."""
+"""The file that the local stack writes into the folder of the project."""
 
 
 @dataclass(frozen=True, slots=True)

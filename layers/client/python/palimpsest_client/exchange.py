@@ -18,9 +18,9 @@ from palimpsest_client.said import Said
 
 JSON = dict[str, Any]
 PART = 600_000
-"""Characters of an import's part: in JSON less than the 5 MB of a request."""
+"""The characters in a part of an import. In JSON, that is less than the 5 MB of a request."""
 LONGEST_LINE = 16_000_000
-"""Characters of an export's line: a message has the 5 MB of a request at most."""
+"""The most characters in a line of an export. A message has at most the 5 MB of a request."""
 
 
 def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) -> int:

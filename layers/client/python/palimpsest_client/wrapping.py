@@ -37,10 +37,10 @@ from palimpsest_client.sessions import SessionCalls, Turn
 
 Client = TypeVar("Client")
 Mark = str
-"""What tells one message from another: role, text and calls."""
+"""The parts that distinguish one message from another: role, text and calls."""
 LOOKED_BACK, MOST_AT_ONCE = 50, 50
 KEYED_HOSTS, LOOPBACK = (".openai.com", ".azure.com"), ("127.0.0.1", "localhost", "::1")
-"""The hosts that take the key of a prompt cache, or ignore it."""
+"""The hosts that accept or ignore the key of a prompt cache."""
 
 
 def wrap_openai(

@@ -20,8 +20,8 @@ PARAMETER = re.compile(r"\{(\w+)\+?\}")
 ENCODED_LETTER = re.compile(r"%(?:3\d|[46][1-9A-Fa-f]|[57][\dAa])")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 REPLACEMENT = "\ufffd"
-"""The character by which a gateway replaces bytes that are not UTF-8. The body that arrives then
-has another length than the body that was sent.
+"""The character with which a gateway replaces bytes that are not UTF-8. The received body then has
+another length than the sent body.
 """
 NAMED_BY = {
     "sessions": "session_id",

@@ -15,7 +15,7 @@ from palimpsest.errors import BadRequest, FieldError
 ID_PATTERN = r"[A-Za-z0-9._:@+|=-]{1,128}"
 _ID = re.compile(ID_PATTERN)
 OPERATOR = "palimpsest.operator"
-"""The tenant of the operator's own jobs; no credential gives access to it."""
+"""The tenant of the operator's own jobs. No credential gives access to it."""
 
 
 def checked_id(value: str, *, field: str) -> str:

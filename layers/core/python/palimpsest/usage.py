@@ -27,8 +27,8 @@ COUNTS = (
     "cost_nano_usd",
     "unpriced",
 )
-"""The counts of a row. `bytes` counts messages as they arrived. `unpriced` counts calls whose price
-is not known.
+"""The counts of a row. `bytes` counts the size of messages as they arrived. `unpriced` counts calls
+whose price is not known.
 """
 
 

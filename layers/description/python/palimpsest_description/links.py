@@ -106,7 +106,9 @@ LINKS = (
         {"fact_id": "$response.body#/id"},
     ),
 )
-"""What a deletion leads to is 404 from then on."""
+"""The links between operations. The links of a deletion lead to resources that answer 404 from then
+on.
+"""
 
 
 def links(operation: str) -> Json:

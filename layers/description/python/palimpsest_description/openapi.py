@@ -29,8 +29,8 @@ PUBLISHED = {
     "TenantSettings": "ShownTenantSettings",
     "Usage": "ShownUsage",
 }
-"""The names of schemas that differ from those of their shapes, because the library has a class of
-this name.
+"""The names of schemas that differ from the names of their classes here, because the library has
+another class of this name.
 """
 EXAMPLES = examples.ANSWERS | memory_examples.ANSWERS
 REQUESTS = examples.REQUESTS | memory_examples.REQUESTS
@@ -76,8 +76,8 @@ TAGS = {
     "`admin`.",
     "site": "Pages that need no key.",
 }
-"""The order of a user's path. The page shows tags, and the operations of each, as they stand
-here.
+"""The order of the tags. It follows a user's path through the API. The page shows tags, and the
+operations of each, in this order.
 """
 PHRASES = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
 NOTHING = {
@@ -101,7 +101,7 @@ KEY_PARAMETER = {
     "schema": {"type": "string", **LIKE_AN_ID},
 }
 TEXTS = frozenset({"UserProfile"})
-"""Answers that can be had as plain text, too."""
+"""Answers that are also available as plain text."""
 PAGES = {"application/json": {"type": "object"}, "text/html; charset=utf-8": {"type": "string"}}
 PAGE_EXAMPLES = {
     "openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}},

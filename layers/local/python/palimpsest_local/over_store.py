@@ -22,8 +22,8 @@ from palimpsest.text.analyser import content_terms
 from palimpsest_local.memory_store import StoredMemories
 
 NEWEST, FOUND = 50, 20
-"""How many memories a context chooses from: those said last, and those found by words and by
-meaning.
+"""How many memories a context chooses from: the number of memories that were said last, and the
+number found by words and by meaning.
 """
 
 

@@ -15,9 +15,11 @@ from rich.text import Text
 
 NEVER_BROKEN = ("id", "session", "since", "until", "last", "at")
 UNLIMITED = 10_000
-"""The width of what is no terminal: a program that reads a table gets each row on one line."""
+"""The width of an output that is not a terminal. A program that reads a table gets each row on one
+line.
+"""
 MOST_ROWS = 10_000
-"""The most rows that a command shows: a list may have no end."""
+"""The most rows that a command shows, because a list may be endless."""
 LONGEST_SENTENCE = 500
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(\.\d+)?Z")
 

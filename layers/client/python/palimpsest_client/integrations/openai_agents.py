@@ -16,9 +16,9 @@ from palimpsest_client.said import Message, parts
 
 Item = dict[str, Any]
 MOST_AT_ONCE = 50
-"""Messages that one append takes."""
+"""The most messages that one append accepts."""
 ITEMS = "items"
-"""The field of a stored message that holds the items which it stands for, as they were given."""
+"""The field of a stored message that holds its original items."""
 
 
 class PalimpsestSession:

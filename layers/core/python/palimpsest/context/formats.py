@@ -23,15 +23,15 @@ BEFORE = "[The conversation began earlier.]"
 require a user message first.
 """
 EMPTY = "[empty]"
-"""The text of a message or result that has none, because these APIs refuse an empty one."""
+"""The text of a message or result without text, because these APIs refuse an empty text."""
 CACHE_CONTROL: Block = {"cache_control": {"type": "ephemeral"}}
-"""The field on the last block that Anthropic's cache should hold."""
+"""The field on the last block that Anthropic's cache should store."""
 CACHE_POINT: Block = {"cachePoint": {"type": "default"}}
-"""The block after the last block that Converse's cache should hold."""
+"""The block after the last block that Converse's cache should store."""
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
 IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-"""The media types of images that Anthropic's models take, and Converse's names of them."""
+"""The media types of images that Anthropic's models accept, and Converse's names for these."""
 PDF = "application/pdf"
 _FILE = ("file_id", "file_data", "filename")
 

@@ -21,9 +21,9 @@ MAX_LINE = 2_000  # characters of one item
 MOST_COMMON = 2  # texts: a word of more of them, and of more than half of all, says no subject
 SAME, NEARLY_SAME = 0.5, 0.75  # parts of the words of two statements about the same
 DATED = frozenset({"event", "message"})
-"""The kinds of items that are shown with their day. Quotes of the user are too, because "we moved
-last weekend" means little without the day, and because the later of two statements is the valid
-one.
+"""The kinds of items that are shown with their day. Quotes of the user are shown with their day
+too, because "we moved last weekend" means little without it, and because the later of two
+statements is the valid one.
 """
 
 

@@ -30,12 +30,16 @@ from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.text.cutting import Count
 
 STABLE_SHARE, FACTS_SHARE = 4, 10
-"""Divisors of the budget: the most that the stable part takes, as a whole and for its facts."""
+"""Divisors of the budget for the stable part: the largest size of the whole part, and
+of its facts.
+"""
 LEAST_STABLE, LEAST_FACTS = 600, 300
-"""The tokens that both may take of a small budget, but never more than half of it."""
+"""The tokens that the stable part and its facts may take of a small budget, but never more than
+half of it.
+"""
 NEEDED_SHARE, LEAST_NEEDED = 16, 450
-"""A divisor of the budget and a number of tokens: the larger amount is the most that the part for
-one question takes, because no cache serves it. Its facts take at most a third of that.
+"""A divisor of the budget and a number of tokens. The larger amount is the largest size of the part
+for one question, because no cache serves that part. Its facts take at most a third of it.
 """
 STEPS = 3  # how often the stable part is halved before it is left out
 

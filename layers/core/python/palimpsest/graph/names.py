@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from palimpsest.text.folding import normalized
 
 MADE = "ent_"
-"""The prefix of made ids of entities."""
+"""The prefix of entities' ids that are made from a name."""
 
 
 def entity_id(kind: str, name: str) -> str:

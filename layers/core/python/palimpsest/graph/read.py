@@ -218,7 +218,7 @@ def check_sizes(entities: int, relationships: int, *, most: int = MOST_THINGS) -
 
 
 USER = "userId"
-"""A parameter that every query has: the user's id."""
+"""The name of a parameter that every query has. Its value is the user's id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from palimpsest.memory.statements import Statement
 from palimpsest.text.folding import normalized
 
 USER_TYPE, PREFERENCE_TYPE = "User", "Preference"
-"""Types of the user's own node, whose id is the user's, and of the nodes that their preferences are
-in the graph.
+"""The types of two kinds of nodes in the graph: the user's own node, whose id is the user's id, and
+the nodes of the user's preferences.
 """
 
 PREFERS = "PREFERS"
@@ -30,16 +30,14 @@ RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
 PROPERTY = r"[a-z][A-Za-z0-9_]*"
 
 OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
-"""Reserved names of the graph's own fields. No property may have such a name, in upper or lower
-case.
-"""
+"""The names of the graph's own fields. No property may have such a name, in upper or lower case."""
 
 USER_NAMES = frozenset({"user", "the user"})
 
 IMPORTANCE = 0.6
 
 MOST_THINGS = 20_000
-"""How many entities, and how many relationships, of a user a process can hold."""
+"""How many entities, and how many relationships, of one user a process can hold."""
 
 
 @dataclass(frozen=True, slots=True)

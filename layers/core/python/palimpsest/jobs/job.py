@@ -35,13 +35,13 @@ s. The sweep, which runs once a minute, then sends the job's message again.
 """
 
 MOST_LOST = 3
-"""How often the sweep sends a job's message again because its worker is gone. A job that kills
-every worker then waits until it is overdue.
+"""How often the sweep sends a job's message again because its worker is gone. After that, a job
+whose workers all stop waits until it is overdue.
 """
 
 ERASED, STUCK = "erased", "stuck"
-"""Error codes of jobs. ERASED: the user was erased meanwhile. STUCK: no worker did the job for too
-long.
+"""Error codes of jobs. `ERASED` means that the user was erased in the meantime. `STUCK` means that
+no worker did the job for too long.
 """
 
 

@@ -16,7 +16,7 @@ from palimpsest.jobs.ports import Jobs, Queues, Shares, Waiting
 from palimpsest.scope import Scope
 
 OPERATORS: Queue = "reindex"
-"""No tenant has jobs in this queue."""
+"""The operator's queue. No tenant has jobs in it."""
 HEALED = timedelta(seconds=30)
 
 

@@ -114,7 +114,9 @@ class PageDone(NamedTuple):
 
 
 Page = Callable[[Job, str | None], PageDone | None]
-"""Forgets one page of a list, which begins at a cursor. None: the user was erased meanwhile."""
+"""Forgets one page of a list, which begins at a cursor. Returns None if the user was erased in the
+meantime.
+"""
 IsOver = Callable[[Job], bool]
 Counted = Callable[[Job], Mapping[str, int]]
 

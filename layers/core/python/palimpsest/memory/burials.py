@@ -15,16 +15,18 @@ from palimpsest.text.analyser import content_terms, topic_key
 from palimpsest.text.folding import normalized
 
 MOST_SAID = 40
-"""Of how many texts of one memory digests are kept."""
+"""The number of texts of one memory of which digests are kept."""
 
 ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
-"""Two statements say the same if at least this share of their words is common."""
+"""Two statements say the same if they share at least this part of their words."""
 
 BEGINNING = 4
-"""How many first letters of words are compared: "allergic" and "allergy" begin alike."""
+"""How many first letters of words are compared. "allergic" and "allergy" have the same
+beginning.
+"""
 
 WHOLE = 10**9
-"""An end after the end of every text."""
+"""A position after the end of every text."""
 
 Ranges = tuple[tuple[int, int], ...]
 _WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts

@@ -30,8 +30,8 @@ from palimpsest.text.word_files import entries
 
 Outcome = Literal["created", "updated", "unchanged"]
 Lifetime = Callable[[str], int | None]
-"""How many seconds a record of a type is kept after it was last written or confirmed; None: for
-ever.
+"""How many seconds a record of a type is kept after it was last written or confirmed (None: for
+ever).
 """
 
 LEAST_STEM = 3  # how many letters two forms of a word must share
@@ -106,7 +106,7 @@ class MemoryState:
 
 
 Near = Callable[[Record, Record], bool]
-"""Whether two records of one topic say the same in other words."""
+"""Returns whether two records of one topic say the same in other words."""
 
 
 def is_same(record: Record, other: Record) -> bool:

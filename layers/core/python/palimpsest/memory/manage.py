@@ -36,11 +36,11 @@ from palimpsest.tenants.ports import Tenants
 
 PAGE = 100
 KEPT: Any = object()
-"""The `data` of a change that does not touch it; None removes the data."""
+"""The `data` of a change that leaves the data as it is. None removes the data."""
 
 
 CLEARED = ("data", "occurs_at", "due_at")
-"""Fields that None removes."""
+"""The fields that a value of None removes."""
 
 
 @dataclass(frozen=True, slots=True)

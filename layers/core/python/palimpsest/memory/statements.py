@@ -21,13 +21,13 @@ from palimpsest.text.folding import normalized
 
 DAY = 24 * 3600
 AT_ONCE = 60_000
-"""Milliseconds. An event without its own time that comes again within this time is the same event,
-sent twice.
+"""Milliseconds. If an event without its own time arrives again within this time, it is the same
+event, sent twice.
 """
 
 TOPICAL = frozenset({"fact", "instruction"})
 """The types that can have a topic and be superseded. Events and tasks can't, because an event has
-happened, and a task is done or not.
+happened, and a task is either done or not.
 """
 
 

@@ -32,8 +32,8 @@ ALIKE = 1.25  # so many times as long or as short are texts that share a batch
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 LONGEST_TOKEN = 16  # characters; more than any text has on average
 _IMPORTS = threading.Lock()
-"""Two models load side by side; where two threads import numpy at once, one of them may find a part
-of it only.
+"""A lock around imports. Two models load at the same time, and if two threads import numpy at once,
+one of them may find only a part of it.
 """
 
 

@@ -148,8 +148,8 @@ class Thresholds:
 
 
 OTHER = Thresholds()
-"""Of models that nobody has fitted: cosines of about 0 for what is unrelated, as OpenAI's have
-them.
+"""The thresholds of models for which none were determined. They assume cosines of about 0 for
+unrelated texts, as OpenAI's models give.
 """
 THRESHOLDS: Mapping[str, Thresholds] = MappingProxyType(
     {
@@ -158,6 +158,7 @@ THRESHOLDS: Mapping[str, Thresholds] = MappingProxyType(
         )
     }
 )
-"""By the name of the model's space. Chosen with `make bench ARGS=retrieval` on one half of each of
-three labelled sets, and confirmed on the others (docs/adr/0048-what-other-sets-showed.md).
+"""Thresholds by the name of the model's space. They were chosen with `make bench ARGS=retrieval` on
+one half of each of three labelled sets, and confirmed on the other halves
+(docs/adr/0048-what-other-sets-showed.md).
 """

@@ -18,7 +18,7 @@ from palimpsest.scope import Scope, payer
 from palimpsest.usage import Usages
 
 FAILED = {"model_calls": 1, "unpriced": 1}
-"""The count of a call without an answer. Only the server knows whether it is billed."""
+"""The count of a call without an answer. Only the server knows whether the call is billed."""
 
 
 class ReportUsage(Protocol):

@@ -65,7 +65,7 @@ IN_ASCII = {
     r"\p{N}{": "[0-9]{",
     r"\p{L}\p{N}": "A-Za-z0-9",
 }
-"""Parts of the patterns, and what matches the same in a text of ASCII alone."""
+"""Parts of the patterns, each with a part that matches the same in texts of ASCII only."""
 SAME_RANKS = {
     "o200k_harmony": "o200k_base"
 }  # they differ in special tokens, and those are never counted as such

@@ -13,8 +13,8 @@ from typing import Any
 from palimpsest.models.ports import Space, Vector
 
 MOST_NUMBERS = 400_000
-"""Of one product: OpenBLAS computes it on one thread. On a busy machine several wait for each
-other, twenty times as long as the product takes.
+"""The most numbers of one product. OpenBLAS computes a product of this size on one thread. On a
+busy machine, several threads would wait for each other, twenty times as long as the product takes.
 """
 
 

@@ -37,9 +37,9 @@ _PATTERNS = {
     r"|needs?)\b))"
     r"|(?P<with>{blank}(?=with (?:my|our|an?)\b)))",
 }
-"""The patterns, with the names of the lists and parts that `words/` has. At a joint another
-statement may begin: with its own subject, without one, about somebody who was named, or with the
-people who are there.
+"""The patterns, with the names of the lists and parts that `words/` has. Another statement may
+begin at a joint: with its own subject, without one, about somebody who was named, or with the
+people who are present.
 """
 _LOWER = frozenset({"remark", "joints"})  # for a text in lower case
 _NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")

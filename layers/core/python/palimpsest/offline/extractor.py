@@ -59,21 +59,25 @@ WORTH_REMEMBERING = (
 )
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
-"""The kinds whose topic is told by the meaning of the whole statement, where that is known."""
+"""The kinds of statements whose topic comes from the meaning of the whole statement, if that is
+known.
+"""
 MAY_LEAN = frozenset({"preference", "favorite", "task"})
-"""The kinds of statements that may need their conversation: "I prefer the second one"."""
+"""The kinds of statements that may need their conversation, as in "I prefer the second one"."""
 FEW_WORDS = 4  # of a sentence that only names what the next one is about
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
 RELATIONS = {"employer": ("WORKS_AT", "Company"), "residence": ("LIVES_IN", "Place")}
-"""By the topic of a statement: what it says of the user, and what is named."""
+"""The relationship of the user that a statement states, and the type of the named thing, by the
+topic of the statement.
+"""
 _WORD = re.compile(r"\w+")
 _KEYWORD = re.compile(rf"\w{{{SHORTEST_KEYWORD},}}")
 _NAMED = re.compile(r" ?(?:the )?((?:[A-ZÀ-Þ][\w&.'-]*)(?: [A-ZÀ-Þ0-9&][\w&.'-]*){0,3})")
 
 
 Stated = partial[Finding]
-"""A finding that lacks only the messages that state it."""
+"""A finding without the messages that state it."""
 
 
 class PatternExtractor:

@@ -50,7 +50,9 @@ STATEMENT_KINDS = (
     _topic("preference", 0.75),
     StatementKind("life_event", "event", 0.7, topic=None),
 )
-"""The first kind with a phrase in the statement counts."""
+"""The kinds of statements in their order. If a statement has phrases of several kinds, the first
+kind counts.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,9 +54,9 @@ LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
 LIKELY = 3  # times the room
 MOST_LINES, LINE_BYTES = 5_000, 32
-"""Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
-the shortest are not rated. Conversations have no such sentences; without the bound a megabyte of
-them would take several seconds.
+"""If a text has more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
+its shortest sentences are not rated. Conversations have no such texts. Without the limit, a
+megabyte of them would take several seconds.
 """
 
 

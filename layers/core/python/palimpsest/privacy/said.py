@@ -13,7 +13,7 @@ from palimpsest.privacy.phrases import phrases, whole, word_set
 from palimpsest.text.analyser import function_words
 
 Said = tuple[int, int, str]
-"""Beginning and end of the secret itself, and the reason."""
+"""Beginning and end of a secret, and the reason why it is one."""
 
 MOST_WORDS = 24  # most words of a passphrase
 PASSPHRASE = 4  # this many words are a passphrase, whatever the first word is

@@ -15,7 +15,7 @@ from typing import Any
 from palimpsest.privacy.said import said_secrets
 
 Mark = tuple[int, int, str]
-"""Beginning, end and reason."""
+"""Beginning and end of a part of a text, and the reason why it is marked."""
 
 MASK = "[secret]"
 """The text that replaces a secret."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from palimpsest.privacy.phrases import anywhere
 
 MOST_READ = 2_000
-"""How many characters at each end of a message are read. People state a wish at the beginning or
+"""How many characters at each end of a message are read. People state a wish at the beginning or at
 the end, not inside a pasted text.
 """
 
@@ -28,8 +28,8 @@ _STEM = re.compile(
     r"|souv|rappel|secret",
     re.IGNORECASE,
 )
-"""Every wish contains one of these stems. Most texts contain none, so nothing else is tried on
-them.
+"""Every wish contains one of these stems. Most texts contain none of them, so no other pattern is
+tried on those texts.
 """
 
 

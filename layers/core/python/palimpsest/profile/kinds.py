@@ -17,12 +17,12 @@ from palimpsest.memory.record import Record
 SectionKind = Literal[
     "who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"
 ]
-"""The sections of a profile in the order in which they are shown: those that change most come
+"""The sections of a profile in the order in which they are shown. Sections that change most come
 last.
 """
 
 NAMES = "preference:user.names"
-"""The topic of the record that holds the names which are set for the user."""
+"""The topic of the record that holds the names which a call has set for the user."""
 
 ORDER: Mapping[str, int] = {kind: number for number, kind in enumerate(get_args(SectionKind))}
 

@@ -25,8 +25,8 @@ from palimpsest.text.cutting import harmless
 MOST_TOKENS = 400
 MOST_CHARACTERS = 160  # of a statement; a longer statement is cut after a word
 MOST_SHOWN, MOST_CONSIDERED = 60, 100
-"""The most lines of a profile, and how many records are searched for secrets to get that many
-lines.
+"""The most lines of a profile, and the most records that are searched for secrets to get this
+number of lines.
 """
 HEAD = 'What is known of the user ("I" is the user, or the one named first):'
 NEVER = 2**62  # epoch milliseconds
@@ -35,7 +35,7 @@ Count = Callable[[str], int]
 """Counts the tokens of a text."""
 
 Place = tuple[int | float | str, ...]
-"""The place of a record in its section."""
+"""The sort key of a record in its section."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,14 @@ from palimpsest.scope import UserScope
 
 AT_ONCE = 100  # records or pointers in one read
 MOST_TOPICS, TOPICS_AT_ONCE, MOST_READS = 1_000, 500, 8
-"""How many topics of a user are read, in the order of their keys, how many by one read, and the
-most reads. Topics that say who a user is are found even if their keys come later.
+"""How many topics of a user are read in the order of their keys, how many topics one read returns,
+and the most reads. Topics that say who a user is are found even if their keys come later.
 """
 MOST_CURRENT = 200  # how many records of these topics are read
 MOST_PREFERENCES = 100
 NEWEST, OLDEST = 300, 100
-"""How many facts, instructions and tasks are listed: so many of the newest and so many of the
-oldest.
+"""How many facts, instructions and tasks are listed: the number of the newest ones, and the number
+of the oldest ones.
 """
 LISTED: frozenset[RecordType] = frozenset({"fact", "instruction", "task"})
 LAG = timedelta(seconds=2)  # of a list of records after a change

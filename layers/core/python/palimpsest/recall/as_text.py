@@ -21,7 +21,7 @@ MAX_LINE = 600  # characters of one memory
 
 
 ShownMemory = FoundMemory | Record | Mapping[str, Any]
-"""A memory as the use cases have it, or as the API answers it."""
+"""A memory as the use cases return it, or as the API answers it."""
 
 
 def passage_of(memory: ShownMemory, *, user: str, now: datetime | None = None) -> Passage:

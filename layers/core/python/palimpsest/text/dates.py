@@ -17,7 +17,9 @@ from palimpsest.text.triggers import Triggers, lowered
 from palimpsest.text.word_files import entries
 
 Found = tuple[re.Match[str], Unit, int]
-"""Where a relative date stands, and how many days, weeks, months or years it is from now."""
+"""The position of a relative date, and its distance from the present in days, weeks, months or
+years.
+"""
 
 MOST_READ = 8_000  # characters of a text in which dates are looked for
 _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")

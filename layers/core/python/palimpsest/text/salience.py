@@ -17,10 +17,12 @@ from palimpsest.text.sentences import is_filler, tells_who_the_user_is
 from palimpsest.text.triggers import Triggers
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
-"""Who speaks. A line of an earlier summary without a speaker has nobody."""
+"""The speakers. A line of an earlier summary without a speaker has `NOBODY`."""
 BASE = {USER: 1.0, ASSISTANT: 0.8, TOOL: 0.1, NOBODY: 1.2}
 FACT = {USER: 1.0, ASSISTANT: 0.65, TOOL: 0.2, NOBODY: 1.0}
-"""What a number or identifier is worth. Advice and tools' output are full of numbers."""
+"""The worth of a number or identifier, by speaker. Advice and the output of tools are full of
+numbers.
+"""
 MOST_FACTS = 4
 IDENTIFIER = 1.7  # numbers: nothing else in a conversation says the same
 OWN_WORD = 0.25
@@ -50,8 +52,9 @@ _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
 
 SETTLED, NUMBER_WORD, OWN = range(3)
 FIELDS = ("settled", "number_words", "first_person")
-"""Words of what was decided, allowed, asked for, preferred or corrected; numbers and dates in
-words; and words in which one speaks of oneself.
+"""The fields of words that make a sentence worth remembering: words for what was decided, allowed,
+asked for, preferred or corrected, numbers and dates in words, and words with which people speak of
+themselves.
 """
 
 

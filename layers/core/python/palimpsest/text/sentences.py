@@ -20,7 +20,7 @@ from palimpsest.text.triggers import Triggers, word_set
 from palimpsest.text.word_files import entries, word_files
 
 LONGEST = 300
-"""The most characters of one sentence; a longer one is divided at its clauses."""
+"""The most characters of one sentence. A longer sentence is divided at its clauses."""
 FILLER_WORDS = 12  # a longer sentence says more than hello
 SHORT_WORDS, SHORT_LETTERS = 3, 4
 

@@ -13,7 +13,7 @@ from typing import Final
 from palimpsest.text.folding import folded
 
 OPEN: Final = "*"
-"""Ends a trigger that is only the beginning of a word."""
+"""The character that ends a trigger which is only the beginning of a word."""
 BEGINNING = 3  # the letters by which beginnings of words are looked up
 MOST_WORDS = 16_384  # remembered: words come back
 MOST_COMBINATIONS = 4_096  # of patterns, remembered

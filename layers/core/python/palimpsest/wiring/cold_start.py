@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}.marshal")
-"""The compiled code of dataclasses for this Python, by the SHA-256 of its text.
-infra/dataclass_code.py writes the file into the layer.
+"""The file with the compiled code of dataclasses for this version of Python, by the SHA-256 of its
+text. infra/dataclass_code.py writes the file into the layer.
 """
 
 

@@ -42,7 +42,7 @@ OF_MEMORIES = (
     "show",
     "vectors",
 )
-"""The use cases that a function builds while it starts, when it has more CPU than later."""
+"""The use cases that a function builds while it starts, because it has more CPU time then."""
 
 
 @cache

@@ -36,7 +36,7 @@ NOTICE = {field.name for field in fields(JobNotice)}
 CHANGES = [
     frozenset(kind.__dataclass_fields__) for kind in (RecordChanged, MessageChanged, Removed)
 ]
-"""The fields of a queue's message, all of them and no others."""
+"""The fields of a queue's message. A message must have all of them and no others."""
 
 LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
 

@@ -26,7 +26,9 @@ STARTING = 20.0  # seconds
 LOADING = 20.0  # seconds
 
 LOADER = ("LD_LIBRARY_PATH",)
-"""Variables that the child needs to find its libraries: Lambda's Python has no RUNPATH."""
+"""Variables that the child process needs to find its libraries, because Lambda's Python has no
+RUNPATH.
+"""
 
 PACKED = "ladybug_packed.zip"
 

@@ -24,8 +24,8 @@ from palimpsest.usage import Row, Tally
 T = TypeVar("T")
 
 Faults = Callable[[str], None]
-"""Called with `before commit`, `after commit` and so on around each write; an error that it raises
-happens there.
+"""Called with `before commit`, `after commit` and so on around each write. If it raises an error,
+the write fails with that error at this point.
 """
 
 

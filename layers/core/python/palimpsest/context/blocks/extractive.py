@@ -44,8 +44,8 @@ DEGRADED = "retrieval_model"
 DEFAULT = ExtractiveBlock(type="extractive")
 
 NEWEST, OLDEST = 400, 100
-"""How many records of a user are read: the newest, and the very first ones, because these say who
-the user is. Recall searches all records.
+"""How many of a user's records are read: the newest ones, and the very first ones, because the
+first ones say who the user is. Recall searches all records.
 """
 
 PREFERENCES = 100  # the newest ones, in addition to the other records

@@ -26,8 +26,8 @@ PER_SHARD = 25  # users
 A_ROUND = 1_000  # records looked at
 AT_ONCE = 100  # records of one user
 LOOK_AGAIN = 30 * DAY
-"""When to look again at a topic whose newest version never expires while older ones do: they expire
-once it is deleted.
+"""When to look again at a topic whose newest version never expires but whose older versions do.
+They expire once the newest version is deleted.
 """
 
 

@@ -15,8 +15,8 @@ StoredCondition = Annotated[
         pattern=r"^(ne|in|gte?|lte?|exists|absent):[0-9a-f]{32}(:([0-9a-f]{32}|[0-9a-f]{16}))*$"
     ),
 ]
-"""A condition of a filter: its operator, digests, and for a range the place of a number
-(`memory.filters`).
+"""A condition of a filter: its operator and its digests. For a range, it has the sorting text of a
+number (`memory.filters`).
 """
 
 

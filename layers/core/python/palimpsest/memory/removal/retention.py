@@ -34,8 +34,8 @@ PAGE = 50  # sessions, users or records; a page of records fits one transaction
 Kept = Callable[[Record], Record]
 """Returns a record with its new expiry."""
 SETTLING = 5.0
-"""Seconds until the job begins. By then, writes that read the settings before the change are over,
-and the lists have caught up with the tables.
+"""Seconds until the job begins. By then, writes that read the settings before the change have
+ended, and the lists have caught up with the tables.
 """
 
 

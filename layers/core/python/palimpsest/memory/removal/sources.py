@@ -26,7 +26,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
 
 DELETED = "[deleted]"
-"""Replaces redacted words."""
+"""The text that replaces redacted words."""
 
 AT_ONCE = 40  # most messages of one commit
 ANSWERS = 6  # messages after a source that may repeat it
@@ -48,7 +48,7 @@ class Hidden:
 
 
 HidesSources = Callable[[UserScope, Sequence[Record], Sequence[Burial]], Hidden]
-"""Hides the words that removed records rested on. Safe to repeat. Raises `Unavailable`."""
+"""Hides the words from which removed records were made. Safe to repeat. Raises `Unavailable`."""
 
 
 def hides_nothing(

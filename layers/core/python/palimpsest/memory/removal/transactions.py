@@ -11,7 +11,7 @@ from palimpsest.memory.record import Record
 from palimpsest.scope import UserScope
 
 Room = Callable[[MemoryCommit], int]
-"""`Memories.room` of the store that the transactions are for."""
+"""`Memories.room` of the store in which the transactions are done."""
 
 RemovesExports = Callable[[UserScope], int]
 """Removes the files of every export that may hold data of the user that was removed before the
@@ -23,7 +23,9 @@ POINTER = 1  # item: every transaction also writes the topic's pointer
 BURIED_AT_ONCE = 50
 
 MOST_PLACES = 60
-"""A record with more statements is removed in several transactions."""
+"""The most statements of a record that is removed in one transaction. A record with more is removed
+in several.
+"""
 
 
 def no_exports(scope: UserScope) -> int:  # noqa: ARG001 - as `RemovesExports` is called

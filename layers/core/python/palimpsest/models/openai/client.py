@@ -30,7 +30,7 @@ TRANSIENT = frozenset({408, 409, 425, 429})
 SERVER_ERRORS = 500
 LEAST_SECONDS = 0.1  # for a request that begins at the end of its call
 Send = Callable[["OpenAI", float], AbstractContextManager[Any]]
-"""Begins a streamed request on a client; the number is its timeout in seconds."""
+"""Begins a streamed request on a client. The number is the request's timeout in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
