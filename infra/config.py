@@ -93,11 +93,11 @@ class Choices:
 
     openai_base_url: str = ""  # empty: OpenAI's own
     chat_model: str = "gpt-4.1-nano"
-    models: tuple[str, ...] = ()  # that callers may name beside it
+    models: tuple[str, ...] = ()  # models that callers may name besides this one
     jwt_issuer: str = ""
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
-    budget_usd: int = 50  # of the whole account a month; 0: no budget
+    budget_usd: int = 50  # US dollars a month for the whole account; 0: no budget
 
 
 def _local() -> Stage:

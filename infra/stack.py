@@ -123,7 +123,7 @@ class Palimpsest(Stack):
                 "CHAT_MODEL": choices.chat_model,
                 "MODELS": ",".join(
                     dict.fromkeys((choices.chat_model, *choices.models))
-                ),  # that callers may name
+                ),  # models that callers may name
                 "OPENAI_BASE_URL": choices.openai_base_url,
                 "JWT_ISSUER": choices.jwt_issuer,
                 "JWT_AUDIENCE": ",".join(choices.jwt_audience),
@@ -368,7 +368,7 @@ class Palimpsest(Stack):
             name, *names, seconds=line.seconds, memory_mb=memory_mb, layers=layers
         )
         self.queues.grant_back_off(queue, worker.role)
-        if name in LINES:  # one job's end lets the next one of its tenant in
+        if name in LINES:  # the end of a job lets in the next job of its tenant
             self.queues.grant_send(queue, worker.role)
             self.tables.grant_shares(worker.role)
         self._receive(worker, queue, line)

@@ -26,7 +26,7 @@ from infra.local.processes import CannotRun
 
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
-DEADLINE_SECONDS = 300  # only against waiting for ever
+DEADLINE_SECONDS = 300  # a limit, so that it does not wait for ever
 LARGE = 10_000_000
 TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
 """The tag from which the local AWS takes the API's id, which is a part of its address. So the id is

@@ -12,7 +12,7 @@ from pathlib import Path
 from infra import paths
 from infra.local.processes import CannotRun
 
-ANSWER_SECONDS = 240  # of a very busy machine; on a quiet one it takes two
+ANSWER_SECONDS = 240  # seconds on a very busy machine; a quiet one needs two
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ async def _refuse(kind: str, send: Send, reason: str) -> None:
     if kind == "websocket":
         await send(
             {"type": "websocket.close", "code": 1008}
-        )  # before it is accepted: the client reads 403
+        )  # before acceptance, so the client gets 403
         return
     body = json.dumps({"__type": "AccessDeniedException", "message": reason}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

@@ -24,7 +24,7 @@ from infra.local.processes import HOST, CannotRun, has_ended, is_taken, on_its_o
 
 LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
-START_SECONDS = 300  # only against waiting for ever; it takes two
+START_SECONDS = 300  # a limit, so that it does not wait for ever; it takes two
 STOP_SECONDS = 180
 HEALTH_SECONDS = 30  # a running one answers within it, however busy the machine is
 

@@ -28,7 +28,7 @@ from infra.local.guard import API_PATH, App, Message, Receive, Scope, Send
 from infra.local.saved_state import AT_STAKE, STOPPED, UNFINISHED
 
 STATES, BLOBS = Path("state"), Path("blobs")  # in the working directory, which is the local folder
-FRESH_SECONDS = 8  # so old is what is saved at most, while a snapshot takes no longer than 2.5 s
+FRESH_SECONDS = 8  # seconds: the greatest age of the saved state, if a snapshot takes 2.5 s at most
 LEAST_PAUSE_SECONDS = 3
 DRAIN_SECONDS = 10
 LARGE = 1_000_000  # bytes
@@ -62,7 +62,7 @@ class Saving:
         self._has_changed = False
         self._is_stopping = False
         self._one_at_a_time = asyncio.Lock()
-        self._tasks: list[asyncio.Task[None]] = []  # the loop itself holds them but weakly
+        self._tasks: list[asyncio.Task[None]] = []  # the loop itself holds only weak references
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

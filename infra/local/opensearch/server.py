@@ -20,7 +20,7 @@ from infra.local.processes import HOST, CannotRun, end, free_port, has_ended, on
 
 NOBODY = 65534  # OpenSearch refuses to run as root
 HEAP = "512m"
-START_SECONDS = 300  # only against waiting for ever; it takes 15
+START_SECONDS = 300  # a limit, so that it does not wait for ever; it takes 15
 STOP_SECONDS = 120
 LOGGING = """status=error
 appender.console.type=Console

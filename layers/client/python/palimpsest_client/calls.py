@@ -30,7 +30,7 @@ BUSY = frozenset({429, 502, 503, 504})
 LARGEST_PAGE = 100
 ID = re.compile(r"[A-Za-z0-9._:@+|=-]{1,128}")
 LONGEST_SHOWN = 64  # characters of a wrong id in an error
-MOST_EMPTY_PAGES = 1_000  # in a row: a filter may pass over as many
+MOST_EMPTY_PAGES = 1_000  # empty pages in a row, as a filter may leave out many rows
 LONGEST_SEARCH = 300.0  # seconds without a row
 KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
 MISREAD = (LookupError, TypeError, AttributeError)
@@ -167,7 +167,7 @@ def call(
         pause = _pause(sent, number)
         if pause is None or number == TRIES or monotonic() - begun + pause > PATIENCE:
             break
-        lost_before |= sent.status != HTTPStatus.TOO_MANY_REQUESTS  # then nothing was done
+        lost_before |= sent.status != HTTPStatus.TOO_MANY_REQUESTS  # in this case nothing was done
         yield Pause(pause)
     if sent.lost is not None:
         why = f"{type(sent.lost).__name__}: {sent.lost}".removesuffix(": ")
@@ -179,7 +179,7 @@ def call(
             "deleted": True,
             "job_id": None,
             "state": "done",
-        }  # an earlier try did it, its answer was lost
+        }  # an earlier try did it, but its answer was lost
     if sent.status >= HTTPStatus.BAD_REQUEST:
         raise problem_of(
             sent.status,

@@ -17,7 +17,7 @@ from palimpsest_client.errors import NotConfigured, NotTheService
 
 TIMEOUT = 30.0  # seconds; the service waits up to 20 within a call
 LONGEST_ANSWER = 60.0  # seconds from the first byte of an answer to its last
-LARGEST_ANSWER = 16_000_000  # bytes; what the service answers has less than 6 MB
+LARGEST_ANSWER = 16_000_000  # bytes; the service's answers have less than 6 MB
 HERE = ("127.0.0.1", "localhost", "::1")
 FINAL = "palimpsest_is_final"
 """The extension of a response which says that the same request would get the same answer."""

@@ -173,7 +173,7 @@ class SessionCalls:
     ) -> Steps[Turn]:
         done = yield from self.append(*messages, context=dict(options), key=key)
         context = done.get("context")
-        if context is None:  # it could not be read within the append, which stands
+        if context is None:  # the append is done, but the context could not be read with it
             context = yield from self.context(**options)
         tools = list(context.get("tools") or ())
         if (

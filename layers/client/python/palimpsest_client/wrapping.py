@@ -191,7 +191,7 @@ class Heard:
             self._unanswered = newest, uuid.uuid4().hex
         if (
             self._unanswered is not None
-        ):  # a repeating loop sends the same under the same key, so it is stored once
+        ):  # a loop that repeats itself uses the same key, so it is stored once
             said, key = self._unanswered
             turn = yield from self._calls.say(*said, key=key, format=form)
             self._learn(said)

@@ -33,7 +33,7 @@ from pydantic import TypeAdapter
 
 MOST_MET = 2_000  # memories that searches found and that may be read right after
 SAID = frozenset[RecordType](get_args(SaidType))
-SPARE = 4  # times as many are searched where a filter or an expiry may leave some out
+SPARE = 4  # times as many are searched if a filter or expiry may remove some
 OWN = frozenset({"id", "content", "valid_from", "embedding", "index_state", "version"})
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 

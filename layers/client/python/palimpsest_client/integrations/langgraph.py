@@ -36,7 +36,7 @@ from palimpsest_client.errors import SessionNotFound
 from palimpsest_client.said import parts
 
 Namespace = tuple[str, ...]
-MOST_FOUND = 100  # of one recall
+MOST_FOUND = 100  # memories of one recall
 MOST_AT_ONCE = 50  # messages that one append takes
 LONGEST = 4000  # characters of a memory
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {

@@ -22,9 +22,9 @@ from palimpsest_client.errors import SessionNotFound, ToolMessageWithoutCall
 from palimpsest_client.said import Message, parts
 from palimpsest_client.wrapping import mark_of
 
-LETTERS = 4  # of a token, about
+LETTERS = 4  # characters of a token, roughly
 MOST_AT_ONCE = 50  # messages that one append takes
-MOST_FOUND = 100  # of one recall
+MOST_FOUND = 100  # memories of one recall
 SESSION = "session_id"
 
 

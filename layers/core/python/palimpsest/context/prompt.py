@@ -139,7 +139,7 @@ class _Share:
         self._count = count
         self._headings: Counter[str] = Counter()
         self._ids = set[str]()
-        self._page = MOST_TOKENS  # of the lines of a profile
+        self._page = MOST_TOKENS  # tokens of the lines of a profile
 
     def refused(self, item: Item, *, is_held: bool, is_shown: bool) -> Why | None:
         """Take the item and return None, or return the reason why it is left out."""

@@ -54,7 +54,7 @@ class Entity:
     valid_from: int | None = None
     valid_to: int | None = None
     source: Source = field(default_factory=Source)
-    record: str = ""  # the id of the record that holds it
+    record: str = ""  # the id of the record that stores it
     method: Method = "given"
     since: int | None = None
 

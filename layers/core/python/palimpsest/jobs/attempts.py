@@ -10,7 +10,7 @@ from palimpsest.jobs.payloads import Payload
 
 MAX_RECEIVES = 4
 
-LONGEST_DELAY = 300  # seconds until a failed job is begun again
+LONGEST_DELAY = 300  # seconds until a failed job is started again
 
 
 def next_step(

@@ -83,7 +83,7 @@ class FairQueues:
             return True
         has_place = self.shares.enter(scope, queue, notice.job_id, most=self.most)
         if has_place and not self.heals:
-            return True  # it is new, and never waited
+            return True  # the job is new and never waited
         job = self.jobs.get(scope, notice.job_id)
         if job is None or job.has_ended:
             return has_place

@@ -100,7 +100,7 @@ WAIT, LOOKS = (
     1,
     3,
 )  # seconds, and how often a step looks whether the jobs that it started have ended
-MOST_STEPS = 1_000  # then the job fails, to be started again later
+MOST_STEPS = 1_000  # after that the job fails, and is started again later
 
 
 class PageDone(NamedTuple):
@@ -316,7 +316,7 @@ class RestartSteps:
         """
         parent = None if job.parent is None and job.has_ended else job.root
         new = another_attempt(job, parent=parent, now=seconds(self.clock.now()))
-        with suppress(CommitLost):  # it was started again already
+        with suppress(CommitLost):  # the job was already started again
             self.jobs.put(new)
         if job.has_ended:
             self.jobs.settle(job, due_at=None)
@@ -331,7 +331,7 @@ class RestartSteps:
         ended = replace(job, due_at=None, state="running")
         if job.parent is not None:
             ended = replace(ended, state="failed", error=STUCK)
-        with suppress(CommitLost):  # it ended meanwhile
+        with suppress(CommitLost):  # the job ended in the meantime
             self.jobs.finish(ended)
 
 
@@ -383,7 +383,7 @@ class RetryJob:
         restart = self.restarts.get(KINDS[job.kind].family) if job.kind in KINDS else None
         try:
             return None if restart is None else restart(job)
-        except (NotFound, DamagedJob):  # deleted meanwhile, or not to be read
+        except (NotFound, DamagedJob):  # the job was deleted, or can't be read
             return None
 
 

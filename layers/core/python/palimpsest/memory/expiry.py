@@ -20,7 +20,7 @@ class Walk:
     epoch: int
     due_at: int
     noted: int | None = None
-    number: int = 0  # of the walk, so that no round continues an older one
+    number: int = 0  # id of the walk, so that no round continues an older walk
     after: str | None = None  # id of the last record that was visited
     earliest: int | None = None  # of the visited records that stay
 

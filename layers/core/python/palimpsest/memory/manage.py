@@ -124,7 +124,7 @@ class ManageMemories:
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
         said = self.memories.versions(scope, record.topic_key)
         if pointer is None or record.id not in {statement.id for statement in said}:
-            raise _no_memory()  # it was removed between the reads
+            raise _no_memory()  # the record was removed between the reads
         retracted = None if pointer.record else pointer.order[0]
         chain = versions(said, current=pointer.record, retracted=retracted, ended=pointer.ended)
         return _InTopic(record, chain, pointer, said)

@@ -84,7 +84,7 @@ def _before(field: str) -> re.Pattern[str]:
 
 
 def _lowered(text: str) -> str:
-    return "".join(letter.lower()[:1] for letter in text)  # places stay
+    return "".join(letter.lower()[:1] for letter in text)  # positions stay
 
 
 def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:

@@ -23,7 +23,7 @@ class Version:
     superseded_by: str | None = None
     uses: int = 0  # how often recall returned it
     used_at: int | None = None  # when it last did, in epoch seconds
-    has_ended: bool = False  # at `valid_to`, because the user said so; no value followed
+    has_ended: bool = False  # it ended at `valid_to`, as the user said, without a new value
     rests_on_changed: bool = False  # what it rests on was superseded, has ended or was deleted
 
 

@@ -17,9 +17,7 @@ from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import unit
 
-SPACE = Space(
-    "bge-small-en-v1.5-int8", 384
-)  # no server's model of that name makes the same vectors
+SPACE = Space("bge-small-en-v1.5-int8", 384)  # a server's model of that name makes other vectors
 EMBEDDER = "bge-small-en-v1.5"
 QUESTION = "Represent this sentence for searching relevant passages: "
 MOST_EMBEDDED = 256  # tokens; it reads 512, which takes three times as long and finds no more
@@ -28,7 +26,7 @@ MOST_RERANKED = 160  # tokens of question and text together: time grows with the
 # tokens that it reads in one batch: below, each batch costs half of its time whatever is in it
 AT_ONCE = 160
 AHEAD = 10  # texts among which those for a batch are chosen
-ALIKE = 1.25  # so many times as long or as short are texts that share a batch
+ALIKE = 1.25  # how much texts in one batch may differ in length
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 LONGEST_TOKEN = 16  # characters; more than any text has on average
 _IMPORTS = threading.Lock()
@@ -72,7 +70,7 @@ class Transformer:
         )  # the tokenizer's time grows with the square of the part that it cuts off
         read = (
             text[:most].encode("utf-8", "replace").decode() for text in texts
-        )  # no halves of surrogate pairs
+        )  # no unpaired surrogates
         return self.load().tokenizer.encode(*read)
 
     def run(self, batch: Sequence[Any]) -> Any:
@@ -123,7 +121,7 @@ def _loaded_from(folder: Path, *, max_tokens: int) -> _LoadedModel:
             str(folder / MODEL), options, providers=["CPUExecutionProvider"]
         )
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    except Exception as error:  # neither library has an error of its own
+    except Exception as error:  # neither library has error classes of its own
         raise ModelUnavailable("The built-in model can't be loaded.") from error
     tokenizer.enable_truncation(max_tokens)
     tokenizer.no_padding()

@@ -85,12 +85,12 @@ AWS_AS_OF = "2026-04-02"
 # US dollars in us-east-1, for a million of each: without free tiers, at the first step of every
 # scale.
 AWS_PRICES: dict[str, float] = {
-    "http_api_requests": 1.00,  # of up to 512 KB
+    "http_api_requests": 1.00,  # events of up to 512 KB
     "lambda_requests": 0.20,
     "lambda_gb_seconds": 13.3334,  # arm64
     "dynamodb_writes": 0.625,  # write request units, on demand
     "dynamodb_reads": 0.125,  # read request units, on demand
-    "sqs_requests": 0.40,  # standard queues, of up to 64 KB
+    "sqs_requests": 0.40,  # requests of standard queues, of up to 64 KB
 }
 NANO_USD = 1_000_000_000
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")

@@ -82,7 +82,7 @@ _WORD_END = re.compile(r"\S(?= )")
 SHORT = 4_000  # characters
 SHORT_PART = 128  # characters
 MOST_LOOKED_UP = 60_000
-NO_RANK = 2**32  # of bytes that are no token: more than any rank
+NO_RANK = 2**32  # the rank of bytes that are no token, above all others
 
 
 class RanksMissing(RuntimeError):

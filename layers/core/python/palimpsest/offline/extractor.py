@@ -53,7 +53,7 @@ from palimpsest.text.sentences import (
 
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
-MOST_READ = 16_000  # characters of one message; of a longer one the middle is not read
+MOST_READ = 16_000  # characters of one message, without its middle if it is longer
 WORTH_REMEMBERING = (
     2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
 )

@@ -89,7 +89,7 @@ def _compiled(number: int) -> re.Pattern[str]:
     return re.compile(phrases()[number].pattern, re.IGNORECASE)
 
 
-@lru_cache(maxsize=64)  # a sentence's clauses are asked for several times
+@lru_cache(maxsize=64)  # the same clauses are looked up several times
 def kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
     """Return the first kind with a phrase in the text, and the match of that phrase."""
     for number in _triggers().candidates(text):

@@ -32,7 +32,7 @@ from palimpsest.text.sentences import (
 
 METHOD = "extractive"
 CAPACITY = 400_000  # tokens: some seconds of work
-MOST_READ = 64_000  # characters of one message; of a longer one the middle is not read
+MOST_READ = 64_000  # characters of one message, without its middle if it is longer
 NOTHING_SAID = "[no text]"
 LABELS = {"User": salience.USER, "Assistant": salience.ASSISTANT, "Tool": salience.TOOL}
 _LABELLED = re.compile(r"(User|Assistant|Tool)(?: \([^)\n]{1,64}\))?: ")
@@ -80,8 +80,8 @@ class _Line:
     score: float = 0.0
     asks: bool = False
     who: bool = False
-    is_data: bool = False  # of a tool, or of a log
-    density: float = 0.0  # of worth in tokens
+    is_data: bool = False  # output of a tool, or a line of a log
+    density: float = 0.0  # worth divided by tokens
     needs: int | None = None  # the place of the question without which it says little
 
 
@@ -336,9 +336,7 @@ def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
     earlier summary, then the lines of the greatest worth. Log lines and the output of tools come
     after everything that people and models said.
     """
-    ranked = sorted(
-        lines, key=attrgetter("density"), reverse=True
-    )  # of equal ones the first stays first
+    ranked = sorted(lines, key=attrgetter("density"), reverse=True)  # equal lines keep their order
     good = [line for line in ranked if line.score > 0] or ranked[:1]
     said = [line for line in good if not line.is_data]
     choice = _Choice(lines)

@@ -32,9 +32,9 @@ MAX_QUERY_PARTS = 512
 
 PART, SHORT_PART = 4, 3  # letters; scripts that leave out vowels or spaces have shorter stems
 
-PART_WEIGHT = 0.5  # what all parts of a word count beside the word itself
+PART_WEIGHT = 0.5  # the weight of all parts of a word, beside the word itself
 
-PARTS_NEEDED = 0.4  # of a word's parts, before they count at all
+PARTS_NEEDED = 0.4  # share of a word's parts that a document needs
 
 _CJK = (
     "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"

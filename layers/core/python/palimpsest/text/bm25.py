@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-K1, B = 1.2, 0.75  # of BM25: Lucene's and everyone's
+K1, B = 1.2, 0.75  # the usual parameters of BM25, which Lucene has too
 
 BASE = K1 * (1 - B)
 

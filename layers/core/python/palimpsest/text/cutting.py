@@ -18,7 +18,7 @@ Count = Callable[[str], int]
 """Counts the tokens of a text, in one encoding."""
 
 ELLIPSIS = "…"
-REPLACED = '{"left out"'  # the beginning of arguments that stand for others
+REPLACED = '{"left out"'  # the beginning of arguments that replace others
 TRIES = 3
 GOOD_ENOUGH = 0.85  # of the tokens allowed: another try would cost more than it gains
 LOOK_BACK = 256  # characters; most texts have a place between two graphemes in the last few

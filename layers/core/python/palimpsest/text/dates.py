@@ -61,7 +61,7 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
         return []
     lower = (
         begins.lower() if begins.isascii() else "".join(letter.lower()[:1] for letter in begins)
-    )  # places stay
+    )  # positions stay
     found = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
     result: list[Dated] = []
     for relative in found:

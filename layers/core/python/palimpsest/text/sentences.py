@@ -120,7 +120,7 @@ def sentences_at_the_ends(text: str, *, most: int) -> Iterable[str]:
         return sentences(text)
     half = most // 2
     beginning, end = list(sentences(text[:half])), list(sentences(text[-half:]))
-    return (*beginning[:-1], *end[1:])  # those at the cut may be parts
+    return (*beginning[:-1], *end[1:])  # sentences at the cut may be incomplete
 
 
 def is_terminated(sentence: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-SHARED = "shared"  # the file of what belongs to no language
+SHARED = "shared"  # the file of entries that belong to no language
 FIRST = (SHARED, "en")  # then the other languages by their codes
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 

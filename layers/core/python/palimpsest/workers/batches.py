@@ -38,7 +38,7 @@ CHANGES = [
 ]
 """The fields of a queue's message. A message must have all of them and no others."""
 
-LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
+LONGEST_RETRY_AFTER = 300  # the most, as the provider may work again long before
 
 
 def read_notice(body: str) -> JobNotice:

@@ -24,7 +24,7 @@ from palimpsest_graph.ladybug.tables import Tables
 
 HELD = 2  # processes at the same time
 
-GRACE = 1.0  # seconds that a query has beyond its limit to end by itself
+GRACE = 1.0  # extra seconds in which a query may end by itself
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class LadybugGraphs:
             "answer": limits.answer,
         }
         answer = held.process.ask(said, seconds=limits.seconds + GRACE)
-        if statements and "invalid" in answer:  # maybe not all of them were run
+        if statements and "invalid" in answer:  # perhaps not all statements were run
             self._drop(scope)
         return answer
 

@@ -44,7 +44,7 @@ def main() -> None:
         connection.execute(statement)
     connection.execute(
         "RETURN $number", {"number": 1}
-    )  # what the engine imports for values that are no texts
+    )  # modules that the engine imports for values other than texts
     _confine(load["memory"])
     _say({"loaded": True})
     for line in sys.stdin:
@@ -75,7 +75,7 @@ def _answer(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
     try:
         return _rows(connection, asked)
     finally:
-        with suppress(RuntimeError):  # what the engine refused has ended it already
+        with suppress(RuntimeError):  # the engine's refusal has already ended it
             connection.execute("ROLLBACK")
 
 
@@ -87,7 +87,7 @@ def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
         RuntimeError,
         TypeError,
         ValueError,
-    ) as error:  # the latter two are of values that it has no type for
+    ) as error:  # the last two are for values that the engine has no type for
         return {"invalid": str(error)}
     if not prepared.is_success():
         return {"invalid": prepared.get_error_message()}

@@ -41,7 +41,7 @@ from palimpsest_local.embedded.database import (
 )
 from palimpsest_local.embedded.writing import PART_SIGN
 
-MAX_OWNERS = 8  # whose vectors are held in memory
+MAX_OWNERS = 8  # owners whose vectors are held in memory
 BUSY_SECONDS = 5.0
 FIRST = 500  # documents that the file is asked for first; the rest only if these are too few
 _POSTINGS = "SELECT document, times, length FROM postings WHERE shelf = ? AND term = ?"

@@ -105,7 +105,7 @@ class BlockReads:
     def _safely(self, block: BlockType, read: Callable[[], BlockContent]) -> BlockContent:
         try:
             return read()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the window alone must answer
+        except Exception as error:  # noqa: BLE001 - after any error, the window alone must answer
             self.failures[block] = (
                 error.code if isinstance(error, PalimpsestError) else type(error).__name__
             )

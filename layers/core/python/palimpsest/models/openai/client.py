@@ -117,7 +117,7 @@ class OpenAIServer:
                     max_retries=0,
                     http_client=http,
                 )
-                weakref.finalize(client, http.close)  # once no call uses it any more
+                weakref.finalize(client, http.close)  # after the last call that uses it
                 self._client = key, client
             return self._client[1]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SPACE = Space("text-embedding-3-small", 1_536)
 
-SHORTENABLE = "text-embedding-3"  # models that give vectors of any length asked for
+SHORTENABLE = "text-embedding-3"  # models whose vectors can have any requested length
 
 SECONDS = 10.0
 
