@@ -1,4 +1,4 @@
-"""LangGraph: `MessagesState` with the SQLite checkpointer; `update_state` adds a message without
+"""LangGraph: `MessagesState` with the SQLite checkpointer. `update_state` adds a message without
 running a graph.
 """
 

@@ -1,6 +1,6 @@
 """Fetches the jars of OpenSearch, checks them, and lays them out as the distribution has them.
 
-python -m infra.local.opensearch.jars     # fetches them; whoever starts a server does so too
+python -m infra.local.opensearch.jars     # fetches them, as every start of a server does
 
 It needs a JDK (17 or newer) and Maven. The jars must be the ones in jars.sha256, whatever Maven
 resolves. The jars on Maven Central lack the descriptor and the policy that the modules of the

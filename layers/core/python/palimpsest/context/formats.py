@@ -41,8 +41,8 @@ class FormattedMessages:
     """Messages for an API, and the value of its parameter `system` (None: its messages hold
     everything).
 
-    `origins` has, for each message, the number of the first chat message in it; None for messages
-    without a chat message (a summary, a block).
+    `origins` has, for each message, the number of the first chat message in it. It is None for a
+    message without a chat message (a summary, a block).
     """
 
     messages: Sequence[Mapping[str, Any]]

@@ -58,7 +58,7 @@ class Kept:
     holds: Callable[[int], bool]
 
     def shows(self, item: Item) -> bool:
-        """Whether all messages that the item came from are kept."""
+        """Return whether all messages that the item came from are kept."""
         source = item.source
         return (
             source.session == self.session

@@ -13,8 +13,8 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class GraphLimits:
-    """The limits of a query. `memory` is in bytes, besides the memory of the graph itself; `answer`
-    is bytes of JSON.
+    """The limits of a query. `memory` is in bytes, in addition to the memory of the graph itself.
+    `answer` is in bytes of JSON.
     """
 
     seconds: float = 5.0

@@ -337,7 +337,7 @@ class RestartSteps:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpStep:
-    """Marks a step as failed after its last attempt; the sweep starts it again later."""
+    """Marks a step as failed after its last attempt. The sweep starts the step again later."""
 
     jobs: Jobs
     clock: Clock

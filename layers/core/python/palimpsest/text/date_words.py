@@ -29,11 +29,11 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
 class DateWords:
     """The patterns of dates, with the numbers by words that the patterns find.
 
-    `fixed` has a unit, how many of them it is from now, and the pattern. The others have a
-    direction (-1 for the past) and a pattern. `counted` finds "three weeks ago" as `n` and `unit`.
-    `on_weekdays` finds "last Monday" as `day`. `in_weeks` finds a day of the week before or after
-    the present week. `absolute` finds dates that need no day to count from; `month_alone` is one of
-    them.
+    An entry of `fixed` has a unit, the distance from the present in this unit, and a pattern. The
+    entries of the other fields have a direction (-1 for the past) and a pattern. `counted` finds
+    "three weeks ago" as `n` and `unit`. `on_weekdays` finds "last Monday" as `day`. `in_weeks`
+    finds a day of the week before or after the present week. `absolute` finds dates that need no
+    day to count from. `month_alone` is one of these.
     """
 
     numbers: Mapping[str, int]

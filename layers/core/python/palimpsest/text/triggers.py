@@ -16,7 +16,7 @@ OPEN: Final = "*"
 """The character that ends a trigger which is only the beginning of a word."""
 BEGINNING = 3  # the letters by which beginnings of words are looked up
 MOST_WORDS = 16_384  # cached, because words are repeated
-MOST_COMBINATIONS = 4_096  # patterns that are cached
+MOST_COMBINATIONS = 4_096  # combinations of patterns that are cached
 FIRST_WITHOUT_BLANKS = "\u0590"  # Hebrew and all scripts after it join words, or write no blanks
 _TWO = "İ"  # its lower case has two characters: a text with it may match every pattern
 _ALIKE = {ord("ı"): "i", ord("ſ"): "s", ord(_TWO): "i"}  # noqa: RUF001 - equal when case is ignored

@@ -47,7 +47,7 @@ from palimpsest.workers.sweep import Sweep
 @dataclass(frozen=True, kw_only=True)  # without slots: its parts are made once
 class SweepParts:
     """The stores that the sweep works on, and the steps of the jobs in its queue. `indexing` is the
-    queue that gets changed records; None if there is no index.
+    queue that gets changed records, or None if there is no index.
     """
 
     sessions: Sessions

@@ -77,7 +77,7 @@ _NOTHING = "none"
 class ExtractiveMemory:
     """Implements `MemoryBlock`. Make one for all sessions, because it caches the records of each
     user. `chat` selects the facts of a block that has a `retrieval_prompt`. A conversation changes
-    memories by `update` and `delete`; without them it can't change any.
+    memories by `update` and `delete`. Without these functions it can't change any.
     """
 
     def __init__(

@@ -51,8 +51,8 @@ class Item:
     section: SectionKind | None = None
 
     def is_from(self, source: Source) -> bool:
-        """Whether the item comes from some or all messages of this source, which are all in one
-        session.
+        """Return whether the item comes from some or all messages of this source. These messages
+        are all in one session.
         """
         return self.source.session == source.session and set(source.seqs).issuperset(
             self.source.seqs
@@ -98,8 +98,9 @@ class BlockContent:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session as a block sees it: its user, its agent, and the configuration of its memory. The
-    stable part of its contexts shows what was known at `frozen_at` (epoch milliseconds; None: now).
+    """A session in the form that a block needs: its user, its agent, and the configuration of its
+    memory. The stable part of its contexts shows what was known at `frozen_at` (epoch milliseconds;
+    None: now).
     """
 
     scope: SessionScope

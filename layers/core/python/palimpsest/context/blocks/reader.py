@@ -37,8 +37,8 @@ class BlockReader:
     vector: VectorMemory | None = None
 
     def begin(self, session: Conversation, *, newest: str | None, asks: bool) -> BlockReads:
-        """Begin to read the session's blocks. `newest` is the message that the model will answer;
-        without it, the vector block is not read. With `asks`, a model may select facts.
+        """Begin to read the session's blocks. `newest` is the message that the model will answer.
+        Without it, the vector block is not read. With `asks`, a model may select facts.
         """
         until = monotonic() + PATIENCE
         wanted = [
