@@ -1,1 +1,1 @@
-"""Measures: recall on labelled conversations, cost, growth and sizes."""
+"""Benchmarks: recall on labelled conversations, cost, growth and sizes."""

@@ -1,8 +1,9 @@
-"""Measures and prints, all of it or the parts that were asked for; with --write also into benchmarks/results.md.
+"""Runs the benchmarks, or some of them, and prints their results. With --write it also writes them
+into benchmarks/results.md.
 
-python -m benchmarks [append context peers race tenant fresh sizes retrieval friends memory crowd tables index service
-                     cost idle truth prompt summaries]
-                     [--write] [--quick] [--set PATH] [--beside COMMIT]
+python -m benchmarks [append context peers race tenant fresh sizes retrieval friends memory crowd
+tables index service cost idle truth prompt summaries] [--write] [--quick] [--set PATH] [--beside
+COMMIT]
 """
 
 import argparse
@@ -48,7 +49,7 @@ OURS = ("botocore", "pydantic", "aws-lambda-powertools", "tiktoken")
 
 
 class Run:
-    """One run: what several tables show is measured once."""
+    """One run of benchmarks. Measurements that several tables show are made once."""
 
     def __init__(
         self, at: Place, dataset: Dataset, *, quick: bool, commit: str | None = None
@@ -128,7 +129,7 @@ def main() -> None:
 
 
 def _measured(name: str, benchmark: Callable[[], list[Table]]) -> Iterator[Table]:
-    """The tables of one benchmark, each with the load that it was measured under."""
+    """Yield the tables of one benchmark, each with the machine's load during the measurement."""
     print(f"{name} …", file=sys.stderr, flush=True)
     before = report.load()
     begun = time.monotonic()
@@ -159,8 +160,8 @@ def _ministack() -> str:
 
 
 def goes_into_results(asked: argparse.Namespace) -> bool:
-    """Only if that was asked for. A quick run, one with another set, and one beside another commit
-    are never written.
+    """Return whether the tables are written to the results. They are only if this was asked for. A
+    quick run, a run with another set, and a run beside another commit are never written.
     """
     is_ours = Path(asked.set) == OUR_SET and asked.beside is None
     return asked.write and not asked.quick and is_ours

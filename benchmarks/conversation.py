@@ -1,6 +1,5 @@
-"""The conversation that every subject is given: messages of one length and weight, so that only
-their number differs.
-Standard library only.
+"""The conversation that every subject gets. All messages have the same length and weight, so
+conversations differ only in their number of messages. It uses the standard library only.
 """
 
 from collections.abc import Iterator
@@ -14,11 +13,11 @@ TEXT = SENTENCE * 3
 
 
 def said(number: int) -> tuple[str, str]:
-    """Role and text of a message: user and assistant take turns."""
+    """Return role and text of a message. User and assistant take turns."""
     return ("user", "assistant")[number % 2], f"{number:06d} {TEXT}"
 
 
 def batches(size: int, batch: int = BATCH) -> Iterator[list[tuple[str, str]]]:
-    """All messages of a conversation, oldest first, in batches."""
+    """Yield all messages of a conversation, oldest first, in batches."""
     for first in range(0, size, batch):
         yield [said(number) for number in range(first, min(first + batch, size))]

@@ -1,5 +1,5 @@
-"""How things are measured: CPU of this process and of the engine, medians, growth. Standard library
-only: it also runs in the environments of the libraries that stand beside us.
+"""The means of measuring: CPU time of this process and of the database, medians, and growth. It
+uses the standard library only, because it also runs in the environments of other libraries.
 """
 
 import math
@@ -14,8 +14,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Milliseconds of one call: CPU of this process (all threads), CPU of the engine's process, and
-    by the clock.
+    """The milliseconds of one call: CPU time of this process (all threads), CPU time of the
+    database's process, and clock time.
     """
 
     cpu: float
@@ -24,8 +24,8 @@ class Cost:
 
 
 def cost_of(call: Callable[[], Result], *, engine: int | None = None) -> tuple[Result, Cost]:
-    """The call's result and its cost; `engine` is the process that stores, where that is not this
-    one.
+    """Return the call's result and its cost. `engine` is the process of the database, if that is
+    another process.
     """
     engine_before, clock_before, before = _cpu_of(engine), time.perf_counter(), time.process_time()
     result = call()
@@ -34,14 +34,14 @@ def cost_of(call: Callable[[], Result], *, engine: int | None = None) -> tuple[R
 
 
 def _cpu_of(pid: int | None) -> float:
-    """Seconds of CPU that another process has used, by its own clock (Linux:
+    """Return the seconds of CPU time that another process has used, by its own clock (Linux:
     clock_getcpuclockid).
     """
     return 0.0 if pid is None else time.clock_gettime((~pid << 3) | 2)
 
 
 def typical(costs: Sequence[Cost]) -> Cost:
-    """Medians."""
+    """Return the median of each time."""
     return Cost(
         *(
             statistics.median(getattr(cost, name) for cost in costs)
@@ -51,8 +51,8 @@ def typical(costs: Sequence[Cost]) -> Cost:
 
 
 def exponent(points: Mapping[int, float]) -> float | None:
-    """The k in cost ~ size^k, by least squares on logarithms: 0 = no growth, 1 = as the size. None:
-    one point.
+    """Return the k in cost ~ size^k, by least squares on logarithms. 0 means no growth, 1 means
+    growth in proportion to the size. Return None for a single point.
     """
     if len(points) < 2:
         return None
@@ -63,7 +63,9 @@ def exponent(points: Mapping[int, float]) -> float | None:
 
 
 def within(seconds: float, calls: Iterable[Callable[[], Result]], *, least: int) -> list[Result]:
-    """The results of the calls as far as the time reaches, but of `least` in any case."""
+    """Return the results of as many calls as fit into this number of seconds, but of at least
+    `least`.
+    """
     deadline = time.monotonic() + seconds
     results: list[Result] = []
     for call in calls:

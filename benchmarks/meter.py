@@ -1,5 +1,5 @@
-"""Counts what a DynamoDB client really sends, and the capacity units that the engine says it
-consumed.
+"""Counts the requests that a DynamoDB client really sends, and the capacity units that the database
+reports.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ READS = frozenset({"GetItem", "BatchGetItem", "Query", "Scan"})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`operations` are the calls, in order; `requests` what went over the wire for them, retries
-    included.
+    """The counts of a meter. `operations` are the calls, in order. `requests` is how many HTTP
+    requests were sent for them, including retries.
     """
 
     operations: tuple[str, ...]
@@ -30,7 +30,7 @@ class Meter:
     _written: float = 0
 
     def read(self) -> Reading:
-        """What was counted since it was last read."""
+        """Return the counts since the last call."""
         reading = Reading(tuple(self._operations), self._requests, self._read, self._written)
         self._operations, self._requests, self._read, self._written = [], 0, 0, 0
         return reading
@@ -54,7 +54,7 @@ class Meter:
 
 @contextmanager
 def metered(client: Any) -> Iterator[Meter]:
-    """Count what this client of botocore's does meanwhile."""
+    """Count the operations of this botocore client within the block."""
     meter = Meter()
     events = client.meta.events
     handlers = {
@@ -72,8 +72,8 @@ def metered(client: Any) -> Iterator[Meter]:
 
 
 def item_bytes(item: dict[str, Any]) -> int:
-    """An item's size by DynamoDB's rule, for the types that we store: names and values in UTF-8, a
-    number by its digits (about one byte for two, and one more).
+    """Return an item's size by DynamoDB's rule, for the types that we store. Names and values count
+    in UTF-8. A number counts about one byte for two digits, and one more.
     """
     return sum(
         len(name.encode()) + _value_bytes(*next(iter(value.items())))

@@ -1,4 +1,5 @@
-"""Which files of the library one call runs through: what a reader who follows the call has to open.
+"""The files of the library through which one call runs. A reader who follows the call has to open
+them.
 
 python -m benchmarks.paths [--json]
 """
@@ -35,10 +36,11 @@ LIBRARY = f"{Path(palimpsest.__file__).parent}{os.sep}"
 BESIDE = tuple(
     f"{Path(str(package.__file__)).parents[1]}{os.sep}" for package in (in_process_of, cypher)
 )
-"""The folders of packages beside the core layer, whose files go by the names of their packages."""
+"""The folders of packages besides the core layer. Their files are named by their packages."""
 LIMITS = {"append": 30, "recall": 57}
-"""How many files a call may run through on the engines of this process: lower them whenever the
-figures fall. A third of them decides whose words a text has, and whether it may be known.
+"""How many files a call may run through on the engines of this process. Lower the limits whenever
+the figures fall. A third of these files decides whose words a text has, and whether they may be
+known.
 """
 TALK = "/v1/sessions/talk/messages"
 OF_SARAH = "/v1/users/sarah"
@@ -48,8 +50,8 @@ Handler = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """One call on one set of engines, and the files whose functions ran meanwhile, in the order of
-    their first use.
+    """One call on one set of engines, and the files whose functions ran during the call, in the
+    order of their first use.
     """
 
     call: str
@@ -59,8 +61,8 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The handlers of the two functions that answer an append and a recall; `work` does what calls
-    leave to queues.
+    """The handlers of the two functions that answer an append and a recall. `work` does the work
+    that calls leave to queues.
     """
 
     engines: str
@@ -69,7 +71,9 @@ class Service:
     work: Callable[[], object]
 
     def trails(self) -> Iterator[Trail]:
-        """The same calls have been made before, so that nothing is loaded for the first time."""
+        """Yield the trails. The same calls were made before, so nothing is loaded for the first
+        time.
+        """
         self._append("I live in Rome and drink tea.")
         self._remember("Lives in Rome.")
         self._remember("Lives in Paris.")
@@ -98,7 +102,7 @@ class Service:
         assert found["memories"], "a recall that finds nothing runs through less"
 
     def _work_untraced(self) -> None:
-        """What the queues do is no part of the call."""
+        """Do the work in the queues without tracing it, because it is no part of the call."""
         noted = sys.getprofile()
         sys.setprofile(None)
         self.work()
@@ -106,7 +110,9 @@ class Service:
 
 
 def files_of(call: Callable[[], object]) -> tuple[str, ...]:
-    """The library's files whose functions run during a call, on any thread that it starts."""
+    """Return the library's files whose functions run during a call, on any thread that the call
+    starts.
+    """
     seen: dict[str, None] = {}
 
     def note(frame: FrameType, what: str, _: object) -> None:
@@ -145,10 +151,10 @@ def within_process() -> Service:
 
 @contextlib.contextmanager
 def on_dynamodb() -> Iterator[Service]:
-    """The functions as the stack runs them: tables on DynamoDB (moto), the index in a file, no
+    """Run the functions as the stack does: tables on DynamoDB (moto), the index in a file, and no
     embedding model.
 
-    Changes the environment: use it in a process of its own.
+    This changes the environment variables. Use it in a process of its own.
     """
     from moto import mock_aws
 

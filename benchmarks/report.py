@@ -1,4 +1,4 @@
-"""Tables for the terminal and for results.md, each with what it was measured on."""
+"""Tables for the terminal and for results.md, each with a description of the machine."""
 
 import os
 import platform
@@ -19,7 +19,7 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`notes` say how it was measured and what must be known to read it."""
+    """A table. `notes` say how it was measured, and what readers must know."""
 
     title: str
     columns: Sequence[str]
@@ -52,14 +52,12 @@ def as_markdown(table: Table) -> str:
 
 
 def write(where: str, tables: Sequence[Table]) -> None:
-    """The results of a whole run."""
+    """Write the results of a whole run."""
     RESULTS.write_text("\n".join([HEADING, where, "", *map(as_markdown, tables)]))
 
 
 def amend(where: str, tables: Sequence[Table]) -> None:
-    """The results of some parts in place of what stood there of them; the others stay, measured as
-    the heading says.
-    """
+    """Replace some parts of the results. All other parts stay, measured as their heading says."""
     noted = [replace(table, notes=(*table.notes, where)) for table in tables]
     RESULTS.write_text(
         amended(RESULTS.read_text(), {table.title: as_markdown(table) for table in noted})
@@ -67,7 +65,9 @@ def amend(where: str, tables: Sequence[Table]) -> None:
 
 
 def amended(results: str, sections: Mapping[str, str]) -> str:
-    """The results with these sections, by their titles; new ones come last."""
+    """Return the results with these sections, which replace those with the same titles. New
+    sections come last.
+    """
     head, *found = re.split(r"^(?=## )", results, flags=re.MULTILINE)
     kept = {
         section.splitlines()[0].removeprefix("## "): section.rstrip("\n") + "\n"
@@ -77,7 +77,7 @@ def amended(results: str, sections: Mapping[str, str]) -> str:
 
 
 def shown(cell: Cell) -> str:
-    """Numbers to three digits or so, nothing as a dash."""
+    """Return a cell as text. Numbers have about three digits, and an empty cell is a dash."""
     if cell is None:
         return "-"
     if isinstance(cell, str):

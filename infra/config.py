@@ -11,8 +11,8 @@ from infra.layer_build import ON_AWS, Wheels, on_this_machine
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """`worker_concurrency`: how many messages of a queue are processed at once; the other two limit
-    the HTTP API.
+    """Sizes of a stage. `worker_concurrency` is how many messages of a queue are processed at once.
+    The other two limit the HTTP API.
     """
 
     worker_concurrency: int
@@ -21,23 +21,24 @@ class Sizes:
 
 
 def tenant_jobs_at_once(worker_concurrency: int) -> int:
-    """How many jobs of one tenant are in a queue at a time: a fifth of the workers is left to the
-    others. Where there are few workers, it is enough to keep them busy.
+    """Return how many jobs of one tenant may be in a queue at a time. A fifth of the workers is
+    left to the other tenants. If there are few workers, the number is large enough to keep them
+    busy.
     """
     return max(4, worker_concurrency * 4 // 5)
 
 
 SearchTier = Literal["none", "embedded", "dynamodb", "opensearch"]
-"""`none` has no index; `embedded` is a file that functions on one machine share; `dynamodb` is two
-tables, one of them with a vector index, and costs nothing while idle; `opensearch` is a managed
-domain.
+"""The tiers of search. `none` has no index. `embedded` is a file that functions on one machine
+share. `dynamodb` is two tables, one of them with a vector index, and costs nothing while idle.
+`opensearch` is a managed domain.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class DomainSize:
-    """Of a managed search domain, where the stage has one. Its nodes are spread over up to three
-    zones.
+    """The size of the managed search domain, for stages that have one. Its nodes are spread over up
+    to three zones.
     """
 
     instance: str
@@ -47,7 +48,7 @@ class DomainSize:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The model that makes vectors, and how many numbers each has."""
+    """The model that makes vectors, and the dimension of the vectors."""
 
     model: str
     dimension: int
@@ -56,16 +57,16 @@ class Embedding:
 BUILTIN = Embedding("bge-small-en-v1.5-int8", 384)
 OPENAI = Embedding("text-embedding-3-small", 1_536)
 EMBEDDINGS = {"builtin": BUILTIN, "openai": OPENAI}
-"""By what the context `embedding` says: a model that ships with the functions, or one of the model
-server.
+"""The embedding models by the value of `embedding` in the context: a model that ships with the
+functions, or one of the model server.
 """
 LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One place that the stack runs in. Parts of the stack decide by these fields, never by the
-    name of the stage.
+    """One environment of the stack. Parts of the stack decide by these fields, never by the name of
+    the stage.
     """
 
     name: str
@@ -86,21 +87,23 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The choices of a deployer by CDK context. With `jwt_issuer`, tokens of that issuer replace
-    API keys.
+    """The choices of a deployer, from the CDK context. With `jwt_issuer`, tokens of that issuer
+    replace API keys.
     """
 
     openai_base_url: str = ""  # empty: OpenAI's own
     chat_model: str = "gpt-4.1-nano"
-    models: tuple[str, ...] = ()  # that callers may name beside it
+    models: tuple[str, ...] = ()  # models that callers may name besides this one
     jwt_issuer: str = ""
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
-    budget_usd: int = 50  # of the whole account a month; 0: no budget
+    budget_usd: int = 50  # US dollars a month for the whole account; 0: no budget
 
 
 def _local() -> Stage:
-    """Two workers of a kind at most: each is a process of this machine."""
+    """Return the local stage. It has at most two workers of a kind, because each is a process of
+    this machine.
+    """
     return Stage(
         name=LOCAL,
         wheels=on_this_machine(),
@@ -152,12 +155,12 @@ STAGES: dict[str, Callable[[], Stage]] = {"local": _local, "dev": _dev, "prod": 
 
 
 def _nothing(_: str) -> None:
-    """A CDK context in which nothing is set."""
+    """Return None for every key. This is a CDK context in which nothing is set."""
 
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
-    """The stage of that name. The CDK context may set `search` and `embedding` for it, and the
-    server's model.
+    """Return the stage with that name. The CDK context may set its `search`, its `embedding`, and
+    the server's model.
     """
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
@@ -177,8 +180,8 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
 
 
 def _embedding(context: Callable[[str], Any]) -> Embedding | None:
-    """The choice of the context: `embedding=builtin|openai`, or any model of the server, by name
-    and dimension.
+    """Return the embedding model of the context: `embedding=builtin|openai`, or any model of the
+    server, by name and dimension.
     """
     kind, model, dimension = (
         context(name) for name in ("embedding", "embedding_model", "embedding_dimension")
@@ -205,8 +208,8 @@ def stack_name(stage: str) -> str:
 
 
 def choices(context: Callable[[str], Any]) -> Choices:
-    """Read the choices from the CDK context (`cdk deploy -c chat_model=…`); what is absent or empty
-    has its default.
+    """Read the choices from the CDK context (`cdk deploy -c chat_model=…`). A choice that is absent
+    or empty has its default.
     """
     given = {
         name: context(name)

@@ -38,13 +38,13 @@ class Package:
 
 
 def packages(lock: Path) -> Iterator[Package]:
-    """The packages of a lock file. A package's hashes are the hashes of its installable files."""
+    """Yield the packages in a lock file. A package's hashes are those of its installable files."""
     for name, version, rest in LOCKED.findall(lock.read_text()):
         yield Package(name, version, tuple(re.findall(r"sha256:([0-9a-f]{64})", rest)))
 
 
 def bill(locks: Sequence[Path]) -> str:
-    """A CycloneDX 1.6 document, in JSON, of the packages of those lock files."""
+    """Return a CycloneDX 1.6 document, in JSON, of the packages in those lock files."""
     from cyclonedx.model import (
         ExternalReference,
         ExternalReferenceType,
@@ -79,9 +79,9 @@ def bill(locks: Sequence[Path]) -> str:
 
 
 def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]]) -> str:
-    """A sentence for the reader of the gate. Raises `SystemExit` with the weaknesses, if any are
-    known; what nobody could be asked about is counted, and fails nothing. `ask` says what is known
-    of the packages in a lock file.
+    """Return a sentence for the log of the check. Raises `SystemExit`, which lists the weaknesses,
+    if any are known. Packages about which the server could not be asked are counted and do not fail
+    the check. `ask` returns what is known of the packages in a lock file.
     """
     asked = {each["name"]: each for lock in locks for each in ask(lock)}
     weak = [
@@ -103,7 +103,9 @@ def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]])
 
 
 def pip_audit(lock: Path) -> list[dict[str, Any]]:
-    """The findings of pip-audit for each package; nothing if it can't reach its server."""
+    """Return the findings of pip-audit for each package. Return nothing if it can't reach its
+    server.
+    """
     options = ["--disable-pip", "--require-hashes", "--progress-spinner", "off", "--format", "json"]
     command = [sys.executable, "-m", "pip_audit", *options, "--requirement", str(lock)]
     try:

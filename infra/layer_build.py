@@ -20,10 +20,10 @@ from typing import Any
 from infra import paths, pythons
 
 RULES = 9
-"""Part of every layer's hash: raise it when the rules below change what a layer contains."""
+"""A part of every layer's hash. Raise it when the rules below change what a layer contains."""
 SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "s3", "sqs", "ssm", "sts"})
-"""The AWS services that functions may call. The SDK's data for the others is left out: it is larger
-than the rest.
+"""The AWS services that functions may call. The SDK's data for all other services is left out,
+because it is larger than the rest.
 """
 UNUSED = (
     "bin",
@@ -41,7 +41,7 @@ UNUSED = (
 )
 
 LATE = ("aws_lambda_powertools/event_handler", "aws_lambda_powertools/utilities/data_classes")
-"""Packages that load a module for every kind of event there is, of which a function needs one."""
+"""Packages that load a module for every kind of event, although a function needs only one."""
 LATE_CODE = '''"""Loads each name of this package when it is first asked for."""
 
 from importlib import import_module
@@ -60,7 +60,7 @@ def __getattr__(name):
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """The wheels for a layer: by Python version, platform in uv's words (empty: this machine's),
+    """The wheels for a layer, by Python version, platform in uv's words (empty: this machine's),
     and processor.
     """
 
@@ -77,7 +77,7 @@ ON_AWS = Wheels(python=pythons.DECLARED, platform="aarch64-manylinux_2_28", proc
 
 
 def on_this_machine() -> Wheels:
-    """Wheels for the local AWS, whose functions run on a Python of this machine."""
+    """Return the wheels for the local AWS, whose functions run on a Python of this machine."""
     processor = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
     return Wheels(
         python=pythons.version_of(pythons.function_python()), platform="", processor=processor
@@ -86,14 +86,14 @@ def on_this_machine() -> Wheels:
 
 @dataclass(frozen=True, slots=True)
 class BuiltLayer:
-    """A folder that contains `python/`, and the hash of everything that it was built from."""
+    """A folder that contains `python/`, and the hash of everything from which it was built."""
 
     folder: Path
     hash: str
 
 
 def build(name: str, wheels: Wheels) -> BuiltLayer:
-    """The layer of layers/<name>/requirements.txt for those wheels, which is built if it is
+    """Return the layer of layers/<name>/requirements.txt for those wheels. It is built if it is
     missing.
     """
     digest = hash_of(name, wheels)
@@ -106,9 +106,9 @@ def build(name: str, wheels: Wheels) -> BuiltLayer:
 
 
 def build_core(wheels: Wheels, *, is_local: bool = False) -> BuiltLayer:
-    """The layer of the library itself, with its bytecode and the code of its dataclasses; built
-    anew whenever a source has changed. Where functions run on one machine, it holds what is for one
-    machine too.
+    """Return the layer of the library itself, with its bytecode and the code of its dataclasses. It
+    is built anew whenever a source has changed. For functions on one machine, it also contains the
+    package for one machine.
     """
     folders = (CORE, LOCAL) if is_local else (CORE,)
     here = on_this_machine()
@@ -152,17 +152,17 @@ CORE = paths.LAYERS / "core" / "python"
 LOCAL = paths.LAYERS / "local" / "python"
 DATACLASS_CODE = Path(__file__).with_name("dataclass_code.py")
 BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
-"""The layers that every function with this one has too: packages of the same version are only in
-those.
+"""The layers that every function with this layer has too. Packages of the same version are only in
+those layers.
 """
 
 
 OWN = {
     name: paths.LAYERS / name / "python" for name in ("client", "console", "description", "graph")
 }
-"""Layers with a package of ours beside those that it needs."""
+"""Layers with a package of this project in addition to its requirements."""
 TOOLS = frozenset({"client"})
-"""Layers whose folder holds programs for development, and none that add files to the layer."""
+"""Layers whose folder has programs for development, but none that add files to the layer."""
 
 
 def _sources(name: str) -> Iterator[Path]:
@@ -174,8 +174,8 @@ def _sources(name: str) -> Iterator[Path]:
 
 
 def _builders(name: str) -> list[Path]:
-    """The programs that add files to a layer which no package index has; each is given the folder
-    of the packages.
+    """Return the programs that add files to a layer which no package index has. Each program gets
+    the folder of the packages.
     """
     return [] if name in TOOLS else sorted((paths.LAYERS / name).glob("*.py"))
 
@@ -193,7 +193,9 @@ def hash_of(name: str, wheels: Wheels) -> str:
 
 
 def _make(name: str, wheels: Wheels, folder: Path) -> None:
-    """Build the layer beside its place and move it there, so that it is complete or missing."""
+    """Build the layer beside its folder and move it there, so that it is either complete or
+    missing.
+    """
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     packages = unfinished / "python"
@@ -213,7 +215,7 @@ def _make(name: str, wheels: Wheels, folder: Path) -> None:
 
 
 def _wanted(name: str) -> list[str]:
-    """The locked requirements with their hashes, without those of the layers beneath."""
+    """Return the locked requirements with their hashes, without those of the layers beneath."""
     beneath = {line.split(" ")[0] for each in BENEATH.get(name, ()) for line in _requirements(each)}
     return [line for line in _requirements(name) if line.split(" ")[0] not in beneath]
 
@@ -257,11 +259,11 @@ def _install(requirements: Path, wheels: Wheels, packages: Path) -> None:
 
 
 def _compile(packages: Path, wheels: Wheels) -> None:
-    """Put the bytecode beside the sources: Lambda's code is read-only, so that each cold start
-    would compile anew.
+    """Put the bytecode beside the sources. Lambda's code is read-only, so without bytecode each
+    cold start would compile anew.
 
-    It is of one version of Python: without an interpreter of that version on this machine there is
-    none. It is never checked against its source: a layer does not change.
+    Bytecode is for one version of Python. If this machine has no interpreter of that version, none
+    is made. The bytecode is never checked against its source, because a layer does not change.
     """
     python = pythons.of_version(wheels.python)
     if python is not None:
@@ -281,7 +283,8 @@ def _compile(packages: Path, wheels: Wheels) -> None:
 def _compile_dataclasses(library: Path, packages: Path) -> None:
     """Put the code of all dataclasses that the library loads beside its bytecode.
 
-    `packages` are those of this machine: what `dataclass` writes is the same for every processor.
+    `packages` are those of this machine, because the code that `dataclass` writes is the same for
+    every processor.
     """
     folder = library / "palimpsest" / "wiring"
     command: list[str | Path] = [pythons.function_python(), "-S", "-B", DATACLASS_CODE, folder]
@@ -304,8 +307,8 @@ def _drop_unused(packages: Path) -> None:
 
 
 def _load_late(opening: Path) -> None:
-    """Let a package import each name when it is first used, where its `__init__.py` only imports
-    names from modules.
+    """Let a package import each name when it is first used, if its `__init__.py` only imports names
+    from modules.
     """
     _, *imports, _ = ast.parse(opening.read_text()).body  # between its docstring and `__all__`
     modules: dict[str, str] = {}
@@ -318,8 +321,8 @@ def _load_late(opening: Path) -> None:
 
 
 def _shorten(data: Path) -> None:
-    """Remove the parts of the SDK's data that no call reads and each new process would parse: the
-    services' documentation, and the addresses of unused services.
+    """Remove the parts of the SDK's data that no call needs and that each new process would parse:
+    the services' documentation, and the addresses of unused services.
     """
     for packed in list(data.rglob("service-2.json.gz")):
         model = json.loads(gzip.decompress(packed.read_bytes()), object_hook=_without_documentation)
@@ -340,7 +343,7 @@ def _shorten(data: Path) -> None:
 
 
 def _without_documentation(shape: dict[str, Any]) -> dict[str, Any]:
-    """A shape without its text. A field of this name isn't a text, and stays."""
+    """Return a shape without its documentation. A field with this name that is not a text stays."""
     return {
         name: value
         for name, value in shape.items()

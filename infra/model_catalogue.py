@@ -71,8 +71,8 @@ WINDOWS = {
     "grok-4": "vercel_ai_gateway/xai/grok-4",
 }
 STATED_APART = frozenset({"gpt-5"})
-"""Models whose input and output the table states apart: their window is the sum. Of others, the
-input is the window.
+"""Models whose input and output limits the table states separately. Their window is the sum. For
+other models, the input limit is the window.
 """
 PRICED = (
     "gpt-4.1-nano",
@@ -100,8 +100,8 @@ def excerpt(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     named here; `cached` has those of input that a prompt cache serves, and of input that is
     written into it.
 
-    Raises `KeyError` for a model, window or price that LiteLLM's table does not hold: nothing is
-    made up.
+    Raises `KeyError` for a model, window or price that LiteLLM's table does not have, because none
+    is made up.
     """
     windows = {
         name: _window(table[entry], apart=name in STATED_APART) for name, entry in WINDOWS.items()

@@ -12,22 +12,20 @@ FUNCTIONS = PROJECT / "functions"
 LAYERS = PROJECT / "layers"
 BUILD = PROJECT / ".build"
 PRIVATE = 0o077
-"""The umask of programs that write into the local folder: what they write is their owner's
-alone.
-"""
+"""The umask of programs that write into the local folder. Only the owner can read their files."""
 TO_LOOK_INTO = 0o066  # the bits by which others could list a folder, or write into it
 
 
 def local_state() -> Path:
-    """The folder of the local stack. PALIMPSEST_LOCAL_DIR names another one: a second stack beside
-    the first.
+    """Return the folder of the local stack. PALIMPSEST_LOCAL_DIR names another folder, for a second
+    stack beside the first.
     """
     return Path(os.environ.get("PALIMPSEST_LOCAL_DIR") or PROJECT / ".local").resolve()
 
 
 def private(folder: Path) -> Path:
-    """Make the folder for its owner alone. If others could look into it so far, close all that it
-    holds too.
+    """Make the folder for its owner alone, and return it. If others could read the folder so far,
+    make its contents private too.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.stat().st_mode & TO_LOOK_INTO:
@@ -36,7 +34,7 @@ def private(folder: Path) -> Path:
 
 
 def close_to_others(folder: Path) -> None:
-    """Leave the folder, and every file and folder in it, to its owner alone."""
+    """Make the folder, and every file and folder in it, accessible to its owner alone."""
     for path in (folder, *folder.rglob("*")):
         with suppress(FileNotFoundError):  # a running stack removes what it no longer needs
             if not path.is_symlink():
@@ -44,7 +42,7 @@ def close_to_others(folder: Path) -> None:
 
 
 def write_private(file: Path, text: str) -> Path:
-    """Write the file as a whole or not at all, readable only by its owner; returns it."""
+    """Write the file as a whole or not at all, readable only by its owner, and return it."""
     unfinished = file.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
     unfinished.touch(mode=0o600)
@@ -54,7 +52,7 @@ def write_private(file: Path, text: str) -> Path:
 
 @contextmanager
 def building() -> Iterator[None]:
-    """Hold the lock of builds: two stacks may be started at the same time, but only one of them
+    """Hold the lock of builds. Two stacks may be started at the same time, but only one of them
     builds.
     """
     BUILD.mkdir(exist_ok=True)

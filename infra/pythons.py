@@ -16,13 +16,13 @@ CHECK = f"import sys, venv; sys.exit(not sys.version.startswith('{DECLARED}.'))"
 
 @cache
 def function_python() -> str:
-    """An interpreter of the declared version, or else the one of this program."""
+    """Return an interpreter of the declared version, or else the one of this program."""
     return next((python for python in _candidates() if _runs(python)), sys.executable)
 
 
 @cache
 def of_version(version: str) -> str | None:
-    """An interpreter of that version, as "3.13": the functions' one, or this program's."""
+    """Return an interpreter of that version ("3.13"): the one for functions, or this program's."""
     return next(
         (python for python in (function_python(), sys.executable) if version_of(python) == version),
         None,
@@ -31,7 +31,7 @@ def of_version(version: str) -> str | None:
 
 @cache
 def version_of(python: str) -> str:
-    """Major and minor version, as "3.13"."""
+    """Return major and minor version of the interpreter, as "3.13"."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     return subprocess.run(
         [python, "-c", code], check=True, capture_output=True, text=True
@@ -49,7 +49,9 @@ def _candidates() -> Iterator[str]:
 
 
 def _runs(python: str) -> bool:
-    """Whether it works: the name on the path may be a shim of a version that is not installed."""
+    """Return whether the interpreter works. A name on the path may be a shim of a version that is
+    not installed.
+    """
     try:
         return (
             subprocess.run(

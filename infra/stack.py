@@ -1,4 +1,6 @@
-"""Composes the whole system from its parts, and grants each function the permissions it needs."""
+"""Composes the whole system from its parts, and grants each function the permissions that it
+needs.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,8 +40,8 @@ from infra.parts.streams import (
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
 MODEL_KEY = "OPENAI_KEY_PARAMETER"
-"""The environment variable that names the key of the model server: a function that has it may read
-the key.
+"""The environment variable that names the key of the model server. A function that has the variable
+may read the key.
 """
 SHARE = "TENANT_JOBS_AT_ONCE"
 STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
@@ -50,8 +52,8 @@ INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING)
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
-"""Queues of a stage with a search index. `embed` keeps trying for hours while the index or its
-model is down.
+"""Queues of a stage with a search index. `embed` tries again for hours while the index or its model
+is unavailable.
 """
 
 
@@ -83,8 +85,8 @@ class Palimpsest(Stack):
 
     @property
     def key_parameter(self) -> str:
-        """The name of the SecureString parameter for the OpenAI key; the stack does not create
-        it.
+        """Return the name of the SecureString parameter for the OpenAI key. The stack does not
+        create it.
         """
         return f"/palimpsest/{self._stage.name}/openai-api-key"
 
@@ -106,7 +108,7 @@ class Palimpsest(Stack):
         return key
 
     def _environment(self) -> dict[str, str]:
-        """Every environment variable that a function may have."""
+        """Return every environment variable that a function may have."""
         tables, embedding, choices = self.tables, self._stage.embedding, self._choices
         named = {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables.all}
         return (
@@ -121,7 +123,7 @@ class Palimpsest(Stack):
                 "CHAT_MODEL": choices.chat_model,
                 "MODELS": ",".join(
                     dict.fromkeys((choices.chat_model, *choices.models))
-                ),  # that callers may name
+                ),  # models that callers may name
                 "OPENAI_BASE_URL": choices.openai_base_url,
                 "JWT_ISSUER": choices.jwt_issuer,
                 "JWT_AUDIENCE": ",".join(choices.jwt_audience),
@@ -142,7 +144,7 @@ class Palimpsest(Stack):
         memory_mb: int,
         layers: Sequence[lambda_.ILayerVersion] = (),
     ) -> PythonFunction:
-        """A function that has those environment variables."""
+        """Return a function that has those environment variables."""
         function = PythonFunction(
             self,
             name,
@@ -210,7 +212,7 @@ class Palimpsest(Stack):
         return memories
 
     def _authorizer(self) -> gateway.IHttpRouteAuthorizer:
-        """Add the function that says who calls; where it takes tokens, it sees no key."""
+        """Add the function that authorizes callers. If it checks tokens, it can't read keys."""
         takes_tokens = bool(self._choices.jwt_issuer)
         layers = self._layers.tokens() if takes_tokens else ()
         variables = ("TENANTS_TABLE", "JWT_ISSUER", "JWT_AUDIENCE")
@@ -237,7 +239,7 @@ class Palimpsest(Stack):
         self._add_sweep()
 
     def _add_sweep(self) -> None:
-        """Add the function that looks each minute for expired, stuck and lost work."""
+        """Add the function that looks for expired, stuck and lost work every minute."""
         tables, lines = self.tables, self.queues.of
         sweep = self._worker("sweep", *STORES, *_urls(lines), memory_mb=512)
         for name, queue in lines.items():
@@ -279,7 +281,7 @@ class Palimpsest(Stack):
         self.contents.grant(extract.role, READ, REMOVE, LIST, under=PASSING)
 
     def _add_embed(self) -> None:
-        """Add the function that keeps the search index up to date; it marks records as indexed and
+        """Add the function that keeps the search index up to date. It marks records as indexed and
         ends redactions.
         """
         embed = self._worker("embed", *INDEXED, memory_mb=1024, layers=self._layers.embedding)
@@ -291,8 +293,8 @@ class Palimpsest(Stack):
         self._have_embedded(embed.function)
 
     def _have_embedded(self, embed: lambda_.Function | None) -> None:
-        """Where models ship with the functions, the path of every turn does not carry them: it asks
-        `embed`.
+        """Let the function `sessions` ask `embed` for vectors, if models ship with the functions.
+        `sessions` itself does not contain them, because every turn calls it.
         """
         sessions = self.functions["sessions"]
         asked = embed if self._stage.embedding == BUILTIN else None
@@ -304,8 +306,8 @@ class Palimpsest(Stack):
             )
 
     def _add_reindex(self) -> None:
-        """Add the function that rebuilds the search index of all tenants; it alone may scan the
-        lists of owners.
+        """Add the function that rebuilds the search index of all tenants. Only this function may
+        scan the lists of owners.
         """
         reindex = self._worker("reindex", *INDEXED, memory_mb=1024, layers=self._layers.embedding)
         self.tables.grant(reindex.role, self.tables.sessions, READS, WRITES, indexes=["by_owner"])
@@ -357,7 +359,7 @@ class Palimpsest(Stack):
         memory_mb: int,
         layers: Sequence[lambda_.ILayerVersion] = (),
     ) -> PythonFunction:
-        """A function that processes the messages of the queue with its name."""
+        """Return a function that processes the messages of the queue with its name."""
         queue, line = self.queues.of[name], self._lines[name]
         names = dict.fromkeys(
             (*variables, *_urls({name: queue}), *([SHARE] if name in LINES else []))
@@ -366,14 +368,14 @@ class Palimpsest(Stack):
             name, *names, seconds=line.seconds, memory_mb=memory_mb, layers=layers
         )
         self.queues.grant_back_off(queue, worker.role)
-        if name in LINES:  # one job's end lets the next one of its tenant in
+        if name in LINES:  # the end of a job lets in the next job of its tenant
             self.queues.grant_send(queue, worker.role)
             self.tables.grant_shares(worker.role)
         self._receive(worker, queue, line)
         return worker
 
     def _receive(self, worker: PythonFunction, queue: sqs.Queue, line: Line) -> None:
-        """Have the function get the messages of the queue."""
+        """Let the function receive the messages of the queue."""
         worker.function.add_event_source(
             sources.SqsEventSource(
                 queue, batch_size=line.batch, report_batch_item_failures=True,
@@ -403,7 +405,7 @@ class Palimpsest(Stack):
             monitoring.watch_domain(self.search.domain_name, volume_gb=self._stage.domain.volume_gb)
 
     def _add_outputs(self) -> None:
-        """Write the outputs: what callers, operators and tests need to know about a deployed
+        """Write the outputs, which callers, operators and tests need to know about a deployed
         stack.
         """
         outputs = {
@@ -437,5 +439,5 @@ class Palimpsest(Stack):
 
 
 def _urls(queues: Mapping[str, sqs.Queue]) -> dict[str, str]:
-    """The environment variables that hold the addresses of those queues."""
+    """Return the environment variables that hold the addresses of those queues."""
     return {f"{name.upper()}_QUEUE_URL": queue.queue_url for name, queue in queues.items()}

@@ -1,5 +1,5 @@
-"""The libraries that stand beside us: each in an environment of its own, thrown away with .build,
-versions pinned.
+"""The libraries that are compared with this one. Each has an environment of its own with pinned
+versions, which is deleted with .build.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ REQUIREMENTS = Path(__file__).parent / "subjects" / "requirements"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """`module` drives it, `packages` are what its row names with their versions, `note` how it is
-    set up.
+    """A compared library. `module` drives it, `packages` are the packages that its row names with
+    their versions, and `note` says how it is set up.
     """
 
     module: str
@@ -81,8 +81,8 @@ PEERS = (
 
 
 def python_of(peer: Peer) -> Path:
-    """The interpreter of its environment, which is made where it is missing or was made from other
-    requirements.
+    """Return the interpreter of the library's environment. The environment is made if it is missing
+    or was made from other requirements.
     """
     folder = ENVIRONMENTS / peer.module
     stamp = folder / "requirements.sha256"
@@ -111,8 +111,8 @@ def command(python: Path | str, module: str, told: dict[str, Any]) -> list[str]:
 
 
 def environment(place: Place) -> dict[str, str]:
-    """What a subject's process is told: nothing of whose machine this is, and nothing that leads
-    off it.
+    """Return the environment variables of a subject's process. They hold nothing about this
+    machine's user, and no way to reach other machines.
     """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {**kept, **place.environment}
@@ -121,8 +121,8 @@ def environment(place: Place) -> dict[str, str]:
 def asked(
     python: Path | str, module: str, told: dict[str, Any], *, place: Place, seconds: float
 ) -> dict[str, Any]:
-    """The answer of a subject's process. Raises `RuntimeError` if it ends without one, or not in
-    time.
+    """Return the answer of a subject's process. Raises `RuntimeError` if it ends without an answer,
+    or not in time.
     """
     try:
         done = subprocess.run(
@@ -144,7 +144,9 @@ def asked(
 
 @contextlib.contextmanager
 def home(peer: Peer, place: Place) -> Iterator[str]:
-    """Where a peer stores: a folder of its own, or a table of its own on the engine."""
+    """Yield the place where a library stores its data: a folder of its own, or a table of its own
+    in the database.
+    """
     if peer.module == "langchain_dynamodb":
         yield json.dumps({"endpoint": place.endpoint, "table": _session_table(place)})
     else:
@@ -153,7 +155,7 @@ def home(peer: Peer, place: Place) -> Iterator[str]:
 
 
 def _session_table(place: Place) -> str:
-    """The table of LangChain's documentation, under a name that was never used."""
+    """Create the table from LangChain's documentation, under a new name, and return the name."""
     import uuid
 
     import boto3

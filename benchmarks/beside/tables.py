@@ -1,5 +1,5 @@
-"""The tables in which others stand beside us: an append, reading the newest messages, and bytes, at
-the same sizes.
+"""The tables that compare libraries at the same sizes: an append, a read of the newest messages,
+and stored bytes.
 """
 
 import sys
@@ -20,8 +20,8 @@ ROUNDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One subject: CPU ms (its own and its engine's) of an append and a read, and bytes a turn, by
-    size.
+    """The figures of one subject, by size: CPU ms (its own and the database's) of an append and of
+    a read, and bytes for each turn.
     """
 
     title: str

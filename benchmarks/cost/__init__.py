@@ -1,1 +1,1 @@
-"""What 1,000 turns ask of AWS and of models, at list prices."""
+"""The cost of 1,000 turns: the operations on AWS and the tokens of models, at list prices."""

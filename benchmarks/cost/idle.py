@@ -1,5 +1,5 @@
-"""The cost of an idle month: the parts of the template that are billed whether they are used or
-not.
+"""The cost of an idle month. It counts the parts of the template that are billed whether or not
+they are used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from infra.app import use_bundled_node
 STAGES = ("dev", "prod")
 HOURS = 730
 POLLERS, POLLS_A_MINUTE = 5, 3
-"""Of a queue that a function works off: so many of Lambda's pollers wait side by side, for 20 s
+"""The number of Lambda's pollers for a queue, and of their polls. They wait side by side, for 20 s
 each time.
 """
 FREE_POLLS = 1_000_000
@@ -34,8 +34,8 @@ Resources = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The parts of a stage: metrics on each dashboard, alarms, keys, polled queues, rounds of the
-    sweep.
+    """The billed parts of a stage: metrics on each dashboard, alarms, keys, polled queues, and
+    rounds of the sweep.
     """
 
     metrics: tuple[int, ...]
@@ -46,7 +46,7 @@ class Month:
 
     @property
     def parts(self) -> dict[str, float]:
-        """US$ a month, by part."""
+        """Return the US dollars for a month, by part."""
         polls = max(0, self.queues * POLLERS * POLLS_A_MINUTE * 60 * HOURS - FREE_POLLS)
         reads = AWS_PRICES["lambda_requests"] + SHARDS / 2 * AWS_PRICES["dynamodb_reads"]
         return {
@@ -85,7 +85,9 @@ def month_of(resources: Resources) -> Month:
 
 
 def _metrics(body: Any) -> int:
-    """The metrics of a dashboard's widgets; references in its text are replaced by a letter."""
+    """Return the metrics of a dashboard's widgets. References in its text are replaced by a
+    letter.
+    """
     text = (
         body
         if isinstance(body, str)
@@ -101,7 +103,7 @@ def _metrics_of_alarm(alarm: Mapping[str, Any]) -> int:
 
 
 def templates(folder: Path) -> dict[str, Resources]:
-    """The stages, without a search domain, as they are synthesized."""
+    """Return the templates of the stages, without a search domain, as they are synthesized."""
     use_bundled_node()
     from infra.app import application
     from infra.local.deploy import IN_PLACE

@@ -1,5 +1,5 @@
-"""A stand-in for the models' server that keeps what it is sent and when, and the tokens of that by
-stage.
+"""A stand-in for the models' server. It records each request with its time, and counts the tokens
+by stage.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from tests.doubles.openai_api import Request, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
 
 SUMMARY_WORDS, EVERY, QUOTED = 150, 2, 80
-"""What it writes: a summary of so many words; one memory for every so many user messages, with so
-long a quote.
+"""The answers of this server: a summary of `SUMMARY_WORDS` words, and one memory for every `EVERY`
+user messages, with a quote of length `QUOTED`.
 """
 ENCODING = "o200k_base"
 Span = tuple[str, float, float]
-"""A stage, and when a call of it began and ended, by the machine's monotonic clock."""
+"""A stage, and the beginning and end of one of its calls, by the machine's monotonic clock."""
 _SAID = re.compile(r'<message number="(\d+)" speaker="user"[^>]*>(.*?)</message>', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Of one stage's calls of one model: counted by tiktoken, in the very requests and answers."""
+    """The tokens of one stage's calls of one model. tiktoken counts them in the actual requests and
+    answers.
+    """
 
     model: str
     calls: int = 0
@@ -53,7 +55,7 @@ class Tokens:
 
 
 class RecordingApi(OpenAIEmbeddingsApi):
-    """`recorded` is what it was sent, with the moment."""
+    """A server that records its requests. `recorded` has each request with its time."""
 
     def __init__(self) -> None:
         super().__init__(answer=answer)
@@ -65,8 +67,8 @@ class RecordingApi(OpenAIEmbeddingsApi):
 
 
 def answer(asked: Mapping[str, Any]) -> str:
-    """Memories in the users' own words where messages are to be extracted from, else the beginning
-    of what was said.
+    """Return the answer to a request. If memories are to be extracted, these are the users' own
+    words. Otherwise it is the beginning of the text.
     """
     text = asked["messages"][-1]["content"]
     conversation = text.rpartition("<conversation>")[2]
@@ -95,7 +97,7 @@ def _memory(number: int, words: str) -> dict[str, Any]:
 def tokens_of(
     recorded: Iterable[tuple[float, Request]], spans: Sequence[Span]
 ) -> dict[str, Tokens]:
-    """By the stage in whose call each request came."""
+    """Return the tokens by stage. A request belongs to the stage during whose call it came."""
     found: dict[str, Tokens] = {}
     for moment, request in recorded:
         stage = next(stage for stage, begun, ended in spans if begun <= moment <= ended)

@@ -1,5 +1,5 @@
-"""What 1,000 turns cost at list prices: operations counted while a conversation goes through the
-service's handlers.
+"""The cost of 1,000 turns at list prices. Operations are counted while a conversation goes through
+the service's handlers.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _table(place: Place, turns: Sequence[tuple[str, str, str]], *, has_model: bo
 
 
 def _shown(row: Sequence[Cell]) -> list[Cell]:
-    """Dollars to a hundredth of a cent."""
+    """Return the cells of a row, with dollars to a hundredth of a cent."""
     return [
         f"{cell:.4f}" if name.startswith("US$") else cell
         for name, cell in zip(COLUMNS, row, strict=True)
@@ -155,7 +155,7 @@ def _row(stage: str, count: Mapping[str, float], tokens: Tokens | None, scale: f
 
 
 def authorized(requests: float) -> float:
-    """Dollars for the authorizer's calls."""
+    """Return the cost of the authorizer's calls in dollars."""
     seconds = requests * AUTHORIZED_MS / 1e3
     gigabytes = seconds * AUTHORIZED_MB / 1024
     return (
@@ -165,7 +165,7 @@ def authorized(requests: float) -> float:
 
 @cache
 def memory_of(function: str) -> int:
-    """MB, as the stack says."""
+    """Return the memory of a function in MB, as the stack configures it."""
     source = (paths.PROJECT / "infra" / "stack.py").read_text()
     found = re.search(
         rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\d+)', source
@@ -176,8 +176,8 @@ def memory_of(function: str) -> int:
 
 
 def _turns(count: int) -> Iterator[tuple[str, str, str]]:
-    """What users and agents of the set said to each other in English, pair by pair and over again,
-    and a question.
+    """Yield what users and agents of the set said to each other in English, pair by pair and
+    repeatedly, with a question.
     """
     dataset = load()
     spoken = [
@@ -200,7 +200,7 @@ def _turns(count: int) -> Iterator[tuple[str, str, str]]:
 def _counted(
     place: Place, turns: Sequence[tuple[str, str, str]], *, has_model: bool
 ) -> tuple[Mapping[str, Mapping[str, float]], Mapping[str, Tokens]]:
-    """What each stage used: of AWS, and of the models."""
+    """Return the usage of AWS and of the models, for each stage."""
     with tempfile.TemporaryDirectory() as folder, RecordingApi() as server, _local_aws() as aws:
         queues = {name: _queue(aws, name) for name in QUEUES}
         _boto("ssm", aws).get_parameters(
@@ -246,7 +246,7 @@ def _counted(
 
 
 def _pollers(told: Mapping[str, str]) -> dict[str, Any]:
-    """What the template has Lambda read: streams through filters, queues in batches."""
+    """Return what the template lets Lambda read: streams through filters, and queues in batches."""
     use_bundled_node()
     from infra.parts.streams import BATCH, CHANGED_RECORDS, NEW_JOBS, NEW_MESSAGES
     from infra.stack import INDEXING, LINES
@@ -265,7 +265,9 @@ def _pollers(told: Mapping[str, str]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _local_aws() -> Iterator[str]:
-    """Queues and parameters, in this process: their work is not the functions'."""
+    """Run queues and parameters in this process. Their work does not count as work of the
+    functions.
+    """
     from moto.server import ThreadedMotoServer
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)

@@ -1,8 +1,8 @@
-"""A conversation through the service's own handlers, in a process of its own: what each stage asks
-of AWS, counted.
+"""A conversation through the service's own handlers, in a process of its own. The operations on AWS
+are counted for each stage.
 
-Streams are read, and queues worked off, after every call: nothing waits for a larger batch, which
-is the dearest case. The last line that it prints is the counts, as JSON.
+Streams are read, and queues emptied, after every call. Nothing waits for a larger batch, so this is
+the most expensive case. The last line that it prints has the counts, as JSON.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ USER, SESSION = "sarah", "turns"
 
 
 class Service:
-    """The functions, and between them streams and queues as Lambda's pollers serve them. `counts`
-    go by stage, `spans` say when each call of a stage began and ended.
+    """The functions, with streams and queues between them, which are read as Lambda's pollers read
+    them. `counts` are by stage. `spans` say when each call of a stage began and ended.
     """
 
     def __init__(self, told: Mapping[str, Any]) -> None:
@@ -49,7 +49,7 @@ class Service:
     def call(
         self, stage: str, method: str, path: str, body: Mapping[str, Any], *, meter: Meter
     ) -> Any:
-        """A request of the API, then everything that follows from it."""
+        """Make a request of the API, then do all work that it causes. Return the answer."""
         by_sessions = path.startswith("/v1/sessions") and not path.endswith("/context")
         self.counts[stage]["http_api_requests"] += 1
         key = (
@@ -62,7 +62,7 @@ class Service:
         return body_of(answer)
 
     def _follow(self, meter: Meter) -> bool:
-        """One round of what streams and queues hold; whether they held anything."""
+        """Do one round of the work in streams and queues. Return whether there was any."""
         found = False
         for stream in self._streams:
             records = stream.read()
@@ -110,10 +110,10 @@ class Service:
 
 
 class _Log(io.StringIO):
-    """What the functions log."""
+    """The log output of the functions."""
 
     def taken(self) -> int:
-        """The bytes since the last time."""
+        """Return the number of bytes since the last call."""
         size = len(self.getvalue().encode())
         self.seek(0)
         self.truncate()
@@ -121,7 +121,7 @@ class _Log(io.StringIO):
 
 
 class _Stream:
-    """A table's stream, from where it was last read, through the filters of the template."""
+    """A table's stream, read from the last position on, through the filters of the template."""
 
     def __init__(self, table: str, filters: Sequence[Mapping[str, Any]]) -> None:
         self._filters = filters
@@ -142,8 +142,8 @@ class _Stream:
 
 
 def matches(record: Mapping[str, Any], pattern: Mapping[str, Any]) -> bool:
-    """Whether a stream record passes a filter of the kind that the template has: lists of texts,
-    one of which it is.
+    """Return whether a stream record passes a filter of the template. In such a filter, each field
+    has a list of texts, one of which must be its value.
     """
     for name, wanted in pattern.items():
         found = record.get(name)
@@ -174,8 +174,8 @@ def _client(service: str) -> Any:
 
 
 def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Each turn: the user's message appended, a context with memory for it, the reply appended, one
-    recall.
+    """Do the turns, and return the counts. In each turn, the user's message is appended, a context
+    with memory is read for it, the reply is appended, and a recall is made.
     """
     from palimpsest.engines.dynamodb.table import connected
 

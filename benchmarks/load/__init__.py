@@ -1,1 +1,1 @@
-"""What calls cost as conversations grow, races, cold starts and sizes."""
+"""Benchmarks of calls as conversations grow, of races, of cold starts, and of sizes."""

@@ -1,5 +1,5 @@
-"""Another commit of this project beside the one that is measured: its files, and its layers as its
-own code builds them.
+"""Another commit of this project that is measured beside the present one: its files, and its layers
+as its own code builds them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ print(json.dumps([str(layer.folder / "python") for layer in built]))
 
 @contextmanager
 def tree_of(commit: str) -> Iterator[Path]:
-    """A folder with the files of that commit. What is built there is kept for the next run.
+    """Yield a folder with the files of that commit. Its build results are kept for the next run.
 
     Raises `SystemExit` for a commit that this repository does not have.
     """
@@ -51,7 +51,7 @@ def tree_of(commit: str) -> Iterator[Path]:
 
 
 def layers_of(tree: Path) -> list[Path]:
-    """The packages of the layers that an HTTP function in this tree may have."""
+    """Return the packages of the layers that an HTTP function in this tree may have."""
     done = subprocess.run(
         [sys.executable, "-c", BUILDS], cwd=tree, check=True, stdout=subprocess.PIPE, text=True
     )

@@ -1,4 +1,4 @@
-"""The tables of append and context: what a call costs as the conversation grows."""
+"""The tables of append and context, which show the cost of a call as the conversation grows."""
 
 from collections.abc import Callable, Mapping
 
@@ -86,8 +86,8 @@ def context_table(figures: Figures) -> Table:
 
 
 def read_bound(of: Sized) -> float:
-    """The read units that a context of the whole window may take: static facts and the user's
-    memories take two.
+    """Return how many read units a context of the whole window may take. Two of these are for
+    static facts and the user's memories.
     """
     return 6 + (WINDOW * of.bytes_of["message"] + of.bytes_of["settings"]) / 4096
 
@@ -103,7 +103,9 @@ def _columns(figures: Figures) -> list[str]:
 def _cost(
     figures: Figures, title: str, call: str, part: Callable[[Cost], float] = lambda cost: cost.cpu
 ) -> list[Cell]:
-    """A row of times with its growth; a size at which such a call did not happen stays empty."""
+    """Return a row of times with their growth. The cell of a size at which such a call did not
+    happen is empty.
+    """
     points = {size: part(of.costs[call]) for size, of in figures.items() if call in of.costs}
     return [title, *(points.get(size) for size in figures), growth(exponent(points))]
 

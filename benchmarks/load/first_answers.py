@@ -1,7 +1,7 @@
-"""What a fresh process does first, and the CPU it takes. Run by path, so that nothing but what is
-measured is loaded.
+"""Measures the first steps of a new process, and their CPU time. It is run by path, so that nothing
+but what is measured is loaded.
 
-python -S -P benchmarks/load/first_answers.py handler|boto3  < two events as JSON
+python -S -P benchmarks/load/first_answers.py handler|boto3 < two events as JSON
 """
 
 import json

@@ -1,5 +1,5 @@
-"""A fresh process: what one of each HTTP function spends until its first answer, beside boto3 alone
-and, where asked, beside the functions of another commit.
+"""The time until a new process of each HTTP function gives its first answer. It is shown beside
+boto3 alone and, if wanted, beside the functions of another commit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STRANGER = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A function (or boto3) whose fresh process is measured. `tree` is where its code lies, and
+    """A function (or boto3) whose new process is measured. `tree` is the folder of its code, and
     `layers` are copies of the layers that were built there.
     """
 
@@ -46,7 +46,7 @@ class Subject:
     layers: tuple[Path, ...]
 
     def run(self, place: Place) -> dict[str, float]:
-        """The seconds of CPU of each step."""
+        """Return the seconds of CPU time of each step."""
         path = os.pathsep.join(map(str, [self.tree / "functions" / self.name, *self.layers]))
         environment = {
             **place.environment,
@@ -73,8 +73,8 @@ class Subject:
 
 
 def table(place: Place, *, times: int, beside: str | None = None) -> Table:
-    """The subjects take turns, so that the machine's load meets all alike. `beside` is a commit
-    whose functions are measured in the same turns.
+    """Return the table of first answers. The subjects take turns, so that the machine's load
+    affects all alike. `beside` is a commit whose functions are measured in the same turns.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
@@ -135,7 +135,7 @@ def _row(title: str, runs: Sequence[Mapping[str, float]]) -> list[Cell]:
 
 
 def _copies(layers: Sequence[Path], folder: Path) -> tuple[Path, ...]:
-    """Copies of these layers, because a part of the measurement removes their bytecode."""
+    """Return copies of these layers, because a part of the measurement removes their bytecode."""
     return tuple(
         shutil.copytree(layer, folder / str(number)) for number, layer in enumerate(layers)
     )
@@ -147,7 +147,7 @@ def _drop_bytecode(folder: Path) -> None:
 
 
 def _events(name: str) -> list[dict[str, Any]]:
-    """The first two calls that a function answers."""
+    """Return the events of the first two calls that a function answers."""
     if name == "sessions":
         path = f"/v1/sessions/{uuid.uuid4().hex}/messages"
         messages = (

@@ -1,5 +1,5 @@
-"""Append and context while the conversation grows: CPU, consumed units, requests and bytes, through
-the handler.
+"""Measures append and context while the conversation grows: CPU time, consumed units, requests and
+bytes, through the handler.
 """
 
 import itertools
@@ -23,8 +23,8 @@ SAMPLE = 40  # messages whose bytes are looked at
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """One conversation's figures. `costs` and `readings` go by the name of the call; `bytes_of` by
-    the kind of item.
+    """The figures of one conversation. `costs` and `readings` are by the name of the call, and
+    `bytes_of` is by the kind of item.
     """
 
     costs: Mapping[str, Cost]
@@ -34,14 +34,14 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is measured, and what is done with its answer (None: it is none of HTTP)."""
+    """A measured call, and the function that handles its answer (None if the call is not HTTP)."""
 
     name: str
     run: Callable[[], Any]
 
 
 class Conversation:
-    """One session whose window swings between 20 and 40 messages, however many it has."""
+    """A session whose window holds between 20 and 40 messages, however many the session has."""
 
     def __init__(self, function: Function, size: int, *, weight: int) -> None:
         self.id = f"of-{size}-{weight}"
@@ -81,8 +81,8 @@ class Conversation:
         return Call(f"context{LIBRARY}", partial(sessions_service().context, self._scope))
 
     def append(self, *, keyed: bool) -> Call:
-        """An append of the next message; one that makes room in the window counts as another
-        call.
+        """Return an append of the next message. An append that makes room in the window counts as
+        another kind of call.
         """
         body, number = self._next()
         given = event(
@@ -99,7 +99,7 @@ class Conversation:
         return Call(f"append{LIBRARY}", partial(sessions_service().append, self._scope, drafts))
 
     def items(self, prefix: str, *, limit: int) -> list[Any]:
-        """The newest items of one kind, whole."""
+        """Return the newest items of one kind, with all attributes."""
         found = self._function.client.query(
             TableName=os.environ["SESSIONS_TABLE"], Limit=limit, ScanIndexForward=False,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :kind)",
@@ -123,8 +123,8 @@ class Conversation:
 
 
 def measured(place: Place, *, sizes: tuple[int, ...], rounds: int) -> dict[int, Sized]:
-    """Each size is a session of its own; the calls go round by round over all of them, so that
-    whatever else the machine does meets them alike.
+    """Return the figures of each size. Each size is a session of its own. The calls are made round
+    by round over all sessions, so that the machine's other work affects them alike.
     """
     function = Function(place.environment)
     weight = _weight(function)
@@ -149,7 +149,7 @@ def _rounds(
     rounds: int,
     engine: int,
 ) -> dict[int, dict[str, Cost]]:
-    """What each call costs in each conversation, typically."""
+    """Return the typical cost of each call in each conversation."""
     costs: dict[int, dict[str, list[Cost]]] = {talk.size: defaultdict(list) for talk in talks}
     for _ in range(rounds):
         for talk in talks:
@@ -160,7 +160,7 @@ def _rounds(
 
 
 def _weight(function: Function) -> int:
-    """Tokens of one message."""
+    """Return the tokens of one message."""
     role, text = said(0)
     body = {"user_id": "sarah", "messages": [{"role": role, "content": text}]}
     answer = body_of(function(event("POST", "/v1/sessions/weighing/messages", body)))
@@ -179,7 +179,9 @@ def _appends(talk: Conversation) -> Iterator[Call]:
 
 
 def _kind(call: Call, answer: Any) -> str:
-    """An append that made room is told apart: it reads the window, which the others do not."""
+    """Return the kind of the call. An append that made room is a kind of its own, because it reads
+    the window.
+    """
     if call.name.endswith(LIBRARY):
         made_room = getattr(answer, "overflow", None) is not None
         return "library, making room" if made_room else call.name
@@ -187,7 +189,9 @@ def _kind(call: Call, answer: Any) -> str:
 
 
 def _readings(function: Function, talk: Conversation) -> dict[str, Reading]:
-    """What each call asks of the engine; the window holds 20 messages before and after."""
+    """Return the operations of each call in the database. The window holds 20 messages before and
+    after.
+    """
     readings = {}
     with metered(function.client) as meter:
         messages = body_of(talk.context().run())["messages"]
@@ -203,7 +207,7 @@ def _readings(function: Function, talk: Conversation) -> dict[str, Reading]:
 
 
 def _bytes(talk: Conversation) -> dict[str, float]:
-    """Mean bytes of an item of each kind, keys and attribute names included."""
+    """Return the mean bytes of an item of each kind, including keys and attribute names."""
     kinds = {"head": "head", "settings": "settings", "message": "m#", "key": "k#"}
     found = {kind: talk.items(prefix, limit=SAMPLE) for kind, prefix in kinds.items()}
     return {kind: sum(map(item_bytes, items)) / len(items) for kind, items in found.items()}

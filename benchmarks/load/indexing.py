@@ -1,5 +1,5 @@
-"""How fast the search index is brought up to date: the labelled set's messages through `Embed`, on
-both engines.
+"""The speed at which the search index is updated. The labelled set's messages go through `Embed`,
+on both engines.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def table(dataset: Dataset) -> Table:
 
 @contextlib.contextmanager
 def _engines() -> Iterator[dict[str, Make]]:
-    """Each makes an empty index, under a name of its own."""
+    """Yield functions that each make an empty index under a name of its own, by engine."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         found: dict[str, Make] = {
             "embedded": lambda name, model: EmbeddedIndex(

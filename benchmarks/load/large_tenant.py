@@ -1,5 +1,5 @@
-"""One tenant with 100,000 sessions: how its list spreads over partitions, and what a page of it
-costs.
+"""A tenant with 100,000 sessions. The benchmark shows how its list is spread over partitions, and
+what a page of the list costs.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ TENANT = Scope("large")
 
 
 def table(at: Place, *, sessions: int) -> Table:
-    """Raises `AssertionError` if the list is out of order or incomplete, or a partition has twice
-    its share.
+    """Return the table. Raises `AssertionError` if the list is out of order or incomplete, or if a
+    partition has twice its share.
     """
     name = sessions_table(at.endpoint)
     expected = fill(name, TENANT, sessions=sessions, endpoint=at.endpoint)
@@ -69,7 +69,7 @@ def table(at: Place, *, sessions: int) -> Table:
 
 
 def _largest(name: str, endpoint: str) -> int:
-    """How many sessions the fullest partition of the list holds."""
+    """Return how many sessions the fullest partition of the list has."""
     client: Any = boto3.client("dynamodb", endpoint_url=endpoint)
     found = client.get_paginator("scan").paginate(TableName=name, IndexName="by_user")
     return max(Counter(item[BUCKET]["S"] for page in found for item in page["Items"]).values())

@@ -1,5 +1,5 @@
-"""The service on the local AWS: requests a second beside a trivial function, and how soon what is
-said is found.
+"""The service on the local AWS: requests a second beside a trivial function, and how soon a message
+is found.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NOTES = (
 
 
 class Caller:
-    """One connection, kept open."""
+    """A client with one connection, which is kept open."""
 
     def __init__(self, stack: Stack) -> None:
         place = urlsplit(stack.url)
@@ -50,7 +50,7 @@ class Caller:
         self._connection = http.client.HTTPConnection(place.netloc, timeout=START_SECONDS)
 
     def __call__(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The answer; a refusal stops the benchmark."""
+        """Return the answer. A refusal stops the benchmark."""
         text = None if body is None else json.dumps(body)
         self._connection.request(method, self._base + path, text, self._headers)
         answer = self._connection.getresponse()
@@ -62,14 +62,14 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What so many connections got done in some seconds; times in ms."""
+    """The results of a number of connections in some seconds. Times are in ms."""
 
     seconds: float
     times: Sequence[float]
 
     @property
     def cells(self) -> list[Cell]:
-        """Requests a second, and of their times the median and the 95th percentile."""
+        """Return requests a second, and the median and the 95th percentile of their times."""
         middle, late = statistics.median(self.times), statistics.quantiles(self.times, n=20)[-1]
         return [round(len(self.times) / self.seconds, 1), round(middle, 1), round(late, 1)]
 
@@ -84,8 +84,8 @@ def tables(*, quick: bool) -> list[Table]:
 
 @contextmanager
 def running() -> Iterator[Stack]:
-    """A stack of its own in a folder of its own: nobody's data is mixed with what is measured
-    here.
+    """Run a stack of its own in a folder of its own, so that other data does not affect the
+    measurement.
     """
     with tempfile.TemporaryDirectory(prefix="bench-stack-", ignore_cleanup_errors=True) as folder:
         stack = Stack(Path(folder), NOWHERE, port=free_port())
@@ -145,7 +145,9 @@ def load(
     connections: int,
     seconds: float,
 ) -> Load:
-    """The same call over and over on each connection, which prepares for itself."""
+    """Make the same call repeatedly on each connection. `prepared` prepares the call for each
+    connection.
+    """
     times: list[list[float]] = [[] for _ in range(connections)]
     failures: list[BaseException] = []
     ready = threading.Barrier(connections)
@@ -212,7 +214,9 @@ def _recalls(caller: Caller, *, rerank: bool = True) -> Callable[[], Any]:
 
 
 def _freshness(stack: Stack, *, rounds: int) -> Table:
-    """Raises `AssertionError` if what was just said is not found by the very next recall."""
+    """Return the table of freshness. Raises `AssertionError` if the very next recall does not find
+    what was just said.
+    """
     found = [_one(Caller(stack), number) for number in range(rounds + 1)][1:]
     stages = list(found[0])
     rows: list[list[Cell]] = [

@@ -1,5 +1,5 @@
-"""Fifty writers on one conversation at once: what is acknowledged, what is kept, and in whose
-order.
+"""Fifty concurrent writers on one conversation: which messages are acknowledged, which are kept,
+and in what order.
 """
 
 import json
@@ -35,7 +35,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How the writers are spread over processes, and how often each appends."""
+    """How the writers are distributed over processes, and how many messages each appends."""
 
     processes: int
     appends: int
@@ -43,11 +43,11 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`acknowledged` are the texts of each writer in its order, `stored` all texts in the
-    conversation's.
+    """The result of a race. `acknowledged` are the texts of each writer in the writer's order.
+    `stored` are all texts in the order of the conversation.
 
-    `waited` are the seconds of each acknowledged append, `attempts` the commits that were tried;
-    None: not counted.
+    `waited` are the seconds of each acknowledged append. `attempts` is how many commits were tried,
+    or None if they were not counted.
     """
 
     acknowledged: Mapping[str, Sequence[str]]
@@ -76,12 +76,14 @@ class Outcome:
 
     @property
     def slowest(self) -> float | None:
-        """Milliseconds that 95 of 100 acknowledged appends stayed under."""
+        """Return the 95th percentile of the times of acknowledged appends, in milliseconds."""
         return statistics.quantiles(self.waited, n=20)[-1] * 1e3 if len(self.waited) > 1 else None
 
     @property
     def in_order(self) -> int:
-        """Writers whose messages are stored in the order in which they were acknowledged."""
+        """Return how many writers have their messages stored in the order in which they were
+        acknowledged.
+        """
         places = {text: number for number, text in enumerate(self.stored)}
         found = (
             [places[text] for text in texts if text in places]
@@ -175,7 +177,7 @@ def _outcome(python: str, module: str, where: str, place: Place, course: Course)
 def _run(
     python: str, module: str, told: Mapping[str, Any], place: Place, course: Course
 ) -> list[dict[str, Any]]:
-    """All processes at once, from the moment in which the last of them is ready."""
+    """Run all processes at the same time. They begin when the last of them is ready."""
     writers = [list(range(first, WRITERS, course.processes)) for first in range(course.processes)]
     running = [
         subprocess.Popen(

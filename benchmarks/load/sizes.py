@@ -1,4 +1,4 @@
-"""How large layers and functions are, unzipped: Lambda takes 250 MB of a function with all its
+"""The unpacked sizes of layers and functions. Lambda accepts 250 MB for a function with all its
 layers.
 """
 

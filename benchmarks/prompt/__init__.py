@@ -1,1 +1,3 @@
-"""What a turn costs its user: the tokens of consecutive contexts, and how many a prompt cache serves."""
+"""The cost of a turn for its user: the tokens of consecutive contexts, and how many of them a
+prompt cache serves.
+"""

@@ -1,5 +1,5 @@
-"""Other libraries with the same conversation, each as its documents set it up, in an environment of
-its own.
+"""Other libraries with the same conversation. Each is set up as its documentation describes, in an
+environment of its own.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from infra import paths
 
 SECONDS = 600
 RESERVED = 250
-"""Of a budget, for what LlamaIndex's `token_limit` does not count: the agent's system prompt, the
-template of the blocks, and the tokens around a message.
+"""The part of a budget for what LlamaIndex's `token_limit` does not count: the agent's system
+prompt, the template of the blocks, and the tokens around a message.
 """
 LLAMA_INDEX = Peer(
     "llama_index_memory",
@@ -66,7 +66,7 @@ PEERS = (LLAMA_INDEX, LANGGRAPH, MEM0)
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """One configuration of a library. `told` goes to its process."""
+    """One configuration of a library. `told` is passed to its process."""
 
     name: str
     peer: Peer
@@ -74,7 +74,9 @@ class Beside:
 
 
 def configurations(budget: int, *, whole: bool) -> list[Beside]:
-    """`whole` is whether the conversation fits: then LlamaIndex has its own default limit."""
+    """Return the configurations. `whole` says whether the conversation fits the budget. LlamaIndex
+    then has its own default limit.
+    """
     limit = None if whole else budget - RESERVED
     made = []
     for title, blocks in (("all blocks", "documented"), ("facts block alone", "facts")):
@@ -90,13 +92,15 @@ def configurations(budget: int, *, whole: bool) -> list[Beside]:
 
 
 def without_the_conversation(budget: int) -> Beside:
-    """The prompt of mem0's README."""
+    """Return the configuration with the prompt of mem0's README."""
     told = {"limit": budget, "history": False}
     return Beside("mem0, its prompt as documented: no conversation", MEM0, told)
 
 
 def measured(beside: Beside, *, budget: int, turns: int) -> Measured:
-    """The conversation in this library. Raises `RuntimeError` if its process fails."""
+    """Return the measurements of the conversation in this library. Raises `RuntimeError` if its
+    process fails.
+    """
     print(f"  {beside.name}", file=sys.stderr, flush=True)
     python = python_of(beside.peer)
     with tempfile.TemporaryDirectory(prefix="prompt-") as folder:
@@ -120,7 +124,9 @@ def measured(beside: Beside, *, budget: int, turns: int) -> Measured:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """Nothing leaves the machine: the table of the tokens is ours, no library reports its use."""
+    """Return the environment variables with which nothing is sent to other machines: the token
+    table is ours, and no library reports its use.
+    """
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     return {
         **kept,
@@ -133,7 +139,7 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 def _token_tables() -> str:
-    """The folder of the rank tables, under the names that tiktoken looks for."""
+    """Return the folder of the rank tables, under the names that tiktoken looks for."""
     found = find_spec(RANKS_PACKAGE)
     if found is None or found.origin is None:
         raise RuntimeError("the token tables are not installed: run make setup")

@@ -1,5 +1,5 @@
-"""The conversation that every memory is given: 200 turns, 12 memories, a change of one of them every
-tenth turn, a question about one of them every fourth. Standard library only.
+"""The conversation that every memory gets: 200 turns and 12 memories. Every tenth turn changes a
+memory, and every fourth turn asks about one. It uses the standard library only.
 """
 
 from __future__ import annotations
@@ -109,8 +109,9 @@ DONE = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What happens in one turn. `changed` is the topic whose value changes before it; `needed` is
-    what a context for it must hold, `outdated` the values of that topic that no longer hold.
+    """One turn. `changed` is the topic whose value changes before the turn. `needed` is what a
+    context for the turn must contain. `outdated` are the values of that topic that are no longer
+    valid.
     """
 
     number: int
@@ -122,18 +123,18 @@ class Turn:
 
 
 def statement(topic: str, value: str) -> str:
-    """The memory of a topic's value."""
+    """Return the memory of a topic's value."""
     (verb,) = (verb for name, verb, _ in TOPICS if name == topic)
     return f"Sarah {verb} {value}"
 
 
 def at_first() -> list[tuple[str, str]]:
-    """The topic and value of each memory before the conversation."""
+    """Return the topic and value of each memory before the conversation."""
     return [(topic, values[0]) for topic, _, values in TOPICS]
 
 
 def conversation(turns: int = TURNS) -> Iterator[Turn]:
-    """The turns, always the same."""
+    """Yield the turns, which are always the same."""
     values = {topic: list(said[:1]) for topic, _, said in TOPICS}
     for number in range(1, turns + 1):
         changed = None

@@ -1,5 +1,6 @@
-"""The embedder of every memory that is measured: words, with the topic in place of a
-memory's verb. So a question about a topic is nearest to its memory, whoever searches. Standard library only.
+"""The embedder of every measured memory. It uses words, with the topic in place of a memory's verb.
+So a question about a topic is nearest to the topic's memory in every library. It uses the standard
+library only.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ NOT_MEANT = frozenset(
 
 
 def vector(text: str) -> list[float]:
-    """A vector of length one."""
+    """Return a vector of length 1."""
     numbers = [1e-6] * DIMENSION
     for word in re.findall(r"\w+", text.casefold()):
         if word not in NOT_MEANT:

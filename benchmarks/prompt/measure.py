@@ -1,4 +1,4 @@
-"""What consecutive contexts have in common, and what they cost at list prices."""
+"""Measures how much consecutive contexts have in common, and what they cost at list prices."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ Chats = Sequence[Mapping[str, Any]]
 COUNT = partial(TiktokenCounter().count, encoding=ENCODING)
 AROUND = 3  # tokens around a message
 LEAST_CACHED = 1_024
-"""A provider caches no shorter beginning (OpenAI; Anthropic's larger models)."""
+"""The tokens of the shortest beginning that a provider caches (OpenAI, and Anthropic's larger
+models).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens of input, uncached and read from the cache."""
+    """The price of a million tokens of input in US dollars, uncached and read from the cache."""
 
     model: str
     fresh: float
@@ -34,15 +36,15 @@ PRICES = (
     Price("gpt-4o-mini", 0.15, 0.075),
     Price("claude-sonnet-4.5", 3.00, 0.30),
 )
-"""List prices of August 2026, as the providers' price pages have them. Writing into Anthropic's
-cache costs a quarter more than fresh input; `dollars` leaves that out.
+"""List prices of August 2026, from the providers' price pages. Writing into Anthropic's cache costs
+a quarter more than uncached input. `dollars` leaves that out.
 """
 
 
 @dataclass(slots=True)
 class Measured:
-    """The sums over the contexts of one conversation. `common` counts the tokens of each context
-    that are the beginning of the one before; `cached` those of them that a provider caches.
+    """The sums over the contexts of one conversation. `common` counts the tokens with which a
+    context begins like the one before. `cached` counts those of them that a provider caches.
     """
 
     contexts: int = 0
@@ -79,7 +81,9 @@ class Measured:
 
     @property
     def share(self) -> float:
-        """The part of the contexts that is the beginning of the one before."""
+        """Return the share of the contexts' tokens with which a context begins like the one
+        before.
+        """
         return self.common / max(1, self.later)
 
     def dollars(self, price: Price, *, with_cache: bool) -> float:
@@ -88,8 +92,8 @@ class Measured:
 
 
 def common_tokens(before: Chats, after: Chats) -> int:
-    """The tokens of the common beginning: whole messages, and of the first that differs the common
-    beginning of its text.
+    """Return the tokens of the common beginning. These are whole messages, and in the first message
+    that differs the common beginning of its text.
     """
     tokens = 0
     for old, new in zip(before, after, strict=False):
@@ -115,6 +119,6 @@ def _tokens(text: str) -> int:
 
 
 def weight(chat: Mapping[str, Any]) -> int:
-    """The tokens of a message, by its text and its calls."""
+    """Return the tokens of a message, in its text and its calls."""
     calls = json.dumps(chat["tool_calls"], sort_keys=True) if chat.get("tool_calls") else ""
     return AROUND + _tokens(str(chat.get("content") or "")) + _tokens(calls)

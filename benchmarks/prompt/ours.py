@@ -1,4 +1,4 @@
-"""The contexts of Palimpsest, in this process, for each strategy and each place of the memory."""
+"""The contexts of Palimpsest in this process, for each strategy and each place of the memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS = 40  # between two messages
 
 
 class Words:
-    """Implements `Embedder` as the other memories have it here."""
+    """Implements `Embedder` with the embedder of the other memories in this benchmark."""
 
     space = Space("prompt-words", DIMENSION)
 
@@ -32,7 +32,7 @@ class Words:
 
 
 class Palimpsest:
-    """One conversation with this configuration of its memory."""
+    """A conversation with one configuration of its memory."""
 
     def __init__(self, memory: Mapping[str, Any]) -> None:
         self._clock = FakeClock(datetime(2026, 3, 2, 9, tzinfo=UTC))
@@ -61,7 +61,9 @@ class Palimpsest:
         self._clock.advance(SECONDS)
 
     def talk(self, turn: Turn) -> tuple[Chats, int]:
-        """The context that the turn's question is asked with, and the tokens of its tools."""
+        """Do the turn. Return the context with which its question is asked, and the tokens of its
+        tools.
+        """
         if turn.changed is not None:
             self._learn([turn.changed])
         question = {"role": "user", "content": turn.question}
@@ -72,7 +74,7 @@ class Palimpsest:
 
 
 def measured(memory: Mapping[str, Any], *, budget: int, turns: int) -> Measured:
-    """The conversation with this configuration, measured."""
+    """Return the measurements of the conversation with this configuration."""
     memory = {"max_tokens": budget, **memory}
     ours, sums = Palimpsest(memory), Measured()
     for turn in conversation.conversation(turns):

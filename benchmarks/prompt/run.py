@@ -1,5 +1,5 @@
 """Prints what 200 turns cost: the tokens sent, the share that a prompt cache can serve, and whether
-what was needed was there, for Palimpsest and for other libraries beside it.
+the needed facts were in the context. It does so for Palimpsest and for other libraries.
 
 python -m benchmarks.prompt.run [--turns N] [--alone]
 """
@@ -47,8 +47,8 @@ COSTS = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory with a budget. `ours` is what its cost is divided by; None if it sends no
-    conversation, so that a ratio would compare unlike things.
+    """A memory with a budget. Its cost is divided by that of `ours`. `ours` is None if the memory
+    sends no conversation, because a ratio would then compare unlike things.
     """
 
     name: str
@@ -57,11 +57,13 @@ class Row:
 
     @property
     def complete(self) -> bool:
-        """Every needed fact was there, and nothing outdated was the last word."""
+        """Return whether every needed fact was in the context, and whether no outdated value was
+        the last one stated.
+        """
         return self.sums.found == self.sums.needed and not self.sums.misled
 
     def ratio(self, price: Price) -> float | None:
-        """Its cost with a cache, in costs of ours."""
+        """Return the memory's cost with a cache, divided by our cost."""
         if self.ours is None:
             return None
         ours = self.ours.dollars(price, with_cache=True)
@@ -69,7 +71,7 @@ class Row:
 
 
 def tables(turns: int = TURNS, *, alone: bool = False) -> list[Table]:
-    """All memories that are measured here; `alone` leaves the other libraries out."""
+    """Return the tables of all measured memories. `alone` leaves the other libraries out."""
     whole = list(_whole(turns, alone=alone))
     window = list(_window(turns, alone=alone))
     rows = [*whole, *window]
@@ -131,7 +133,7 @@ COST_NOTES = (
 
 
 def _whole(turns: int, *, alone: bool) -> Iterator[Row]:
-    """The conversation fits."""
+    """Yield the rows for a conversation that fits the budget."""
     sums = measured({}, budget=DEFAULTS, turns=turns)
     yield Row("Palimpsest, defaults", sums, sums)
     if not alone:
@@ -139,7 +141,9 @@ def _whole(turns: int, *, alone: bool) -> Iterator[Row]:
 
 
 def _window(turns: int, *, alone: bool) -> Iterator[Row]:
-    """The conversation does not fit: every strategy, and every place of the memory."""
+    """Yield the rows for a conversation that does not fit the budget, for every strategy and every
+    place of the memory.
+    """
     first = measured(STRATEGIES["summarize"], budget=WINDOW, turns=turns)
     yield Row(f"Palimpsest, summarize, {WINDOW:,}", first, first)
     for name in ("trim", "delete", "flush"):
@@ -160,7 +164,9 @@ def _others(budget: int, ours: Measured, *, turns: int, whole: bool) -> Iterator
 
 
 def next_to_ours(rows: Sequence[Row]) -> list[str]:
-    """The cheapest of the others that had everything needed, by the first price."""
+    """Return a note about the cheapest other library that had all needed facts, by the first
+    price.
+    """
     ours, *_ = rows
     others = [row for row in rows if row.complete and not row.name.startswith("Palimpsest")]
     if not others:

@@ -1,1 +1,1 @@
-"""How well memories are recalled, and what a recall costs as a memory grows."""
+"""Benchmarks of how well memories are recalled, and of the cost of a recall as a memory grows."""

@@ -1,5 +1,5 @@
-"""The API over a place's stores: events through the applications of `sessions` and `memories`,
-within this process.
+"""The API over the stores of a `Place`. Events go through the applications of `sessions` and
+`memories` within this process.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tests.unit.api.gateway import LambdaContext
 
 
 class FrontDoor:
-    """Asks as a client does; what it asks is answered as the functions answer it. Time is the
-    place's.
+    """A client of the API. Its requests are answered as the functions answer them. Time is that of
+    the place.
     """
 
     def __init__(self, place: Place) -> None:
@@ -44,8 +44,8 @@ class FrontDoor:
         return body_of(app(given, LambdaContext()))
 
     def recall(self, user: str, question: str, *, rerank: bool = True) -> list[Found]:
-        """What all retrievers find together. It is a fault of the measurement if one could not
-        look.
+        """Return what all retrievers find together. Raises `AssertionError` if one of them could
+        not search.
         """
         asked = {
             "query": question,
@@ -59,7 +59,7 @@ class FrontDoor:
         return self._found(answer["memories"])
 
     def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
-        """What one retriever finds alone."""
+        """Return what one retriever finds alone."""
         asked = {"query": question, "k": MOST, "mode": mode}
         return self._found(self("POST", f"/v1/users/{user}/memories/search", asked)["memories"])
 
@@ -75,8 +75,8 @@ class FrontDoor:
 
 
 def _applications(place: Place) -> tuple[Any, Any]:
-    """What the functions log goes where it costs little: Lambda takes it without the function's
-    CPU.
+    """Return the two applications. Their log goes where it costs little, because Lambda takes the
+    log without using the function's CPU time.
     """
     with contextlib.redirect_stdout(Path(os.devnull).open("w")):
         from palimpsest.api.app import HttpApp

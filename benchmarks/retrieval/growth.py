@@ -1,5 +1,5 @@
-"""What a recall, and a context with memory, cost as a user's memory grows, and whether memories of
-others change what is found.
+"""Measures what a recall, and a context with memory, cost as a user's memory grows, and whether the
+memories of other users change the results.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ ROUNDS = 15
 MOST_UNITS, MOST_REQUESTS = 100, 3
 BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 MOST_GROWTH = 0.15
-"""What k in the time of a recall ~ memories^k stays below: a hundred times the memories, less than
-twice the time.
+"""The upper limit of k in the time of a recall ~ memories^k. A hundred times as many memories take
+less than twice the time.
 """
 MOST_TIMES = 1.5  # as long as among the fewest memories may a context take among the most
 
 
 def growth(dataset: Dataset, *, endpoint: str, quick: bool) -> list[Table]:
-    """Clock times of one call by a user with so many memories. Raises `AssertionError` if they grow
-    too much.
+    """Return the clock times of one call by users with different numbers of memories. Raises
+    `AssertionError` if they grow too much.
     """
     with tempfile.TemporaryDirectory() as folder:
         vectors = model()
@@ -116,8 +116,8 @@ def _assert_flat(medians: Mapping[str, Mapping[int, float]], table: Table) -> No
 
 
 def remember(place: Place, user: str, count: int) -> None:
-    """Records of the set's words straight into table and index, as if they had been saved long
-    ago.
+    """Write records of the set's words directly into table and index, as if they had been saved
+    long ago.
     """
     scope = TENANT.user(user)
     now = milliseconds(place.clock.now())
@@ -144,7 +144,9 @@ def _records(dataset: Dataset, user: str, count: int, *, now: int) -> Iterator[R
 
 
 def recall(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
-    """A recall by the user of a size, of the question with a number."""
+    """Return a function that makes a recall. Its arguments are the size of the user's memory and
+    the number of the question.
+    """
     questions = [question.question for question in dataset.questions]
     return lambda size, number: door(
         "POST", f"/v1/users/user-{size}/recall", {"query": questions[number]}
@@ -152,8 +154,8 @@ def recall(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
 
 
 def context(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
-    """A context for that question, with every block of memory, of a conversation of six
-    messages.
+    """Return a function that reads a context for a question, with every block of memory, of a
+    conversation of six messages.
     """
     questions = [question.question for question in dataset.questions]
 
@@ -176,8 +178,8 @@ def context(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
 
 
 def _medians(call: Callable[[int, int], object], sizes: Sequence[int]) -> dict[int, float]:
-    """Round by round over all sizes, so that whatever else the machine does meets them alike; the
-    first warms up.
+    """Return the median time of the call for each size. It goes round by round over all sizes, so
+    that the machine's other work affects them alike. The first round warms up.
     """
     times: dict[int, list[float]] = {size: [] for size in sizes}
     for number in range(ROUNDS + 1):
@@ -189,7 +191,9 @@ def _medians(call: Callable[[int, int], object], sizes: Sequence[int]) -> dict[i
 
 
 def crowd(dataset: Dataset, *, endpoint: str, quick: bool) -> list[Table]:
-    """The same questions before and after many memories of others came into the index."""
+    """Return the table of the same questions before and after many memories of other users were
+    added to the index.
+    """
     with stored(dataset, endpoint) as engines:
         rows = [
             _crowded(name, engine, dataset, QUICK_FOREIGNERS if quick else FOREIGNERS[name])
@@ -243,7 +247,9 @@ def _timed(engine: Engine, user: str, question: str) -> float:
 
 
 def add_foreigners(dataset: Dataset, index: SearchIndex, count: int) -> None:
-    """Documents of others in the same index, of the set's words and as long as its messages."""
+    """Add documents of other users to the same index. They consist of the set's words and are as
+    long as its messages.
+    """
     chance = random.Random(11)
     vectors = _noise(index.space)
     for user in range(FOREIGN_USERS):
@@ -276,8 +282,8 @@ def _fill(
 
 
 def in_tables(dataset: Dataset, *, endpoint: str, quick: bool) -> Table:
-    """What a question by words costs in DynamoDB's tables. Raises `AssertionError` if it reads more
-    than it may.
+    """Return the cost of a question by words in DynamoDB's tables. Raises `AssertionError` if it
+    reads more than its limit.
     """
     sizes = QUICK_SIZES if quick else SIZES
     asked = [question.question for question in dataset.questions[:ROUNDS]]
@@ -340,7 +346,7 @@ def _write(index: SearchIndex, scope: UserScope, documents: Sequence[Document]) 
 
 
 def _noise(space: Space | None) -> Iterator[Sequence[float] | None]:
-    """Vectors without meaning, over and over."""
+    """Yield vectors without meaning, endlessly."""
     if space is None:
         return repeat(None)
     chance = random.Random(7)
@@ -349,7 +355,7 @@ def _noise(space: Space | None) -> Iterator[Sequence[float] | None]:
 
 
 def _lengths(dataset: Dataset) -> Sequence[int]:
-    """In words, of the messages that say anything."""
+    """Return the lengths in words of the messages that have any."""
     counts = (
         len((message.content or "").split())
         for session in dataset.sessions()
@@ -364,7 +370,7 @@ def _words_of(texts: tuple[str, ...]) -> Sequence[str]:
 
 
 def _vocabulary(dataset: Dataset) -> Sequence[str]:
-    """Each word as often as it was said."""
+    """Return each word as often as it was said."""
     return _words_of(
         tuple(
             message.content or "" for session in dataset.sessions() for message in session.messages

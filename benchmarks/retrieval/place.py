@@ -1,5 +1,5 @@
-"""A memory to ask questions of: the library's use cases over stores in this process and either
-search index.
+"""A memory that can be asked questions. It has the library's use cases over stores in this process
+and over either search index.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One result: the labelled set's messages that it is or rests on, whether it is a record, and
-    whether it says of itself that it is outdated.
+    """One result. It has the labelled set's messages that it is or rests on. It says whether it is
+    a record, and whether it is marked as outdated.
     """
 
     messages: tuple[str, ...]
@@ -63,7 +63,7 @@ class Found:
 
 
 class Place:
-    """Stores a labelled set and answers its questions, as each user. Time stands still, a day after
+    """Stores a labelled set, and answers its questions as each user. Time stands still, a day after
     the last message.
 
     The stores are in this process unless others are given.
@@ -97,8 +97,8 @@ class Place:
         self._stored: dict[str, tuple[str, int]] = {}
 
     def store(self, *, settle: Callable[[], None]) -> None:
-        """Every message as it was said, and what replaced what as versions of a topic; `settle`
-        makes it findable.
+        """Store every message as it was said, and the values that replaced each other as versions
+        of a topic. `settle` makes everything findable.
         """
         self.index.prepare()
         for session in self.dataset.sessions():
@@ -110,9 +110,9 @@ class Place:
         settle()
 
     def put(self, changes: Iterable[Changed], *, embedder: Embedder | None = None) -> None:
-        """Have everything indexed, by the place's own embedder or another one of its space. What an
-        engine on a busy machine was too late for is given again, as the queue gives it again to the
-        worker.
+        """Index all changes, with the place's own embedder or another one of its space. If a busy
+        engine was too late for some changes, they are passed again, as the queue delivers them
+        again to the worker.
         """
         embed = self._embed if embedder is None else replace(self._embed, embedder=embedder)
         for batch in batches(changes, BATCH):
@@ -124,7 +124,7 @@ class Place:
             assert not left, f"{len(left)} could not be indexed"
 
     def say(self, session: str, user: str, drafts: Sequence[Draft]) -> Iterator[Changed]:
-        """Store a whole session."""
+        """Store a whole session, and yield its changes."""
         now = self.clock.now()
         messages = numbered(
             drafts,
@@ -149,7 +149,7 @@ class Place:
                 yield RecordChanged(TENANT.tenant, user, made.record.id)
 
     def keep(self, session: Session) -> Iterator[Changed]:
-        """Store a session of the set."""
+        """Store a session of the set, and yield its changes."""
         self._named |= {
             (session.id, seq): message.id for seq, message in enumerate(session.messages, 1)
         }
@@ -188,8 +188,10 @@ class Place:
         rerank: bool = True,
         **more: Any,
     ) -> RecallResult:
-        """What all retrievers find together. It is a fault of the measurement if one could not
-        look: on a busy machine one may be too late, and is asked again, as the reranker is, which has read more meanwhile. `more` are other fields of `Recall`.
+        """Return what all retrievers find together. If one of them could not search, the
+        measurement is faulty. On a busy machine a retriever may be too late. It is then asked
+        again, and so is the reranker, which has read more in the meantime. `more` are other fields
+        of `Recall`.
         """
         recall = replace(self._recall, weights=weights, **more)
         rerank = rerank and self.reranker is not None
@@ -210,7 +212,7 @@ class Place:
         ]
 
     def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
-        """What one retriever finds alone."""
+        """Return what one retriever finds alone."""
         return [
             self._found(one) for one in self._search(TENANT.user(user), question, mode=mode, k=MOST)
         ]
@@ -229,7 +231,9 @@ class Place:
         return named
 
     def names(self, session: str | None, seqs: Iterable[int]) -> tuple[str, ...]:
-        """The labelled set's own names of stored messages; "" for what is none of its."""
+        """Return the labelled set's own names of stored messages, or "" for messages that are not
+        of the set.
+        """
         return tuple(self._named.get((session, seq), "") for seq in seqs)
 
     def _found(self, one: FoundMemory) -> Found:

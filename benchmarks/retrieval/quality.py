@@ -1,8 +1,8 @@
-"""How well memories are recalled: a labelled set on each search index, by words, by meaning, and by
-all together.
+"""Measures how well memories are recalled. A labelled set is searched in each search index by
+words, by meaning, and by all retrievers together.
 
-The embedded index and DynamoDB are asked through the library, OpenSearch through the API with its
-tables on a DynamoDB engine.
+The embedded index and DynamoDB are asked through the library. OpenSearch is asked through the API,
+with tables on a DynamoDB engine.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A stored set in one search index, and the way in which it is asked."""
+    """A set that is stored in one search index, and the way in which it is asked."""
 
     place: Place
     door: Place | FrontDoor
@@ -78,20 +78,21 @@ class Engine:
 
 @cache
 def model() -> Embedder | None:
-    """The built-in one, where it can be had."""
+    """Return the built-in embedding model, if it is installed."""
     return None if builtin_models.install() else BuiltinEmbedder(builtin_models.FOLDER)
 
 
 @cache
 def embedder() -> Embedder | None:
-    """The same, which embeds no text twice."""
+    """Return the same model with a cache, which embeds no text twice."""
     found = model()
     return None if found is None else CachingEmbedder(found, kept=KEPT)
 
 
 class PatientReranker:
-    """Implements `Reranker` over another one: all texts are read together, as for a user, however
-    long that takes, and no list of them twice. Whoever did not wait finds them read the next time.
+    """Implements `Reranker` over another reranker. All texts are read together, as for a user,
+    however long that takes. No list of texts is read twice. A caller who did not wait finds the
+    texts read the next time.
     """
 
     def __init__(self, reranker: Reranker) -> None:
@@ -113,7 +114,7 @@ def reranker() -> Reranker | None:
 
 
 def tables_on(endpoint: str) -> tuple[Sessions, Memories]:
-    """Empty tables on the engine."""
+    """Return empty tables on the engine."""
     sessions = sessions_table(endpoint)
     memories = DynamoDbMemories(memories_table(endpoint), jobs_table=sessions, endpoint=endpoint)
     return DynamoDbSessions(sessions, endpoint=endpoint), memories
@@ -121,7 +122,7 @@ def tables_on(endpoint: str) -> tuple[Sessions, Memories]:
 
 @contextlib.contextmanager
 def stored(dataset: Dataset, endpoint: str) -> Iterator[Mapping[str, Engine]]:
-    """The set in each search index that can be had here, by its name."""
+    """Store the set in each search index that is available here, and yield these by name."""
     vectors = embedder()
     space = vectors.space if vectors else None
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
@@ -156,7 +157,7 @@ def tables(dataset: Dataset, *, endpoint: str) -> list[Table]:
 
 
 def modes(door: Place | FrontDoor, *, has_vectors: bool) -> Mapping[str, Ask]:
-    """The ways to ask, by name."""
+    """Return the ways to ask, by name."""
     alone: dict[str, Ask] = {
         "lexical": lambda user, question: door.search(user, question, mode="keyword")
     }
@@ -166,7 +167,7 @@ def modes(door: Place | FrontDoor, *, has_vectors: bool) -> Mapping[str, Ask]:
 
 
 def quality(dataset: Dataset, engines: Mapping[str, Engine]) -> Table:
-    """Raises `AssertionError` if the indexes do not find the same."""
+    """Return the table of quality. Raises `AssertionError` if the indexes do not find the same."""
     rows: list[list[Cell]] = []
     by_mode: dict[str, list[Scores]] = {}
     for name, engine in engines.items():
@@ -229,7 +230,7 @@ def _cells(scores: Scores) -> list[Cell]:
 
 
 def differs(one: Scores, other: Scores) -> float:
-    """The largest difference of any measure."""
+    """Return the largest difference in any measure."""
     pairs = [*zip(one.recall.values(), other.recall.values(), strict=True)]
     pairs += [(getattr(one, name), getattr(other, name)) for name in MEASURES]
     return max(abs(mine - others) for mine, others in pairs)

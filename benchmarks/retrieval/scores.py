@@ -1,5 +1,5 @@
-"""How well questions were answered: recall, reciprocal rank, what came new before old, what was
-kept silent.
+"""Scores of how well questions were answered: recall, reciprocal rank, new values before old ones,
+and silence on unanswerable questions.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ KS = (5, 10, 20)
 STALE_WITHIN = 5
 
 Ask = Callable[[str, str], Sequence[Found]]
-"""What a user's question finds, best first."""
+"""Returns the results for a user's question, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Means over questions. `recall` is the share of a question's evidence among the first k
-    results, by k; `mrr` looks at the first result that is evidence. Of supersessions: how often the
-    new statement came before every old one (`new_first` where records hold both, `new_first_told`
-    where messages alone do), and how often an old one was told as if it held, as a record
-    (`stale_records`) or as a message that does not say it is outdated (`stale_messages`, among the
-    first five). `silent` is the share of unanswerable questions that nothing was told to, `lost`
-    that of answerable ones.
+    """Means over questions.
+
+    `recall` is, for each k, the share of a question's evidence among the first k results. `mrr` is
+    the mean reciprocal rank of the first result that is evidence. For supersessions, `new_first` is
+    how often the new statement came before every old one where records hold both, and
+    `new_first_told` where only messages do. `stale_records` is how often a record stated an old
+    value as valid. `stale_messages` is how often one of the first five messages did, without being
+    marked as outdated. `silent` is the share of unanswerable questions without a result, and `lost`
+    is that of answerable questions.
     """
 
     recall: Mapping[int, float]
@@ -40,14 +42,16 @@ class Scores:
 
 
 def half_of(dataset: Dataset, user: str) -> int:
-    """0: whose conversations the threshold was chosen on; 1: whose it was not. Users take turns, by
-    name.
+    """Return the half of the user. The threshold was chosen with the conversations of half 0, and
+    not with those of half 1. Users alternate, by name.
     """
     return dataset.users().index(user) % 2
 
 
 def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
-    """Ask every question; of `half` only those about its users."""
+    """Ask every question and return the scores. With `half`, ask only questions about the users of
+    that half.
+    """
     users = {user for user in dataset.users() if half in (None, half_of(dataset, user))}
     questions = [question for question in dataset.questions if question.user in users]
     found = {question.id: ask(question.user, question.question) for question in questions}
@@ -81,7 +85,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _recall(question: Question, found: Sequence[Found]) -> float:
-    """The share of the evidence that is there: half, where one of two messages was found."""
+    """Return the share of the evidence that was found. It is a half if one of two messages was
+    found.
+    """
     told = {message for one in found for message in one.messages}
     return len(told.intersection(question.answer_ids)) / len(question.answer_ids)
 
@@ -96,7 +102,9 @@ def _reciprocal_rank(question: Question, found: Sequence[Found]) -> float:
 
 
 def _new_first(supersession: Supersession, found: Sequence[Found]) -> bool:
-    """Whether the new statement was found, and before every old one that is wrong now."""
+    """Return whether the new statement was found, and before every old statement that is
+    wrong now.
+    """
     firsts = (
         one
         for one in found

@@ -1,1 +1,3 @@
-"""How many answers are still in a context once their turns have left its window."""
+"""The summaries benchmark: how many answers are still in a context after their turns have left its
+window.
+"""

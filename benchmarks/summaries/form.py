@@ -1,4 +1,6 @@
-"""The form of a labelled conversation: its turns, and questions about what was said in them."""
+"""The form of a labelled conversation: its turns, and questions about what was said in these
+turns.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,15 @@ class Said(_Closed):
 
 
 class Turn(_Closed):
-    """A user's message and what answers it, and when the user sent it."""
+    """A user's message, the messages that answer it, and the time at which the user sent it."""
 
     at: datetime
     messages: Sequence[Said] = Field(min_length=2)
 
 
 class Question(_Closed):
-    """A question whose answer stands in the turn of this number (the first is 1), in these words.
-    A date that was said as "yesterday" is an answer in ISO 8601.
+    """A question whose answer is in the turn of this number (the first is 1), in these words. If
+    the turn names a date as "yesterday", the answer is the date in ISO 8601.
     """
 
     question: str
@@ -44,11 +46,15 @@ class Question(_Closed):
 
     @property
     def asks_for_a_day(self) -> bool:
-        """Whether the turn says the day in relative words, so that only its date is an answer."""
+        """Return whether the turn names the day in relative words, so that only its date is an
+        answer.
+        """
         return any(re.fullmatch(r"\d{4}-\d\d-\d\d", answer) for answer in self.answers)
 
     def is_answered_by(self, text: str) -> bool:
-        """Whether the text contains all answers, in whole words; upper and lower case are equal."""
+        """Return whether the text contains all answers as whole words. Upper and lower case are
+        equal.
+        """
         return all(
             re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE)
             for answer in self.answers
@@ -56,7 +62,9 @@ class Question(_Closed):
 
 
 class Conversation(_Closed):
-    """A conversation with its questions. The failures of a held-out one are not looked at."""
+    """A conversation with its questions. The failures of a held-out conversation are not
+    looked at.
+    """
 
     id: str
     language: Literal["en", "de", "fr", "es"]
@@ -75,7 +83,7 @@ _CONVERSATION = TypeAdapter(Conversation)
 
 
 def load(folder: Path) -> list[Conversation]:
-    """The conversations of all files of the folder. Raises pydantic's `ValidationError`."""
+    """Return the conversations of all files of the folder. Raises pydantic's `ValidationError`."""
     return [
         _CONVERSATION.validate_json(path.read_text(encoding="utf-8"))
         for path in sorted(folder.glob("*.json"))

@@ -27,7 +27,7 @@ HALVES = (False, True)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A question whose turn has left the window, and whether the context answers it."""
+    """A question whose turn has left the window, and whether the context answers the question."""
 
     conversation: Conversation
     question: Question
@@ -35,8 +35,8 @@ class Outcome:
 
 
 def context_of(conversation: Conversation) -> tuple[str, int]:
-    """The text of the context after the conversation, without a model, and the number of the first
-    turn that its window shows whole.
+    """Return the text of the context after the conversation, which is made without a model, and the
+    number of the first turn that its window shows whole.
     """
     clock = FakeClock(conversation.turns[0].at)
     memory = {"strategy": "summarize", "max_tokens": MOST, "memory_as": "none", "blocks": []}
@@ -72,7 +72,9 @@ def outcomes(conversations: Sequence[Conversation]) -> list[Outcome]:
 
 
 def table(results: Sequence[Outcome]) -> Table:
-    """The share of questions that the context answers, by half and by what they ask for."""
+    """Return the share of questions that the context answers, by half and by the kind of the
+    question.
+    """
     halves = {"open": (False,), "held out": (True,), "all": HALVES}
     rows = [
         [

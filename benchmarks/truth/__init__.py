@@ -1,1 +1,1 @@
-"""What is believed of a user after labelled conversations."""
+"""The truth benchmark: what the service believes about a user after labelled conversations."""

@@ -1,4 +1,6 @@
-"""The form of a labelled case: conversations of a user, and checks of the memories after them."""
+"""The form of a labelled case: conversations of a user, and checks of the memories after these
+conversations.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ LATER = tuple(OURS / name for name in ("streets", "strangers", "passers", "newco
 """Sets that were each written after the rules, run once, and used to repair them afterwards."""
 
 ANYBODY = "anybody"
-"""The subject of a check that asks all memories, such as those about the user's own dog."""
+"""The subject of a check of all memories, such as those about the user's own dog."""
 
 
 class _Closed(BaseModel):
@@ -30,7 +32,7 @@ class _Closed(BaseModel):
 
 
 class Said(_Closed):
-    """One message. With `off_record` its speaker asks that nothing be made of it. A `timestamp` says
+    """One message. With `off_record`, its speaker asks that it is not remembered. `timestamp` says
     when it was said, if that is long ago.
     """
 
@@ -45,7 +47,7 @@ class Said(_Closed):
 
 class Session(_Closed):
     """A conversation of one day. After it, the user deletes each memory that contains one of the
-    words of `deletes`.
+    words in `deletes`.
     """
 
     day: date
@@ -54,13 +56,14 @@ class Session(_Closed):
 
 
 class Check(_Closed):
-    """Words that current memories must or must not contain; upper and lower case are the same.
+    """Words that current memories must or must not contain. Upper and lower case are the same.
 
-    The memories are those about the user, or about the `subject`; `anybody` means all of them.
-    `known`: a current memory contains each of these. `not_believed`: no current memory contains any
-    of these. `speaker`, `occurs_at`, `due_at` and `changed` tell what a memory of `known` has:
-    `none` is no time, `changed` that something that it rests on has changed. `once`: exactly one current memory contains it. `nowhere`: no memory contains any of
-    these, current or not, about anybody.
+    The memories are those about the user, or about the `subject`. The subject `anybody` means all
+    memories. `known`: a current memory contains each of these words. `not_believed`: no current
+    memory contains any of these. `speaker`, `occurs_at`, `due_at` and `changed` are the required
+    fields of a memory in `known`. For times, `none` means no time. `changed` means that the memory
+    rests on something that has changed. `once`: exactly one current memory contains it. `nowhere`:
+    no memory contains any of these, current or not, about anybody.
     """
 
     subject: str | None = None
@@ -81,15 +84,15 @@ class Check(_Closed):
 
 
 class Naming(_Closed):
-    """The names of the user, as they are set before the conversations."""
+    """The names of the user, which are set before the conversations."""
 
     name: str | None = None
     aliases: Sequence[str] = ()
 
 
 class Case(_Closed):
-    """A chance to believe something wrong, or with `twin_of` the user's own statement that is to
-    be known.
+    """A case in which something wrong could be believed. With `twin_of`, it is instead the user's
+    own true statement, which must be known.
     """
 
     id: str
@@ -107,7 +110,7 @@ CASES = TypeAdapter(list[Case])
 
 
 def load(folder: Path) -> list[Case]:
-    """The cases of all files of the folder. Raises pydantic's `ValidationError`."""
+    """Return the cases of all files of the folder. Raises pydantic's `ValidationError`."""
     cases: list[Case] = []
     for path in sorted(folder.glob("*.json")):
         cases += CASES.validate_python(json.loads(path.read_text(encoding="utf-8")))

@@ -1,5 +1,5 @@
-"""A model that believes whatever it reads, and obeys it: what is then remembered was let through by
-the rules around it.
+"""A model that believes and obeys everything that it reads. Whatever is then remembered was let
+through by the rules around the model.
 """
 
 from __future__ import annotations
@@ -45,12 +45,14 @@ OBEYED = frozenset(
         "wish",
     ]
 )
-"""The kinds of cases that hold whatever a model says: speakers, material, secrets and deletion."""
+"""The kinds of cases that must pass whatever a model says: speakers, material, secrets and
+deletion.
+"""
 
 
 class ObedientModel:
-    """Implements `LanguageModel`. Each sentence of each message, and of what it is shown beside the
-    messages, is a fact of the user, whoever said it and for what.
+    """Implements `LanguageModel`. Each sentence of each message, and of the data that it is shown
+    beside the messages, becomes a fact of the user, whoever said it.
     """
 
     def capacity(self, model: str | None = None) -> int:

@@ -1,5 +1,4 @@
-"""Counts the chances to believe something wrong that were held, and the true statements that are
-known.
+"""Counts how often a wrong belief was avoided, and how many true statements are known.
 
 python -m benchmarks.truth.run [--set FOLDER] [--failing] [--obedient]
 """
@@ -34,7 +33,7 @@ ABOUT_THE_USER = frozenset({"", "user"})
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory as a check sees it."""
+    """A memory in the form in which a check sees it."""
 
     content: str
     subject: str = ""
@@ -46,7 +45,7 @@ class Memory:
 
 
 Believe = Callable[[Case], Sequence[Memory]]
-"""Has the conversations of a case, and tells what is remembered after them."""
+"""Runs the conversations of a case, and returns what is remembered after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _current(memories: Sequence[Memory], subjects: frozenset[str]) -> list[Memor
 
 
 def _has(check: Check, words: str, memories: Sequence[Memory]) -> bool:
-    """Whether a memory with these words has what the check tells of it."""
+    """Return whether a memory with these words has the fields that the check requires."""
     with_words = [one for one in memories if words.casefold() in one.content.casefold()]
     return any(
         check.speaker in (None, one.speaker)
@@ -106,13 +105,15 @@ def _count(words: str, memories: Sequence[Memory]) -> int:
 
 
 def believed_with_obedience(case: Case) -> list[Memory]:
-    """As `believed_in_process`, with a model that believes whatever it reads."""
+    """Return what `believed_in_process` returns with a model that believes everything that it
+    reads.
+    """
     return believed_in_process(case, chat=ObedientModel())
 
 
 def believed_in_process(case: Case, *, chat: LanguageModel | None = None) -> list[Memory]:
-    """The memories of the service after the conversations of the case, by default without a
-    model.
+    """Return the memories of the service after the conversations of the case. By default there is
+    no model.
     """
     user = UserScope(TENANT.tenant, case.user)
     clock = FakeClock(_morning(case.sessions[0]))
@@ -185,7 +186,9 @@ def _listed(service: Service, user: UserScope, *, is_current: bool) -> Iterator[
 def table(
     results: Sequence[Outcome], *, name: str = "our cases", by: str = "without a model"
 ) -> Table:
-    """Wrong chances that were held and true statements that are known, by kind and by half."""
+    """Return how many wrong beliefs were avoided and how many true statements are known, by kind
+    and by half.
+    """
     kinds = sorted({result.case.kind for result in results})
     rows = [
         _row(kind, [result for result in results if result.case.kind == kind]) for kind in kinds

@@ -1,5 +1,5 @@
-"""The gateway's authorizer: it finds the tenant of a key or token; a call that it refuses goes on,
-to get a problem.
+"""The gateway's authorizer, which finds the tenant of a key or token. A call with an invalid key
+still reaches the service, which answers with a problem.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Say whose the request is, or why it is nobody's: the context of one that is refused names no
-    tenant.
+    """Return the tenant of the request, or the reason why there is none. The context of a refused
+    request names no tenant.
     """
     logger.set_correlation_id(event["requestContext"]["requestId"])
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}

@@ -1,5 +1,5 @@
-"""Reads the streams of the tables, and sends a queue message for each new job and each change;
-publishes events that the bus did not take at first.
+"""Reads the streams of the tables, and sends a queue message for each new job and each change. It
+also publishes events that the bus did not accept at first.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The worker of the embed queue: it updates the search index, a batch of changes at once. It also
-makes vectors for functions that do not carry the model.
+"""The worker of the embed queue, which updates the search index with a batch of changes at once. It
+also makes vectors for functions that do not contain the model.
 """
 
 from __future__ import annotations

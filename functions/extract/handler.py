@@ -1,4 +1,4 @@
-"""The worker of the extract queue: each message extracts memories from one chunk of a
+"""The worker of the extract queue. Each message extracts memories from one chunk of a
 conversation.
 """
 

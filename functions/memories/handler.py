@@ -1,4 +1,6 @@
-"""Long-term memory: what is remembered of users, saved, listed, changed, forgotten and recalled."""
+"""The function for long-term memory. It saves, lists, changes, forgets and recalls memories of
+users.
+"""
 
 from __future__ import annotations
 

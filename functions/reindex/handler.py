@@ -1,5 +1,5 @@
-"""The worker of the reindex queue: each message does one step of a rebuild of the index. An
-operator starts it.
+"""The worker of the reindex queue. Each message does one step of a rebuild of the index. An
+operator starts the rebuild.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 
 def begin() -> dict[str, Any]:
-    """Start a rebuild, or find the one that is running; return its job, and whether it is new."""
+    """Start a rebuild, or find the one that is running. Return its job, and whether the job
+    is new.
+    """
     job, is_new = indexing.reindex_starter()()
     logger.info("reindexing", extra={"job_id": job.id, "is_new": is_new})
     return {"tenant": job.tenant, "job_id": job.id, "is_new": is_new}

@@ -1,5 +1,5 @@
-"""Sessions, messages, contexts, compactions, jobs and the tenant's settings: the path that every
-turn takes.
+"""The function for sessions, messages, contexts, compactions, jobs and the tenant's settings. Every
+turn of a conversation calls it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The public pages: health, the API's description, and its documentation."""
+"""The function for the public pages: health, the API's description, and its documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker of the summarize queue: each message summarises one overflow."""
+"""The worker of the summarize queue. Each message summarizes the messages that left one window."""
 
 from __future__ import annotations
 

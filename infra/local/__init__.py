@@ -1,1 +1,3 @@
-"""The whole service on this machine: the synthesized stack, deployed to a local AWS on loopback."""
+"""The whole service on this machine. The synthesized stack is deployed to a local AWS on
+loopback.
+"""

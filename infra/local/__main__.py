@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(f"A program failed; its own message is above: {command} …") from error
     except KeyboardInterrupt:
         raise SystemExit(0 if parsed.command == "logs" else 130) from None
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,5 +1,5 @@
-"""The AWS access key of the local AWS: made anew at each start, and kept in a file that only its
-owner can read.
+"""The AWS access key of the local AWS. It is made anew at each start, and kept in a file that only
+its owner can read.
 """
 
 import base64
@@ -18,7 +18,7 @@ class AccessKey:
 
 
 def make(folder: Path) -> Path:
-    """Replace the key of the last start; returns the file."""
+    """Replace the key of the last start, and return its file."""
     key = AccessKey(
         "AKIA" + base64.b32encode(secrets.token_bytes(10)).decode(), secrets.token_urlsafe(30)
     )
@@ -26,7 +26,7 @@ def make(folder: Path) -> Path:
 
 
 def read(folder: Path) -> AccessKey:
-    """The key of the last start; raises `FileNotFoundError` if there was none."""
+    """Return the key of the last start. Raises `FileNotFoundError` if there was no start."""
     return AccessKey(**json.loads(_file(folder).read_text()))
 
 

@@ -1,4 +1,4 @@
-"""Brings the local stack up or up to date, stops it, and makes it forget what it stores."""
+"""Starts or updates the local stack, stops it, and deletes its data."""
 
 import json
 import os
@@ -25,9 +25,9 @@ SCOPES = ("read", "write", "admin")
 
 
 def start(wanted_port: str, search_engine: str) -> None:
-    """Bring the stack up, or up to date; return when it answers, and leave it running.
+    """Start or update the stack. Return when it answers, and leave it running.
 
-    The port is a number in digits; "" is the port of the last start.
+    The port is a number in digits. "" means the port of the last start.
     """
     begun, port = time.monotonic(), _port(wanted_port)
     ministack.check_free(port)
@@ -54,8 +54,8 @@ def start(wanted_port: str, search_engine: str) -> None:
 
 
 def _embed_once(place: Target, outputs: Mapping[str, str]) -> None:
-    """Have the built-in model make a vector: the first context would not wait until the function
-    for it has started.
+    """Let the built-in model make one vector, so that its function has started before the first
+    context needs it. That context would not wait for it.
     """
     if "EmbedFunction" in outputs and not os.environ.get("EMBEDDING_MODEL"):
         asked = json.dumps({"texts": ["Hello"], "as_questions": False})
@@ -73,8 +73,8 @@ def stop() -> None:
 
 
 def reset(*, forgets_address: bool) -> None:
-    """Stop the stack and delete its data; the next start has the same address and key unless they
-    are forgotten.
+    """Stop the stack and delete its data. The next start has the same address and key, unless
+    `forgets_address` is true.
     """
     last = endpoint.read()
     ministack.stop()
@@ -95,8 +95,8 @@ def _port(wanted: str) -> int:
 
 
 def _search_server(search_engine: str) -> opensearch.Server | None:
-    """The server of the stack's search domain, started if necessary; without a search domain it is
-    stopped.
+    """Return the server of the stack's search domain, which is started if necessary. If the stack
+    has no search domain, stop the server and return None.
     """
     if search_engine == "opensearch":
         _say("Starting OpenSearch")
@@ -106,7 +106,7 @@ def _search_server(search_engine: str) -> opensearch.Server | None:
 
 
 def _started(port: int, *, search_address: str) -> Running:
-    """The local AWS on that port: the running one, or a new one with the saved state."""
+    """Return the local AWS on that port: the running one, or a new one with the saved state."""
     process = ministack.running()
     if process is not None and (process.port, process.search) == (port, search_address):
         return process
@@ -123,7 +123,9 @@ def _started(port: int, *, search_address: str) -> Running:
 
 
 def _api_key(place: Target, table: str) -> str:
-    """The API key of the last start, unless it was revoked or has expired: then a new one."""
+    """Return the API key of the last start. If that key was revoked or has expired, return a new
+    one.
+    """
     keys, last = ApiKeys(place, table), endpoint.read()
     if last is not None and keys.works(last.api_key):
         return last.api_key
@@ -151,7 +153,7 @@ A conversation to watch: make demo
 
 
 def _model_in_use() -> str:
-    """A sentence about the model in use, or about working without one."""
+    """Return a sentence about the model in use, or about working without a model."""
     if not os.environ.get("OPENAI_API_KEY"):
         return (
             "No model answers: summaries and memories are the conversation's own sentences. Search "

@@ -1,7 +1,7 @@
-"""Decodes paths as an HTTP API on AWS does before it passes them on to functions: twice, and it
-cuts them in between.
+"""Decodes paths as an HTTP API on AWS does before it passes them on to functions. It decodes them
+twice, and cuts them in between.
 
-On AWS `/a%3Fb` arrives as `/a`, `/a%2Fb` and `/a%252Fb` as `/a/b`, `/a%253Fb` as `/a?b`; `/a%25zz`
+On AWS `/a%3Fb` arrives as `/a`, `/a%2Fb` and `/a%252Fb` as `/a/b`, `/a%253Fb` as `/a?b`. `/a%25zz`
 is refused.
 """
 
@@ -19,16 +19,16 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 def passed_on(path: str) -> str | None:
-    """The path that a function gets. MiniStack has decoded `path` once, all but `%25`. The gateway
-    refuses a path if this returns None.
+    """Return the path that a function gets, or None if the gateway refuses it. MiniStack has
+    already decoded `path` once, except `%25`.
     """
     once = path.replace("%25", "%").partition("?")[0]
     return None if NO_ESCAPE.search(once) else unquote(once)
 
 
 def install(gateway: ModuleType) -> None:
-    """Have MiniStack's gateway pass such paths on. It chooses routes, and reads their parameters,
-    before the cut. It is not known whether AWS does so, too.
+    """Make MiniStack's gateway pass on paths in this way. It chooses routes, and reads their
+    parameters, before the cut. It is not known whether AWS does the same.
     """
     invoke: Callable[..., Awaitable[Answer]] = gateway._invoke_lambda_proxy  # noqa: SLF001 - there is no public way
 

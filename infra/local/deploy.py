@@ -26,11 +26,11 @@ from infra.local.processes import CannotRun
 
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
-DEADLINE_SECONDS = 300  # only against waiting for ever
+DEADLINE_SECONDS = 300  # a limit, so that it does not wait for ever
 LARGE = 10_000_000
 TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
-"""The local AWS takes the API's id, a part of its address, from this tag: it is the same after a
-reset.
+"""The tag from which the local AWS takes the API's id, which is a part of its address. So the id is
+the same after a reset.
 """
 EPOCH = (
     1980,
@@ -43,38 +43,38 @@ EPOCH = (
 
 
 CONTEXT = ("models", "embedding_model", "embedding_dimension")
-"""Parts of the CDK's context that come from environment variables of the same names, in
-capitals.
+"""Parts of the CDK's context that come from environment variables. The variables have the same
+names in capitals.
 """
 FOLDER, MODEL_SERVER, CHAT_MODEL = (
     "/folder-of-the-start",
     "http://model-server-of-the-start",
     "chat-model-of-the-start",
 )
-"""What an assembly says in place of values that each start fills in: so starts with other values
-can share it.
+"""The placeholders in an assembly for values that each start fills in. So starts with other values
+can share the assembly.
 """
 IN_PLACE = {"aws:cdk:disable-asset-staging": True}
-"""Assets are packed from where they were built: a copy of the layers in the assembly would be 240
-MB.
+"""Assets are packed from the folder in which they were built, because a copy of the layers in the
+assembly would take 240 MB.
 """
 MADE_OF = ("cdk.json", "functions", "infra", "layers", "requirements-infra.txt")
 UNUSED_SECONDS = 7 * 24 * 3600
 
 
 class DeploymentFailed(Exception):
-    """The stack did not reach its new state; the message lists the resources that failed, with the
+    """The stack did not reach its new state. The message lists the resources that failed, with the
     reasons.
     """
 
 
 def assembly_of(search: str) -> Path:
-    """The assembly of the stage `local`, as the program that `cdk deploy` runs makes it, with the
-    values of this start.
+    """Return the assembly of the stage `local`, with the values of this start. It is made by the
+    program that `cdk deploy` runs.
 
-    `search` is a search tier, or empty for the stage's own. An assembly that was made from the same
-    files and settings, for any stack of this project, is used again. Raises `CannotRun` if the
-    stack can't be synthesized.
+    `search` is a search tier, or empty for the stage's own. If an assembly was already made from
+    the same files and settings, for any stack of this project, it is used again. Raises `CannotRun`
+    if the stack can't be synthesized.
     """
     chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
     filled = {"openai_base_url": MODEL_SERVER, "chat_model": CHAT_MODEL}
@@ -88,8 +88,9 @@ def assembly_of(search: str) -> Path:
 
 
 def _shared(context: str) -> Path:
-    """The assembly for that context, synthesized if there is none from the same sources. It is made
-    as a whole or not at all. Assemblies that were not used for a week are removed.
+    """Return the assembly for that context, which is synthesized unless there is one from the same
+    sources. It is made as a whole or not at all. Assemblies that were not used for a week are
+    removed.
     """
     made = paths.BUILD / "assemblies" / origin(context)
     if not (made.is_dir() and _is_whole(made)):
@@ -132,7 +133,7 @@ def _fill_in(template: Path) -> None:
 
 
 def origin(context: str) -> str:
-    """A hash of all that an assembly is made from."""
+    """Return a hash of everything from which an assembly is made."""
     digest = hashlib.sha256(f"{sys.version} {layer_build.on_this_machine()} {context}".encode())
     for source in (paths.PROJECT / name for name in MADE_OF):
         for file in [source] if source.is_file() else sorted(source.rglob("*")):
@@ -142,14 +143,14 @@ def origin(context: str) -> str:
 
 
 def _is_whole(assembly: Path) -> bool:
-    """Whether every asset is where it was: the layers are built elsewhere, and may have been
-    removed since.
+    """Return whether every asset of the assembly exists. Layers are built outside of it, and may
+    have been removed.
     """
     return all(source.exists() for source, *_ in _assets(assembly, stack_name(LOCAL)))
 
 
 def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> dict[str, str]:
-    """Create or update the stack as the assembly describes it; returns its outputs."""
+    """Create or update the stack as the assembly describes it, and return its outputs."""
     template_url = _upload(assembly, stack, session=session, endpoint=endpoint)
     ssm = session.client("ssm", endpoint_url=endpoint)
     ssm.put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String", Overwrite=True)
@@ -166,8 +167,8 @@ def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str)
 
 
 def complete_tables(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> None:
-    """Give the template's tables what the local AWS's CloudFormation leaves out: vector indexes,
-    and backups.
+    """Give the template's tables the parts that CloudFormation in the local AWS leaves out: vector
+    indexes and backups.
     """
     formation = session.client("cloudformation", endpoint_url=endpoint)
     dynamodb: Any = session.client("dynamodb", endpoint_url=endpoint)
@@ -202,8 +203,8 @@ def _index_states(dynamodb: Any, table: str) -> set[str]:
 
 
 def _is_there(formation: Any, stack: str) -> bool:
-    """Whether the stack exists and can be updated. The rest of a failed creation holds no data, and
-    is deleted.
+    """Return whether the stack exists and can be updated. The remains of a failed creation hold no
+    data, and are deleted.
     """
     try:
         (found,) = formation.describe_stacks(StackName=stack)["Stacks"]
@@ -219,7 +220,7 @@ def _is_there(formation: Any, stack: str) -> bool:
 
 
 def _upload(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> str:
-    """Upload each missing asset to where the template expects it; returns the address of the
+    """Upload each missing asset to the place that the template names. Return the address of the
     template.
     """
     s3 = session.client("s3", endpoint_url=endpoint)
@@ -261,8 +262,8 @@ def _head(look: Any, **names: str) -> bool:
 
 
 def _content(source: Path, name: str) -> bytes:
-    """The file, or an archive of the folder. Archives of large folders (layers) are kept: packing
-    takes seconds.
+    """Return the file, or an archive of the folder. Archives of large folders (layers) are kept,
+    because packing takes seconds.
     """
     if source.is_file():
         return source.read_bytes()

@@ -1,5 +1,5 @@
-"""Where the local stack answers and with which key, in a file of the local folder; and the wait
-until it answers.
+"""The address and key of the local stack, in a file of the local folder. This module also waits
+until the stack answers.
 """
 
 import json
@@ -12,13 +12,13 @@ from pathlib import Path
 from infra import paths
 from infra.local.processes import CannotRun
 
-ANSWER_SECONDS = 240  # of a very busy machine; on a quiet one it takes two
+ANSWER_SECONDS = 240  # seconds on a very busy machine; a quiet one needs two
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`url` is the address of the service, `api_key` a key of it, `aws_endpoint` the address of the
-    local AWS.
+    """The endpoint of the local stack. `url` is the address of the service, `api_key` is a key for
+    it, and `aws_endpoint` is the address of the local AWS.
     """
 
     url: str
@@ -32,7 +32,7 @@ def file() -> Path:
 
 
 def read() -> Endpoint | None:
-    """The file of the last start; None if there was no start."""
+    """Return the endpoint of the last start, or None if there was no start."""
     try:
         return Endpoint(**json.loads(file().read_text()))
     except FileNotFoundError:
@@ -45,7 +45,7 @@ def write(endpoint: Endpoint) -> None:
 
 
 def wait(url: str, *, key: str = "") -> None:
-    """Return once the URL answers 200; raises `CannotRun` if it does not in time."""
+    """Return once the URL answers 200. Raises `CannotRun` if it does not answer in time."""
     deadline = time.monotonic() + ANSWER_SECONDS
     while True:
         answer = _answer(url, key=key)

@@ -1,9 +1,9 @@
-"""Starts the functions' processes: layers are unpacked once for all of them, and a burst of calls
+"""Starts the functions' processes. Layers are unpacked once for all processes, and a burst of calls
 starts few.
 
-MiniStack by itself unpacks each layer for every process, and starts one for every call that finds
-the others busy. It also takes a call's log for whole once no line has come for 5 ms: later ones
-stayed unseen until that process's next call.
+MiniStack by itself unpacks each layer for every process, and starts a process for every call that
+finds the others busy. It also takes the log of a call for complete when no line came for 5 ms.
+Later lines stayed hidden until the next call of that process.
 """
 
 import fcntl
@@ -31,31 +31,33 @@ from infra.local.snapshots import digest
 LAYERS = paths.BUILD / "unpacked"
 UNUSED_SECONDS = 7 * 24 * 3600
 VARIABLE = "_LAMBDA_LAYERS_DIRS"
-"""The variable that holds the folders of a process's layers, in the order in which they go onto its
-path.
+"""The variable that holds the folders of a process's layers, in the order in which they are added
+to its path.
 """
 IN_LAMBDA = {"AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1"}
-"""Functions that find it build what they need while they start, as in Lambda: their first call need
-not wait.
+"""A variable that functions find in Lambda. They then build what they need while they start, so
+their first call need not wait.
 """
 PATIENCE_SECONDS = 2.0
-"""How long a call waits for each of the busy processes before it has another started: many are
-slower than few.
+"""How long a call waits for each of the busy processes before another process is started. Many
+processes are slower than few.
 """
 MOST_PROCESSES = 10
-"""Of one function: more would only take turns on the processors, and no call waits for another of
-the same function.
+"""The most processes of one function. More would only compete for the processors, and no call waits
+for another call of the same function.
 """
 LOG_SECONDS = 5.0
-"""How long a call that has answered waits for its log to be read: only a process that goes on
-writing needs it.
+"""How long a call that has answered waits until its log is read. Only a process that continues to
+write needs this time.
 """
 STARTING_SECONDS = 20.0
-"""How long a call waits for one that is starting: two at once would take longer still."""
+"""How long a call waits for a process that is starting. Two starts at once would take
+even longer.
+"""
 
 
 class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
-    """A process of a function, started with the layers' folders instead of the layers."""
+    """A process of a function. It gets the folders of the unpacked layers instead of the layers."""
 
     config: dict[str, Any]
     in_use: bool
@@ -67,8 +69,8 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
         self._pipe: Any = None
 
     def _read_stderr(self) -> None:
-        """Queue the lines that the process logs, for as long as it lives. No line is on its way
-        while nobody reads.
+        """Queue the lines that the process logs, as long as it lives. So no line is lost while
+        nobody reads.
         """
         pipe, begun = self._proc.stderr, b""
         ready = select.poll()
@@ -84,7 +86,7 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
                     return
 
     def _drain_stderr_bounded(self, **_: float) -> str:
-        """The log of a call, which its process wrote completely before it answered."""
+        """Return the log of a call. The process has written all of it before it answered."""
         deadline = time.monotonic() + LOG_SECONDS
         while time.monotonic() < deadline and self._has_unread():
             time.sleep(0.001)
@@ -113,7 +115,9 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
 def _acquire(
     name: str, config: dict[str, Any], code: bytes, qualifier: str = "$LATEST", **more: Any
 ) -> Any:
-    """The answer of MiniStack's own function, once a process is free or another may be started."""
+    """Return the result of MiniStack's own function, once a process is free or another may be
+    started.
+    """
     key, begun = lambda_runtime._worker_key(name, config, qualifier), time.monotonic()  # noqa: SLF001
     with _RELEASED:
         while not _may_go_on(lambda_runtime._workers.get(key, ()), waited=time.monotonic() - begun):  # noqa: SLF001
@@ -122,8 +126,8 @@ def _acquire(
 
 
 def _may_go_on(processes: Sequence[SharingWorker], *, waited: float) -> bool:
-    """Whether one of a function's processes is free or another may start: none is starting, and
-    none became free.
+    """Return whether one of a function's processes is free, or another may start. Another may start
+    if none is starting and none became free in the meantime.
     """
     if not all(process.in_use for process in processes) or not processes:
         return True
@@ -155,8 +159,8 @@ _UNPACKING = threading.Lock()
 
 
 def _unpacked(content: bytes) -> Path:
-    """The folder of that content, made as a whole or not at all. All stacks of this project share
-    it.
+    """Return the folder with that content, which is made as a whole or not at all. All stacks of
+    this project share it.
     """
     folder = LAYERS / digest(content)[:16]
     if not folder.is_dir():
@@ -171,8 +175,8 @@ def _unpacked(content: bytes) -> Path:
 
 
 def install() -> None:
-    """Make MiniStack start processes of Python functions this way, and remove layers that were not
-    used for a week.
+    """Make MiniStack start the processes of Python functions in this way, and remove layers that
+    were not used for a week.
     """
     for folder in LAYERS.glob("*"):
         if folder.stat().st_mtime < time.time() - UNUSED_SECONDS:

@@ -1,5 +1,5 @@
-"""Stands before the local AWS and refuses web pages of other origins, foreign host names and
-whatever is not signed.
+"""The guard before the local AWS. It refuses web pages of other origins, foreign host names, and
+requests that are not signed.
 """
 
 import json
@@ -22,17 +22,17 @@ API_PATH = "/_aws/execute-api/"
 API_NAME = re.compile(r"([a-z0-9]+)\.execute-api\.localhost")
 OWN_NAME = re.compile(r"127\.0\.0\.1|(?:[a-z0-9_-]+\.)*localhost")
 SAME_PAGE = (None, "same-origin", "none")
-"""What `Sec-Fetch-Site` may say: nothing (no browser), a page of this origin, or a person who typed
-the address.
+"""The permitted values of `Sec-Fetch-Site`: nothing (no browser), a page of this origin, or a
+person who typed the address.
 """
 ONCE = ("host", "origin", "authorization", "sec-fetch-site")
-"""Headers whose repetition two readers could understand differently."""
+"""Headers that two readers could understand differently if they were repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An HTTP request as it arrived: names of headers in lower case, the query decoded, the path
-    still encoded.
+    """An HTTP request as it arrived. Names of headers are in lower case, the query is decoded, and
+    the path is still encoded.
     """
 
     method: str
@@ -43,15 +43,16 @@ class Request:
 
 
 class Refused(Exception):
-    """A request may not pass; the message says why."""
+    """A request is refused. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Passes on to `app` what may reach it.
+    """Passes permitted requests on to `app`.
 
-    `port` is the port of the local AWS. `claims_key` says whether a request names any AWS
-    credential, `is_signed` whether its signature is right: made with a key that this start issued.
+    `port` is the port of the local AWS. `claims_key` returns whether a request names any AWS
+    credential. `is_signed` returns whether its signature is valid, which means made with a key that
+    this start issued.
     """
 
     app: App
@@ -72,8 +73,8 @@ class Guard:
             await self.app(scope, receive, _without_cors(send))
 
     async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive]:
-        """The request as it is passed on: only health and the APIs of the gateway need no AWS
-        signature.
+        """Return the request as it is passed on. Only health and the APIs of the gateway need no
+        AWS signature.
         """
         if scope["path"] == HEALTH:
             return scope, receive
@@ -92,7 +93,9 @@ class Guard:
 
 
 def check_place(scope: Scope, *, port: int) -> None:
-    """Raise `Refused` for a request from another origin, by another name, or to a closed route."""
+    """Raise `Refused` for a request from another origin, with another host name, or to a closed
+    route.
+    """
     named = [
         (name.decode("latin-1").lower(), value.decode("latin-1"))
         for name, value in scope["headers"]
@@ -117,11 +120,11 @@ def check_place(scope: Scope, *, port: int) -> None:
 
 
 def as_api_path(scope: Scope, *, port: int) -> Scope | None:
-    """The scope of a request to an API of the gateway, addressed by its path; None for a request to
-    anything else.
+    """Return the scope of a request to an API of the gateway, addressed by its path. Return None
+    for any other request.
 
-    An API named by its host is addressed by path from here on: the local AWS looks at some paths
-    before any host.
+    An API that is named by its host is from here on addressed by path, because the local AWS looks
+    at some paths before any host.
     """
     if scope["path"].startswith(API_PATH):
         return scope
@@ -154,7 +157,7 @@ def _raw_path(scope: Scope) -> bytes:
 
 
 async def _body(receive: Receive) -> bytes:
-    """The whole body; what came before a disconnection, if there is one."""
+    """Return the whole body, or the part of it that came before a disconnection."""
     parts: list[bytes] = []
     while True:
         message = await receive()
@@ -190,7 +193,7 @@ async def _refuse(kind: str, send: Send, reason: str) -> None:
     if kind == "websocket":
         await send(
             {"type": "websocket.close", "code": 1008}
-        )  # before it is accepted: the client reads 403
+        )  # before acceptance, so the client gets 403
         return
     body = json.dumps({"__type": "AccessDeniedException", "message": reason}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

@@ -36,7 +36,9 @@ ACCOUNT = "000000000000"
 
 
 def claims_key(request: Request) -> bool:
-    """Whether the local AWS could take anything in the request for a credential or a signature."""
+    """Return whether the local AWS could take anything in the request for a credential or a
+    signature.
+    """
     names = {name.lower() for name in request.query}
     return (
         request.headers.get("authorization", "").startswith("AWS")
@@ -46,10 +48,10 @@ def claims_key(request: Request) -> bool:
 
 
 def is_signed(request: Request) -> bool:
-    """Whether the request is signed, and in time, with the key of this start or with an issued key
-    of a role.
+    """Return whether the request is signed, and in time, with the key of this start or with an
+    issued key of a role.
 
-    The local AWS itself checks no signature of its root keys, and takes any 12 digits for one.
+    The local AWS itself checks no signature of its root keys, and accepts any 12 digits as a key.
     """
     in_query = "authorization" not in request.headers
     if not _is_signature_4(request, in_query=in_query):
@@ -85,8 +87,8 @@ def is_signed(request: Request) -> bool:
 
 
 def role_credentials(config: Mapping[str, Any]) -> dict[str, str]:
-    """Credentials of a function's role, in place of MiniStack's, which anybody can compute from two
-    ARNs.
+    """Return credentials of a function's role. They replace MiniStack's, which anybody can compute
+    from two ARNs.
     """
     arn, role_arn = config["FunctionArn"], config.get("Role", "")
     id_, secret, token = (
@@ -133,7 +135,9 @@ def _is_late(request: Request, signature: HeaderSignature, *, in_query: bool) ->
 
 
 def _secret(access_key: str, token: str) -> str | None:
-    """The secret of the key of this start or of a session of a role; None for every other key."""
+    """Return the secret of the key of this start, or of a role's session. Return None for every
+    other key.
+    """
     if access_key == os.environ["AWS_ACCESS_KEY_ID"]:
         return None if token else os.environ["AWS_SECRET_ACCESS_KEY"]
     if access_key not in sts._sessions:  # noqa: SLF001 - MiniStack has no public way to ask

@@ -12,13 +12,13 @@ from infra.operate import target
 RUNTIME_LINES = ("START RequestId", "END RequestId", "REPORT RequestId")
 FUNCTION = re.compile(r"/(\w+?)Log")
 IDS = ("correlation_id", "function_request_id")
-"""Fields that can hold the id of a request, the best first: answers of the API carry the first
-one.
+"""Fields that can hold the id of a request, the best first. Answers of the API have the
+first one.
 """
 
 
 def follow(*, as_json: bool) -> NoReturn:
-    """Print what the functions logged in the last minute, and then what they log from now on, until
+    """Print what the functions logged in the last minute, and then what they log, until
     interrupted.
     """
     client = target.local().client("logs")
@@ -45,7 +45,7 @@ def follow(*, as_json: bool) -> NoReturn:
 
 
 def readable(line: str, *, group: str, at: int) -> str:
-    """Time, function, level, message and request id of one line; `at` is its time in
+    """Return time, function, level, message and request id of one line. `at` is its time in
     milliseconds.
     """
     named = FUNCTION.search(group)

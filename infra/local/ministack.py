@@ -1,5 +1,5 @@
-"""Runs the local AWS: MiniStack, in a virtual environment of its own, on loopback, its state in the
-local folder.
+"""Runs the local AWS, which is MiniStack, on loopback. It has a virtual environment of its own, and
+its state is in the local folder.
 """
 
 import fcntl
@@ -24,15 +24,15 @@ from infra.local.processes import HOST, CannotRun, has_ended, is_taken, on_its_o
 
 LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
-START_SECONDS = 300  # only against waiting for ever; it takes two
+START_SECONDS = 300  # a limit, so that it does not wait for ever; it takes two
 STOP_SECONDS = 180
 HEALTH_SECONDS = 30  # a running one answers within it, however busy the machine is
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A process of the local AWS. `search` is the address of the server of its search domains;
-    empty: none.
+    """A process of the local AWS. `search` is the address of the server of its search domains, or
+    empty if there is none.
     """
 
     pid: int
@@ -45,10 +45,10 @@ class Running:
 
 
 def install() -> Path:
-    """The interpreter of its virtual environment, which is set up first if it is missing or
-    incomplete.
+    """Return the interpreter of MiniStack's virtual environment, which is set up first if it is
+    missing or incomplete.
 
-    It is the Python version that functions declare, if this machine has that.
+    It is the Python version that functions declare, if this machine has that version.
     """
     python = pythons.function_python()
     folder = paths.BUILD / "venvs" / "ministack"
@@ -75,16 +75,17 @@ def _make_environment(folder: Path, python: str) -> None:
 
 
 def running() -> Running | None:
-    """The process whose state is in the local folder, if it runs and answers."""
+    """Return the process whose state is in the local folder, if it runs and answers."""
     process = _last_started()
     return process if process is not None and _is_ministack(process.port) else None
 
 
 def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Running:
-    """Start it and return at once; `wait` returns when it answers. Raises `CannotRun` if the port
-    is in use.
+    """Start the local AWS and return at once. `wait` returns when it answers. Raises `CannotRun` if
+    the port is in use.
 
-    It continues from the newest snapshot. A process that ends still saves: this waits for it.
+    It continues from the newest snapshot. If an earlier process is still ending and saving, this
+    waits for it.
     """
     state = paths.local_state()
     (paths.private(state) / "s3").mkdir(mode=0o700, exist_ok=True)
@@ -133,8 +134,8 @@ def _taken_up(state: Path, *, port: int) -> Path:
 
 
 def check_free(port: int) -> None:
-    """Raise `CannotRun` if another program uses the port than the local AWS that runs or is
-    ending.
+    """Raise `CannotRun` if the port is used by a program other than this local AWS, which may be
+    running or ending.
     """
     last = _last_started()
     if last is None or last.port != port:
@@ -150,8 +151,8 @@ def _check_free(port: int) -> None:
 
 @contextmanager
 def _alone(state: Path) -> Iterator[int]:
-    """The descriptor of a lock that the process of the local AWS inherits, and that its end frees,
-    whatever ends it.
+    """Yield the descriptor of a lock. The process of the local AWS inherits it. The lock is
+    released when that process ends, whatever ends it.
     """
     (state / "lock").touch(mode=0o600)
     with (state / "lock").open("w") as lock:
@@ -175,7 +176,7 @@ def _locked(lock: int) -> bool:
 
 
 def _last_started() -> Running | None:
-    """The process that was started last, unless it has ended."""
+    """Return the process that was started last, or None if it has ended."""
     try:
         with (paths.local_state() / "lock").open("r") as lock:
             has_ended = _locked(lock.fileno())
@@ -185,7 +186,7 @@ def _last_started() -> Running | None:
 
 
 def wait(process: Running) -> None:
-    """Return once it answers; raises `CannotRun` if it ends or takes too long."""
+    """Return once the process answers. Raises `CannotRun` if it ends or takes too long."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and not has_ended(process.pid):
         if _is_ministack(process.port):
@@ -197,7 +198,7 @@ def wait(process: Running) -> None:
 
 
 def stop() -> bool:
-    """End the process so that it saves its state; returns whether it was running."""
+    """End the process, which then saves its state. Return whether it was running."""
     process = _last_started()
     if process is None:
         return False
@@ -209,7 +210,7 @@ def stop() -> bool:
 
 
 def _environment(port: int, state: Path, *, enforces_roles: bool) -> dict[str, str]:
-    """A clean environment: functions inherit it, and the caller's credentials must not reach
+    """Return a clean environment. Functions inherit it, and the caller's credentials must not reach
     them.
     """
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}

@@ -1,5 +1,5 @@
-"""Helps with servers that outlive the command that starts them: their ports on loopback, and ending
-them.
+"""Helps with servers that outlive the command that starts them. It finds their ports on loopback,
+and ends them.
 """
 
 import contextlib
@@ -14,8 +14,8 @@ HOST = "127.0.0.1"
 
 
 class CannotRun(Exception):
-    """Something on this machine prevents it; the message says in one sentence what, and what to do
-    about it.
+    """Something on this machine prevents the command. The message says in one sentence what it is
+    and what to do about it.
     """
 
 
@@ -37,15 +37,15 @@ def free_port() -> int:
 
 
 def on_its_own(process: subprocess.Popen[bytes]) -> int:
-    """The id of a process that outlives this one. `has_ended` asks for its end by the id; the
-    object no longer does.
+    """Return the id of a process that outlives this one, and let go of the process object. Whether
+    it has ended is then found by its id (`has_ended`).
     """
     process.returncode = 0
     return process.pid
 
 
 def has_ended(pid: int) -> bool:
-    """Whether the process has ended. If this process started it, it is also reaped."""
+    """Return whether the process has ended. If this process started it, it is also reaped."""
     with contextlib.suppress(ChildProcessError):
         if os.waitpid(pid, os.WNOHANG)[0] == pid:
             return True
@@ -57,14 +57,14 @@ def has_ended(pid: int) -> bool:
 
 
 def end(pid: int, *, seconds: float) -> bool:
-    """Ask the process to end; returns whether it did within that many seconds."""
+    """Ask the process to end. Return whether it ended within that many seconds."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     return until(lambda: has_ended(pid), seconds=seconds)
 
 
 def until(look: Callable[[], bool], *, seconds: float) -> bool:
-    """Whether `look` says so within that many seconds."""
+    """Return whether `look` returned True within that many seconds."""
     deadline = time.monotonic() + seconds
     while not look():
         if time.monotonic() > deadline:

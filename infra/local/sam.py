@@ -16,15 +16,15 @@ from infra.operate import target
 from infra.operate.target import REGION, Target
 
 HOST = "palimpsest.localhost"
-"""The name of this machine within SAM's container. The guard lets names that end in .localhost
-pass.
+"""The name of this machine within SAM's container. The guard accepts names that end in
+.localhost.
 """
 
 Environments = dict[str, dict[str, str]]
 
 
 def prepare(*, host: str = HOST) -> None:
-    """Write both files and print the command; `host` is the name by which functions reach the local
+    """Write both files and print the command. `host` is the name by which functions reach the local
     AWS.
 
     Raises `CannotRun` if the local stack does not run.
@@ -54,7 +54,7 @@ def prepare(*, host: str = HOST) -> None:
 
 
 def declaring(template: dict[str, Any], environments: Environments) -> dict[str, Any]:
-    """The template with each function's variables declared, without values."""
+    """Return the template, in which each function declares its variables without values."""
     resources = dict(template["Resources"])
     for name, variables in environments.items():
         properties = resources[name]["Properties"] | {
@@ -65,7 +65,9 @@ def declaring(template: dict[str, Any], environments: Environments) -> dict[str,
 
 
 def _environments(place: Target, template: dict[str, Any], *, host: str) -> Environments:
-    """The deployed variables of each function, and the variables that lead it to the local AWS."""
+    """Return the deployed variables of each function, and the variables that direct it to the local
+    AWS.
+    """
     leading = _leading(place, host=host)
     formation, functions = place.client("cloudformation"), place.client("lambda")
     found: Environments = {}
@@ -99,8 +101,8 @@ def _leading(place: Target, *, host: str) -> dict[str, str]:
 
 
 def _within(value: str, *, host: str) -> str:
-    """A variable's value as it must be in a container: files of this machine are not there,
-    loopback is its own.
+    """Return a variable's value for use in a container. Files of this machine do not exist there,
+    and loopback is the container's own.
     """
     url = urlsplit(value)
     if url.scheme == "file":

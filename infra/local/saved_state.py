@@ -1,4 +1,6 @@
-"""The saved state of the local AWS: the newest snapshot, its age, and its use on another port."""
+"""The saved state of the local AWS. This module finds the newest snapshot, reports its age, and
+lets it be used on another port.
+"""
 
 import re
 from datetime import datetime
@@ -6,28 +8,31 @@ from pathlib import Path
 
 ADDRESS = re.compile(rb"http://localhost:(\d+)/")
 WITH_ADDRESSES = ("apigateway", "cloudformation", "lambda", "sqs")
-"""The services whose state holds addresses; the one that is asked for the port that it was saved on
-comes last.
+"""The services whose state holds addresses. The last one is the service from which the saved port
+is read.
 """
 UNFINISHED = ".unfinished"
 STOPPED = "stopped"
-"""A file in the snapshot of a process that ended in order. Whoever starts from it removes it."""
+"""A file in the snapshot of a process that ended in order. The next start removes it."""
 AT_STAKE = "at_stake"
-"""A file with the most seconds between a snapshot and the next one, if that takes as long to write
-as this one did.
+"""A file with the most seconds between this snapshot and the next one, if the next one takes as
+long to write.
 """
 PROMISED_SECONDS = 10
 
 
 def newest(folder: Path) -> Path | None:
-    """The last complete snapshot, a folder whose name is its time in nanoseconds; None if there is
-    none.
+    """Return the last complete snapshot, or None if there is none. A snapshot is a folder whose
+    name is its time in nanoseconds.
     """
     return max((each for each in folder.glob("*") if each.name.isdigit()), default=None)
 
 
 def taken_up(snapshot: Path) -> str:
-    """Say in one sentence what is started from, as if from now on the process could be killed."""
+    """Return one sentence about the snapshot from which the local AWS starts. If the last process
+    was killed, it says how much may be lost. From now on, the snapshot counts as one of a running
+    process.
+    """
     moment = datetime.fromtimestamp(int(snapshot.name) / 1e9).astimezone()
     stopped = snapshot / STOPPED
     was_stopped = stopped.is_file()
@@ -41,14 +46,16 @@ def taken_up(snapshot: Path) -> str:
 
 
 def _at_stake(snapshot: Path) -> int:
-    """10 seconds, unless there is so much stored that a snapshot takes longer."""
+    """Return how many seconds of changes a kill could lose. That is 10, unless so much is stored
+    that a snapshot takes longer.
+    """
     noted = snapshot / AT_STAKE
     return max(PROMISED_SECONDS, int(noted.read_text())) if noted.is_file() else PROMISED_SECONDS
 
 
 def move_to(port: int, snapshot: Path) -> None:
-    """Replace the port in the addresses of queues, by which they are known; nothing would read them
-    otherwise.
+    """Replace the port in the addresses of queues. Queues are known by their addresses, so nothing
+    would read them otherwise.
     """
     queues = snapshot / f"{WITH_ADDRESSES[-1]}.json"
     saved_at = ADDRESS.search(queues.read_bytes()) if queues.is_file() else None

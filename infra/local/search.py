@@ -1,4 +1,4 @@
-"""The OpenSearch server of a local stack that is started with SEARCH=opensearch: it starts and
+"""The OpenSearch server of a local stack that is started with SEARCH=opensearch. It starts and
 stops with the stack.
 """
 
@@ -13,16 +13,16 @@ from infra.local.opensearch.server import Place, Server
 from infra.local.processes import CannotRun, has_ended, is_taken
 
 PASSED_THROUGH = 0o711
-"""The mode of the local folder where root starts a server: it runs as somebody else, who has to
-reach its own folder in there, and sees nothing of the rest.
+"""The mode of the local folder if root starts a server. The server then runs as another user. That
+user must reach its own folder in there, but can't list the rest.
 """
 
 
 def start() -> Server:
-    """The server that runs, or a new one with the data of the last; `opensearch.wait` returns when
-    it answers.
+    """Return the server that runs, or start a new one with the data of the last. `opensearch.wait`
+    returns when it answers.
 
-    It keeps the port and the credential that it had first, because the stack knows it by them.
+    It keeps its first port and credential, because the stack knows it by these.
     """
     server = running()
     if server is not None:
@@ -43,7 +43,7 @@ def start() -> Server:
 
 
 def running() -> Server | None:
-    """The server whose data is in the local folder, if it runs."""
+    """Return the server whose data is in the local folder, if it runs."""
     last = _last()
     if last is None or last.pid == 0 or has_ended(last.pid) or not opensearch.answers(last.place):
         return None
@@ -51,7 +51,7 @@ def running() -> Server | None:
 
 
 def stop() -> None:
-    """Stop the server; does nothing where none runs."""
+    """Stop the server. Does nothing if none runs."""
     server = running()
     if server is not None:
         opensearch.stop(server)
@@ -59,7 +59,7 @@ def stop() -> None:
 
 
 def _last() -> Server | None:
-    """The server that was started last; its process is 0 once it was stopped."""
+    """Return the server that was started last. Its process is 0 if it was stopped."""
     try:
         noted = json.loads(_file().read_text())
         return Server(noted["pid"], Place(noted["port"], noted["credential"]), _home())

@@ -1,9 +1,9 @@
-"""Saves the local AWS's state as a whole, every few seconds and when it is asked to end, so that a
-kill loses little.
+"""Saves the local AWS's state as a whole, every few seconds and before it ends, so that a kill
+loses little.
 
-A copy of the process (fork) does it: nothing changes the state meanwhile, and no request waits.
-Folders, by time: state/<nanoseconds>; the newest is the one to start from. Large contents are files
-of their own, by their hash.
+A copy of the process (fork) does this. Nothing changes the copy's state, and no request waits. Each
+snapshot is a folder named by its time: state/<nanoseconds>. The newest is the one to start from.
+Large contents are files of their own, named by their hash.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from infra.local.guard import API_PATH, App, Message, Receive, Scope, Send
 from infra.local.saved_state import AT_STAKE, STOPPED, UNFINISHED
 
 STATES, BLOBS = Path("state"), Path("blobs")  # in the working directory, which is the local folder
-FRESH_SECONDS = 8  # so old is what is saved at most, while a snapshot takes no longer than 2.5 s
+FRESH_SECONDS = 8  # seconds: the greatest age of the saved state, if a snapshot takes 2.5 s at most
 LEAST_PAUSE_SECONDS = 3
 DRAIN_SECONDS = 10
 LARGE = 1_000_000  # bytes
@@ -46,12 +46,12 @@ BUSY = json.dumps(
 
 
 class Saving:
-    """Passes requests on to `app`, and saves what they change. The saved state is at most 10 s old,
-    as long as a snapshot takes no longer than 3 s (some 200 MB). A start says how much was at
-    stake.
+    """Passes requests on to `app`, and saves the changes that they make. The saved state is at most
+    10 s old, as long as a snapshot takes no longer than 3 s (some 200 MB). A start says how much
+    could have been lost.
 
-    Asked to end, it refuses new requests of the API, waits up to 10 s for those under way, saves,
-    and ends the process.
+    When the process is asked to end, it refuses new requests of the API, waits up to 10 s for
+    requests in progress, saves, and ends.
     """
 
     def __init__(self, app: App) -> None:
@@ -62,7 +62,7 @@ class Saving:
         self._has_changed = False
         self._is_stopping = False
         self._one_at_a_time = asyncio.Lock()
-        self._tasks: list[asyncio.Task[None]] = []  # the loop itself holds them but weakly
+        self._tasks: list[asyncio.Task[None]] = []  # the loop itself holds only weak references
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -116,12 +116,14 @@ class Saving:
 
 
 def _pause(took: float) -> float:
-    """Seconds from one snapshot to the next, if one takes so many."""
+    """Return how many seconds to wait between two snapshots, if one snapshot takes `took`
+    seconds.
+    """
     return max(LEAST_PAUSE_SECONDS, FRESH_SECONDS - 2 * took)
 
 
 async def _save(*, is_last: bool) -> bool:
-    """Returns whether a copy of the process has saved its state."""
+    """Save the state in a copy of the process. Return whether it was saved."""
     moment = time.time_ns()
     child = os.fork()
     if child == 0:
@@ -141,8 +143,8 @@ async def _answer(send: Send, status: int, body: bytes) -> None:
 
 
 def _save_and_exit(snapshot: Path, *, is_last: bool) -> NoReturn:
-    """Runs in the copy of the process, which ends with it; whatever it changes in memory, nobody
-    else sees.
+    """Save the state and exit. This runs in the copy of the process, so its changes in memory
+    affect nothing else.
     """
     try:
         copy.deepcopy = lambda value, *_: value  # all of it is a copy already
@@ -201,7 +203,7 @@ def digest(content: bytes) -> str:
 
 
 def _drop_delivered() -> None:
-    """Remove stream records that every function has received that is started by them."""
+    """Remove the stream records that all functions on their stream have received."""
     for (account, region, table), records in dynamodb._stream_records.all_items():  # noqa: SLF001
         found = list(
             _positions(account, region, dynamodb._tables.get_scoped(account, region, table))  # noqa: SLF001
@@ -213,8 +215,8 @@ def _drop_delivered() -> None:
 
 
 def _positions(account: str, region: str, table: dict[str, Any]) -> Iterator[int]:
-    """The progress of the event source mappings of the table's stream; 0 if one has read nothing
-    yet.
+    """Yield the progress of each event source mapping of the table's stream, or 0 if one has read
+    nothing yet.
     """
     for _, _, mapping in lambda_svc._iter_all_esms():  # noqa: SLF001
         if mapping["EventSourceArn"] == table.get("LatestStreamArn"):
@@ -224,8 +226,8 @@ def _positions(account: str, region: str, table: dict[str, Any]) -> Iterator[int
 
 
 def install() -> None:
-    """Make MiniStack load what `Saving` saved: streams, which it keeps no state of, and large
-    contents too.
+    """Make MiniStack load what `Saving` saved. That includes large contents, and streams, whose
+    state MiniStack itself does not save.
     """
     lambda_svc._externalize_code_zip = lambda_svc._prune_orphan_code_blobs = lambda *_: None  # noqa: SLF001
     as_saved = persistence._json_object_hook  # noqa: SLF001
@@ -254,8 +256,8 @@ def _with_streams(
 
 
 def _with_messages_to_be_received(load: Callable[[dict[str, Any]], None]) -> None:
-    """The receivers of messages died with the process, so redeliver now instead of after the
-    visibility timeout.
+    """Make MiniStack's loader redeliver received messages at once, instead of after the visibility
+    timeout. Their receivers ended with the process.
     """
 
     def load_persisted_state(data: dict[str, Any]) -> None:

@@ -1,9 +1,9 @@
-"""Creates, lists and revokes the API keys of tenants; a key is shown once, and only its hash is
+"""Creates, lists and revokes the API keys of tenants. A key is shown once, and only its hash is
 stored.
 
-python -m infra.operate.api_keys create --tenant acme --scopes read,write --expires-days 90 --label
-laptop python -m infra.operate.api_keys list --tenant acme python -m infra.operate.api_keys revoke
-KEY_ID
+    python -m infra.operate.api_keys create --tenant acme --scopes read,write --expires-days 90
+    python -m infra.operate.api_keys list --tenant acme
+    python -m infra.operate.api_keys revoke KEY_ID
 """
 
 import argparse
@@ -33,7 +33,7 @@ DAY = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is stored; `id` is its SHA-256, `expires_at` in seconds since 1970."""
+    """A stored key. `id` is its SHA-256. `expires_at` is in seconds since 1970."""
 
     id: str
     tenant: str
@@ -69,8 +69,8 @@ class ApiKeys:
         expires_days: float | None = None,
         secret: str | None = None,
     ) -> str:
-        """Store a new key and return it; it cannot be read again. `secret` is a key that the table
-        has lost.
+        """Store a new key and return it. It can't be read again. With `secret`, store that key,
+        which the table has lost.
         """
         secret = secret or "pal_" + base64.urlsafe_b64encode(
             secrets.token_bytes(32)
@@ -88,12 +88,12 @@ class ApiKeys:
         return secret
 
     def works(self, secret: str) -> bool:
-        """Whether the service accepts the key now."""
+        """Return whether the service accepts the key now."""
         item = self._item(secret)
         return item is not None and _key(item).works
 
     def knows(self, secret: str) -> bool:
-        """Whether the table has the key, be it revoked or not."""
+        """Return whether the table has the key, even if it is revoked."""
         return self._item(secret) is not None
 
     def _item(self, secret: str) -> ApiKeyItem | None:
@@ -103,21 +103,23 @@ class ApiKeys:
             return None
 
     def list(self, tenant: str | None = None) -> Iterator[Key]:
-        """All keys, or those of a tenant. This scans the table, which is small; nothing else
-        does.
+        """Yield all keys, or those of a tenant. This scans the table, which is small. Nothing else
+        scans it.
         """
         found = map(_key, self._items.scan(ApiKeyItem.pk.startswith("key#")))
         return (key for key in found if tenant is None or key.tenant == tenant)
 
     def meant_by(self, text: str) -> tuple[Key, ...]:
-        """The keys, unless they are revoked, whose id begins so or whose label it is."""
+        """Return the keys that are not revoked and whose id begins with the text or whose label is
+        the text.
+        """
         usable = (key for key in self.list() if not key.revoked)
         return tuple(
             key for key in usable if text and (key.id.startswith(text) or key.label == text)
         )
 
     def revoke(self, identity: str) -> bool:
-        """Revoke the key; returns whether it exists. The authorizer caches its answers for a
+        """Revoke the key, and return whether it exists. The authorizer caches its answers for a
         minute.
         """
         item = self._items(*key_place(identity))
@@ -130,7 +132,7 @@ class ApiKeys:
         return True
 
     def remove(self, identity: str) -> None:
-        """Delete the key, whether or not it exists; revoked keys stay listed, deleted ones do
+        """Delete the key, whether or not it exists. Revoked keys stay in the list, deleted keys do
         not.
         """
         self._items(*key_place(identity)).delete()
@@ -190,7 +192,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def tenant_id(text: str) -> str:
-    """The id of a tenant, as an argument of a command."""
+    """Return the id of a tenant that was given as an argument of a command."""
     if text == OPERATOR:
         raise argparse.ArgumentTypeError(
             f"{text!r} is the name that the service uses for its operator"

@@ -1,8 +1,7 @@
-"""Stores the OpenAI key where the workers read it: in a SecureString parameter, which the stack
-lets them read.
+"""Stores the OpenAI key in a SecureString parameter, which the stack lets the workers read.
 
-OPENAI_API_KEY=… python -m infra.operate.openai_key [--stack Palimpsest-prod] python -m
-infra.operate.openai_key --delete
+    OPENAI_API_KEY=… python -m infra.operate.openai_key [--stack Palimpsest-prod]
+    python -m infra.operate.openai_key --delete
 
 It asks for the key if the variable is empty.
 """
@@ -20,8 +19,8 @@ from infra.operate.target import Target
 
 
 def store(place: Target, outputs: Mapping[str, str], key: str) -> None:
-    """Store it as the key of that stack. If `key` is empty, the stored one is deleted: workers then
-    use no model.
+    """Store the key for that stack. If `key` is empty, delete the stored key. Workers then use no
+    model.
     """
     client = place.client("ssm")
     name = outputs["OpenAiKeyParameter"]

@@ -1,10 +1,9 @@
-"""Sends failed work through the queues again: dead letters to their queues, and parked records as
-the work they name.
+"""Sends failed work through the queues again: dead letters, and the work of parked records.
 
 python -m infra.operate.redrive [--stack Palimpsest-prod]
 
-SQS could move dead letters by itself (`StartMessageMoveTask`). The local AWS has no such call, and
-it would also move messages that no queue of this stack can use, which stay here and are listed.
+SQS could move dead letters by itself (`StartMessageMoveTask`). But the local AWS has no such call.
+It would also move messages that no queue of this stack can use. Here these stay and are listed.
 """
 
 import argparse
@@ -41,7 +40,7 @@ QUEUE_OF_KIND = {
 }
 EMBED = "Embed"
 EVENTS, EVENT = "Events", {"name", "tenant", "ids"}
-"""The queue of events that the bus did not take, and the fields of its messages."""
+"""The queue of events that the bus refused, and the fields of its messages."""
 GROUP = re.compile(r"[!-~]{1,128}")
 """The texts that SQS accepts as a message group."""
 CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"}, {"tenant", "job_id"})
@@ -53,7 +52,7 @@ index may lack.
 class Redrive:
     """Moves the messages of one stack.
 
-    Each message is sent before it is deleted: a crash in between repeats work, which does no harm.
+    Each message is sent before it is deleted. A crash in between repeats work, which does no harm.
     """
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
@@ -63,8 +62,8 @@ class Redrive:
         self._stream: Any = place.client("dynamodbstreams")
 
     def dead_letters(self) -> tuple[Counter[str], list[str]]:
-        """Move the dead letters: returns how many went to each queue, and the ids of those without
-        work, which stay.
+        """Move the dead letters. Return how many went to each queue, and the ids of messages that
+        name no work, which stay.
         """
         source = self._outputs["DeadLettersUrl"]
         moved: Counter[str] = Counter()
@@ -82,8 +81,8 @@ class Redrive:
         return moved, stay
 
     def parked(self) -> tuple[int, list[str]]:
-        """Start the work of parked records: returns how many jobs, and the ids of messages without
-        work, which stay.
+        """Start the work of parked records. Return how many jobs were started, and the ids of
+        messages that name no work, which stay.
         """
         source = self._outputs["ParkedQueueUrl"]
         started, stay = 0, []
@@ -98,8 +97,8 @@ class Redrive:
         return started, stay
 
     def _send(self, queue: str, body: str, *, tenant: object) -> None:
-        """Send it in its tenant's message group, as at first: one tenant's failures must not delay
-        the others.
+        """Send a message in its tenant's message group, as when it was first sent. So one tenant's
+        failures do not delay others.
         """
         is_group = isinstance(tenant, str) and GROUP.fullmatch(tenant)
         group = {"MessageGroupId": tenant} if is_group else {}
@@ -109,7 +108,7 @@ class Redrive:
         return self._outputs[f"{queue}QueueUrl"]
 
     def _queue_of(self, message: Mapping[str, Any]) -> str:
-        """The queue for that message. Raises `KeyError` if this stack has none for it."""
+        """Return the queue for that message. Raises `KeyError` if this stack has none."""
         if message.keys() == EVENT:
             queue = EVENTS
         else:
@@ -118,8 +117,8 @@ class Redrive:
         return queue
 
     def _messages(self, queue: str) -> Iterator[dict[str, Any]]:
-        """All waiting messages. A receive that waits asks all servers of the queue: if it is empty,
-        none is left.
+        """Yield all waiting messages. A receive call that waits asks all servers of the queue, so
+        an empty answer means that none is left.
         """
         while True:
             answer = self._sqs.receive_message(
@@ -133,9 +132,9 @@ class Redrive:
         self._sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
 
     def _keys(self, parked: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The keys of the items that a parked message names: an item that the dispatcher could not
-        read, or those of a batch of the stream that it failed on. A batch that has left the stream
-        gives none: the sweep finds its jobs.
+        """Yield the keys of the items that a parked message names. These are the item that the
+        dispatcher could not read, or the items of a batch of the stream on which it failed. If the
+        batch has already left the stream, there are none, and the sweep finds its jobs.
         """
         if "DDBStreamBatchInfo" not in parked:
             yield {name: {"S": parked["keys"][name]["S"]} for name in ("pk", "sk")}
@@ -162,8 +161,8 @@ class Redrive:
             iterator = answer.get("NextShardIterator")
 
     def _start(self, key: Mapping[str, Any]) -> bool:
-        """Send the work of that item, if any: a job that has not ended, or a change for the search
-        index.
+        """Send the work of the item with that key: a job that has not ended, or a change for the
+        search index. Return whether there was any.
         """
         work = self._job(key) if key["sk"]["S"] == "job" else self._change(key)
         if work is None:
@@ -181,8 +180,8 @@ class Redrive:
         return {"tenant": tenant, "job_id": job_id, "kind": item["kind"]["S"]}
 
     def _change(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The change of the record or message with that key; None for other items, and without a
-        search index.
+        """Return the change of the record or message with that key. Return None for other items,
+        and without a search index.
         """
         (tenant, owner), (kind, _, name) = (
             key["pk"]["S"].split("#")[:2],

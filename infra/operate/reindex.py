@@ -1,5 +1,4 @@
-"""Rebuilds the search index of a stack from its tables while the stack serves, and waits until it
-is done.
+"""Rebuilds a stack's search index from its tables while it serves, and waits until the end.
 
 python -m infra.operate.reindex [--stack Palimpsest-prod]
 """
@@ -22,8 +21,8 @@ FUNCTION = "ReindexFunction"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is: the job's state, how many documents are indexed, and the last error if a step
-    has failed.
+    """The progress of a rebuild: the job's state, how many documents are indexed, and the last
+    error if a step has failed.
 
     `left_out` counts the documents that have no vector, because the embedding model refuses their
     text.
@@ -42,10 +41,10 @@ class Progress:
 
 
 class Reindex:
-    """Starts a rebuild and reads how far it is.
+    """Starts a rebuild and reads its progress.
 
-    The stack's own function starts it, because that knows the tables, the index, and the model that
-    makes the vectors.
+    The stack's own function starts it, because that function knows the tables, the index, and the
+    model that makes the vectors.
     """
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
@@ -58,8 +57,8 @@ class Reindex:
         self._table: Any = place.client("dynamodb")
 
     def start(self) -> dict[str, Any]:
-        """The job's `tenant` and `job_id`, and `is_new`: false if one was running already. There is
-        one at a time.
+        """Start a rebuild. Return the job's `tenant` and `job_id`, and `is_new`, which is false if
+        a rebuild was already running. Only one runs at a time.
         """
         answer = self._lambda.invoke(FunctionName=self._outputs[FUNCTION], Payload=b"{}")
         job: dict[str, Any] = json.loads(answer["Payload"].read())
@@ -82,8 +81,8 @@ class Reindex:
 def follow(
     reindex: Reindex, *, say: Callable[[str], None], pause: Callable[[float], None] = time.sleep
 ) -> bool:
-    """Start and wait, and pass each change to `say`; whether it was completed. `pause` waits that
-    many seconds.
+    """Start a rebuild, wait for it, and pass each change of its progress to `say`. Return whether
+    it was completed. `pause` waits for a number of seconds.
     """
     job = reindex.start()
     say(f"{'started' if job['is_new'] else 'already running'}: {job['job_id']}")

@@ -1,5 +1,5 @@
-"""Restores the tables of a stack to one second, each into a new table beside it, which is left as
-it is.
+"""Restores the tables of a stack as they were at one second. Each is restored into a new table, and
+the old table is not changed.
 
 python -m infra.operate.restore [--stack Palimpsest-prod] [--at 2026-01-05T09:00:00Z]
 """
@@ -17,12 +17,14 @@ from infra.operate.target import Target
 
 TABLES = ("TenantsTable", "SessionsTable", "MemoriesTable")
 SETTLED_SECONDS, BETWEEN = 7_200, 5
-"""A large table takes hours; the restoring goes on without this command."""
+"""The times of waiting for a restored table. A large table takes hours, and its restoration
+continues without this command.
+"""
 
 
 class Restore:
-    """Restores one stack's tables. AWS restores neither streams nor expiry nor backups, so they are
-    set again.
+    """Restores one stack's tables. AWS restores neither streams nor expiry nor backups, so this
+    sets them again.
     """
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
@@ -30,8 +32,8 @@ class Restore:
         self._names = [outputs[name] for name in TABLES]
 
     def moment(self, wanted: datetime | None) -> datetime:
-        """The second to restore to: the wanted one, or the latest that all tables have. Raises
-        `SystemExit` if one of them can't be restored to it; nothing was begun then.
+        """Return the second to restore to: the wanted one, or the latest that all tables have.
+        Raises `SystemExit` if one of the tables can't be restored to it. Nothing was started then.
         """
         spans = {name: self._span(name) for name in self._names}
         found = (wanted or min(latest for _, latest in spans.values())).replace(microsecond=0)

@@ -1,7 +1,7 @@
-"""Shows or sets what becomes of secrets in a tenant's messages: its setting `secrets`.
+"""Shows or sets how secrets in a tenant's messages are handled: the tenant's setting `secrets`.
 
-python -m infra.operate.secrets_rule --tenant acme python -m infra.operate.secrets_rule --tenant
-acme --set mask [--stack Palimpsest-prod]
+python -m infra.operate.secrets_rule --tenant acme
+python -m infra.operate.secrets_rule --tenant acme --set mask [--stack Palimpsest-prod]
 """
 
 import argparse
@@ -19,7 +19,7 @@ from infra.operate.target import Target
 RULES = ("keep_in_message", "mask", "refuse")
 DEFAULT = "keep_in_message"
 RETENTION_DAYS, MEMORY_DAYS = 30, 365
-"""How long data is kept of a tenant that has stored no settings yet, as the service has it."""
+"""How long the service keeps the data of a tenant that has stored no settings."""
 
 
 class SecretsRules:
@@ -42,7 +42,7 @@ class SecretsRules:
         return item.secrets or DEFAULT
 
     def set(self, tenant: str, rule: str) -> None:
-        """Set the rule; the tenant's other settings stay. Messages that are stored already are not
+        """Set the rule. The tenant's other settings stay. Messages that are already stored are not
         changed.
         """
         if self._changed(tenant, rule):
@@ -64,7 +64,7 @@ class SecretsRules:
             self._changed(tenant, rule)  # the tenant stored its settings meanwhile
 
     def _changed(self, tenant: str, rule: str) -> bool:
-        """Whether the tenant has settings; they then have the rule."""
+        """Set the rule in the tenant's settings, if it has settings. Return whether it has."""
         item = self._items(*tenant_place(tenant, SETTINGS))
         try:
             item.update([SettingsItem.secrets.set(rule)], condition=SettingsItem.pk.exists())

@@ -16,7 +16,7 @@ REGION = "us-east-1"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A stack and how to reach it. `endpoint` is None on AWS itself."""
+    """A stack, and the way to reach it. `endpoint` is None on AWS itself."""
 
     stack: str
     session: boto3.Session
@@ -26,7 +26,7 @@ class Target:
         return self.session.client(service, endpoint_url=self.endpoint)  # type: ignore[call-overload]
 
     def outputs(self) -> dict[str, str]:
-        """The outputs of the stack, by name."""
+        """Return the outputs of the stack, by name."""
         try:
             (found,) = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
         except (ClientError, BotoCoreError) as error:
@@ -35,8 +35,8 @@ class Target:
 
 
 def local_session(folder: Path | None = None) -> boto3.Session:
-    """The account of the local AWS that runs in that folder (default: this project's), by the key
-    of its start.
+    """Return a session for the local AWS that runs in that folder (default: this project's), with
+    the key of its start.
     """
     key = access_key.read(folder or paths.local_state())
     return boto3.Session(
@@ -45,7 +45,7 @@ def local_session(folder: Path | None = None) -> boto3.Session:
 
 
 def local() -> Target:
-    """The stack that `make start` deployed."""
+    """Return the stack that `make start` deployed."""
     found = endpoint.read()
     if found is None:
         raise SystemExit(

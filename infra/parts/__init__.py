@@ -1,1 +1,1 @@
-"""The logical parts that the stack composes."""
+"""The logical parts of which the stack consists."""

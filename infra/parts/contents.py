@@ -16,22 +16,24 @@ from infra.parts.retention import removal_policy
 
 READ, ADD, REMOVE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
 RESTORED_DAYS = 34
-"""Removed contents can be brought back as long as a table can be restored; S3 removes them within a
-day after that.
+"""The days for which removed contents can be restored, which is as long as a table can be restored.
+S3 removes them within a day after that.
 """
 EXPORTS = "exports/"
-"""A removal takes along the exports that hold the removed data, even if no job removes them."""
+"""The prefix of exports. A removal also removes the exports that hold the removed data, even if no
+job removes them.
+"""
 PASSING, PASSING_DAYS = "passing/", 30
-"""What waits to be extracted goes once it is; what can't be is kept as long as the job that
-failed.
+"""The prefix of contents that wait to be extracted, and their days. They are removed after
+extraction. If extraction fails, they are kept as long as the failed job.
 """
 
 
 class Contents(Construct):
-    """Large contents of conversations, exports for as long as their links work, and what waits to
-    be extracted.
+    """The bucket for large contents of conversations, for exports as long as their links work, and
+    for contents that wait to be extracted.
 
-    Functions can only remove an object's current version; nobody reads older ones without an
+    Functions can only remove an object's current version. Older versions can be read only with an
     operator's rights.
     """
 
@@ -88,7 +90,7 @@ class Contents(Construct):
 
     @property
     def _name(self) -> str:
-        """The bucket's name in the template."""
+        """Return the bucket's name in the template."""
         return Stack.of(self).get_logical_id(cast(s3.CfnBucket, self.bucket.node.default_child))
 
     def grant(self, user: iam.Role, *actions: str, under: str = "") -> None:

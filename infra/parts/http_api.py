@@ -39,7 +39,9 @@ ACCESS_LOG = {
 
 @jsii.implements(gateway.IAccessLogSettings)
 class AccessLog:
-    """One JSON line for each request, without anything that the caller sent."""
+    """The access log, with one JSON line for each request. It contains nothing that the caller
+    sent.
+    """
 
     def __init__(self, group: logs.ILogGroup) -> None:
         self._group = group
@@ -78,8 +80,8 @@ class HttpFront(Construct):
         )  # fmt: skip
 
     def route(self, functions: Mapping[str, lambda_.IFunction]) -> None:
-        """Send every operation to the function that serves it; those of `site` need no key. A
-        request without a route goes to `site`, which answers with a problem.
+        """Send every operation to the function that serves it. The operations of `site` need no
+        key. A request without a route goes to `site`, which answers with a problem.
         """
         integrations_of = {
             name: integrations.HttpLambdaIntegration(f"{name.capitalize()}Integration", function)
@@ -101,10 +103,11 @@ class HttpFront(Construct):
 
 
 def routes() -> Iterator[tuple[str, str, str]]:
-    """Method, path and function of each route, from the API's description.
+    """Yield method, path and function of each route, from the API's description.
 
     The function that serves most operations of a resource, such as /v1/sessions, gets every call to
-    it, so that it can answer what no operation serves; the other operations have a route each.
+    the resource, so that it can answer calls that no operation serves. The other operations have a
+    route each.
     """
     described = json.loads(DESCRIPTION.read_text())["paths"]
     serves = {
@@ -128,14 +131,14 @@ def routes() -> Iterator[tuple[str, str, str]]:
 
 
 def _resource(path: str) -> str:
-    """The part of the path that names its resource, such as /v1/sessions."""
+    """Return the part of the path that names its resource, such as /v1/sessions."""
     return "/".join(path.split("/")[:3])
 
 
 def asking(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
-    """Asks the function with every request, also without a credential. The route's own function
-    answers refused requests. With a header to cache by, the gateway itself would answer who sends
-    none.
+    """Return an authorizer that asks the function for every request, also without a credential. The
+    route's own function answers refused requests. If the authorizer had a header to cache by, the
+    gateway itself would answer requests without that header.
     """
     return authorizers.HttpLambdaAuthorizer(
         "Keys", function, identity_source=[], results_cache_ttl=Duration.seconds(0),

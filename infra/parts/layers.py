@@ -12,10 +12,10 @@ CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
 class Layers(Construct):
     """The layers by their use.
 
-    Functions have `every`. Calls of a model and searches need `models`; vectors need `embedding`,
-    with the models that ship with the functions. Queries of knowledge graphs need `graph`, and the
-    check of an issuer's tokens needs `tokens`. Pages need `console` and `description`. `client` is
-    for agents that run in Lambda.
+    All functions have `every`. Functions that call a model or search have `models`. Functions that
+    make vectors with the models that ship with them have `embedding`. `graph` is for queries of
+    knowledge graphs, and `tokens` for the check of an issuer's tokens. `console` and `description`
+    are for pages. `client` is for agents that run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
@@ -42,7 +42,9 @@ class Layers(Construct):
         ]
 
     def tokens(self) -> list[lambda_.LayerVersion]:
-        """A layer that only a stack which takes tokens has; called once."""
+        """Return the layer that checks tokens. Only a stack that accepts tokens has it. Call this
+        once.
+        """
         return [self._built("tokens")]
 
     def _built(self, name: str) -> lambda_.LayerVersion:

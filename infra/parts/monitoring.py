@@ -1,4 +1,4 @@
-"""The alarms that notify a person, and the dashboard to look at then."""
+"""The alarms that notify a person, and the dashboard for that person."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,11 +24,13 @@ FIVE_MINUTES = Duration.minutes(5)
 SLOW_MS = 3_000
 STREAM_LAG_MS = 300_000
 REFUSED = 5_000
-"""Refused calls in five minutes, 17 a second: somebody tries keys, or a client calls in a loop."""
+"""The number of refused calls in five minutes, which is 17 a second. At this rate, somebody tries
+keys, or a client calls in a loop.
+"""
 WAITED_SECONDS = 900
 MB_A_GB = 1024
 WAITED_FOR = ("summarize", "extract", "embed")
-"""The queues whose work users wait for. A reindex may take its time."""
+"""The queues whose work users wait for. A reindex is not among them."""
 DOMAIN_ALARMS = (
     ("SearchRed", "ClusterStatus.red", 0, "Data of the search domain is away."),
     ("SearchBlocked", "ClusterIndexWritesBlocked", 0, "The domain takes no writes."),
@@ -39,7 +41,9 @@ MISSING_IS_FAILURE = cloudwatch.TreatMissingData.BREACHING
 
 
 class Monitoring(Construct):
-    """Alarms notify a topic. Unless an alarm says otherwise, a metric without data is healthy."""
+    """Alarms that notify a topic. Unless an alarm says otherwise, a metric without data is
+    healthy.
+    """
 
     def __init__(
         self, scope: Construct, *, stage: Stage, choices: Choices, key: kms.Key | None
@@ -66,8 +70,8 @@ class Monitoring(Construct):
         )
 
     def _let_publish(self, service: str, key: kms.Key | None) -> None:
-        """Let a service publish to the topic. A topic with a policy of its own has lost the default
-        policy, which lets everything in the account publish.
+        """Let a service publish to the topic. A topic with a policy of its own no longer has the
+        default policy, which lets everything in the account publish.
         """
         own = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
         publisher = iam.ServicePrincipal(f"{service}.amazonaws.com", conditions=own)
@@ -80,7 +84,9 @@ class Monitoring(Construct):
             key.grant(publisher, "kms:Decrypt", "kms:GenerateDataKey*")
 
     def _add_budget(self, dollars: int) -> None:
-        """Notify the topic when the account's month costs more, or is going to."""
+        """Notify the topic when the account's costs of the month exceed the budget, or are forecast
+        to exceed it.
+        """
         notifications = [
             budgets.CfnBudget.NotificationWithSubscribersProperty(
                 notification=budgets.CfnBudget.NotificationProperty(
@@ -109,8 +115,8 @@ class Monitoring(Construct):
         )
 
     def watch_queues(self, queues: Queues) -> None:
-        """Work that a worker gives up on becomes a dead letter, so workers need no alarm of their
-        own.
+        """Add the alarms for queues. Work that a worker gives up becomes a dead letter, so workers
+        need no alarm of their own.
         """
         self._alarm(
             "DeadLetters",
@@ -164,9 +170,9 @@ class Monitoring(Construct):
         )
 
     def watch_functions(self, functions: Mapping[str, lambda_.Function]) -> None:
-        """Functions of the API fail as its 5xx, workers as dead letters, and `dispatch` as lag of
-        the streams and parked records: a stream keeps what failed. Only the sweep needs alarms of
-        its own.
+        """Add the alarms for functions. Failures of the API's functions show as 5xx, and those of
+        workers as dead letters. Failures of `dispatch` show as lag of the streams and as parked
+        records, because a stream keeps failed records. Only the sweep needs alarms of its own.
         """
         errors = {
             name: function.metric_errors(period=FIVE_MINUTES)
@@ -257,7 +263,9 @@ class Monitoring(Construct):
         periods: int = 1,
         missing: cloudwatch.TreatMissingData = MISSING_IS_HEALTHY,
     ) -> None:
-        """Notify if the metric is `above` or `below` a threshold in each of so many periods."""
+        """Notify if the metric is `above` or `below` a threshold in each of this number of
+        periods.
+        """
         threshold, comparison = above, cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
         if below is not None:
             threshold, comparison = below, cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD

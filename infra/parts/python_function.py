@@ -1,5 +1,5 @@
 """A Lambda function with its own role and log group, its layers, and only the environment variables
-it needs.
+that it needs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ LOG_RETENTION = {7: logs.RetentionDays.ONE_WEEK, 90: logs.RetentionDays.THREE_MO
 
 
 class PythonFunction(Construct):
-    """The function in functions/<name>/handler.py. Its role may write its own log; the stack grants
-    it the rest.
+    """The function in functions/<name>/handler.py. Its role may write its own log. The stack grants
+    all other permissions.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The queues between the streams and the workers, and the two in which failures wait for a
+"""The queues between the streams and the workers, and the two queues in which failures wait for a
 person.
 """
 
@@ -20,8 +20,8 @@ KEPT = Duration.days(14)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A worker's queue: seconds that a step may take, messages in a batch, and receives before a
-    message has failed.
+    """The settings of a worker's queue: how many seconds a step may take, how many messages are in
+    a batch, and after how many receives a message has failed.
     """
 
     seconds: int
@@ -30,16 +30,16 @@ class Line:
 
 
 UNTOLD = Line(seconds=30, batch=10, receives=480)
-"""The queue of events that the bus did not take: each is tried every three minutes."""
+"""The queue of events that the bus refused. Each is tried again every three minutes."""
 
 
 class Queues(Construct):
-    """One queue for each worker, with its name. `events` holds events that the bus did not take,
-    which are published from it for a day; `parked` stream records that the dispatcher could not
-    read.
+    """One queue for each worker, with the worker's name. `events` holds events that the bus
+    refused, which are published from it for a day. `parked` holds stream records that the
+    dispatcher could not read.
 
-    All queues share one dead-letter queue: each message names its kind of work, and one alarm
-    covers them all.
+    All queues share one dead-letter queue. Each message names its kind of work, and one alarm
+    covers all messages.
     """
 
     def __init__(
@@ -77,7 +77,9 @@ class Queues(Construct):
             self._key.grant(grantee, "kms:Decrypt", "kms:GenerateDataKey")
 
     def _queue(self, name: str, line: Line | None = None) -> sqs.Queue:
-        """A worker's queue; without `line`, a queue whose messages wait for a person."""
+        """Return a worker's queue. Without `line`, return a queue whose messages wait for a
+        person.
+        """
         failed = (
             sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=line.receives)
             if line

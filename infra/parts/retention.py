@@ -1,4 +1,4 @@
-"""Keeps or removes a stage's data when its stack is removed."""
+"""Decides whether a stage's data is kept when its stack is removed."""
 
 from aws_cdk import RemovalPolicy
 
@@ -6,8 +6,9 @@ from infra.config import Stage
 
 
 def removal_policy(stage: Stage) -> RemovalPolicy:
-    """Data of a stage that keeps it outlives the stack. A first deployment that fails leaves
-    nothing: CloudFormation removes again what it has just made.
+    """Return the removal policy of the stage's data. In a stage that keeps its data, the data
+    outlives the stack. If the first deployment fails, nothing is left, because CloudFormation
+    removes what it has just created.
     """
     if stage.keeps_data:
         return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE

@@ -1,4 +1,6 @@
-"""The search index of a stage: a managed domain, two tables, a file on this machine, or none."""
+"""The search index of a stage, which is a managed domain, two tables, a file on this machine, or
+none.
+"""
 
 from collections.abc import Sequence
 from typing import cast
@@ -21,7 +23,9 @@ MOST_ZONES = 3
 LOOKS = ("es:ESHttpGet", "es:ESHttpHead")
 POSTS = ("es:ESHttpPost",)
 SEARCHES = ("*/_search", "*/_count")
-"""Where a search is posted. A bulk of documents is a POST, too, to another path."""
+"""The paths to which a search is posted. Adding documents in bulk is a POST too, but to another
+path.
+"""
 MAKES = ("es:ESHttpPut", "es:ESHttpDelete")  # indexes and aliases
 VECTOR_INDEX = "by_meaning"
 FILTERS = ("kind", "origin", "subject", "session", "agent")
@@ -36,8 +40,8 @@ FILLS_TABLES = (
 
 
 class Search(Construct):
-    """`url` is the address that functions get: that of a domain, of two tables, of a file, or an
-    empty string.
+    """The search index. `url` is the address that functions get. It names a domain, two tables or a
+    file, or is empty.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
@@ -60,8 +64,8 @@ class Search(Construct):
             )
 
     def grant(self, role: iam.Role, *, makes_indexes: bool) -> None:
-        """Let the role search. A role that makes indexes may also write documents. The domain's own
-        policy must name every role that may.
+        """Let the role search. If the role makes indexes, it may also write documents. The domain's
+        own policy must name every role that may.
         """
         if self.tables:
             self._grant_tables(role, fills=makes_indexes)
@@ -101,9 +105,9 @@ class Search(Construct):
             grant_through_dynamodb(self._key, role)
 
     def _tables(self, dimension: int) -> Sequence[dynamodb.Table]:
-        """That of words, and that of vectors. The second is another table for each dimension,
-        because an index of vectors can't be changed, and the words are to be read while a new one
-        is filled.
+        """Return the table of words and the table of vectors. There is another table of vectors for
+        each dimension, because an index of vectors can't be changed. The words stay readable while
+        a new table is filled.
         """
         words, vectors = self._table("Words"), self._table(f"Vectors{dimension}")
         template = cast("dynamodb.CfnTable", vectors.node.default_child)
@@ -155,7 +159,7 @@ class Search(Construct):
         return table
 
     def _arn(self) -> str:
-        """The domain's ARN, put together from its name, because its policy cannot refer to the
+        """Return the domain's ARN, composed from its name, because its policy can't refer to the
         domain itself.
         """
         return Stack.of(self).format_arn(

@@ -1,4 +1,4 @@
-"""The changes of the tables' streams that a function gets, and the handling of failed ones."""
+"""Sends changes from the tables' streams to functions, and handles failed changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,8 +31,8 @@ FAILED_JOBS = {
 }
 BATCH = 25
 PARALLEL = 10
-"""Batches of one shard at once. Lambda keeps the order of each item's records, and no order between
-items is needed.
+"""The number of batches of one shard that are processed at once. Lambda keeps the order of each
+item's records, and no order between items is needed.
 """
 RETRIES = 10
 
@@ -44,7 +44,7 @@ def follow(
     filters: Sequence[Mapping[str, Any]],
     parked: sqs.IQueue,
 ) -> None:
-    """Send the changes that pass a filter to the function, in order, each at least once; failures
+    """Send the changes that pass a filter to the function, in order, each at least once. Failures
     go to `parked`.
     """
     reader.add_event_source(

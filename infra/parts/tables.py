@@ -27,15 +27,15 @@ KEY_USE = (
     "kms:DescribeKey",
     "kms:CreateGrant",
 )
-"""The least that DynamoDB needs on a key of the account's own, for whoever uses a table.
-
-Source: "DynamoDB encryption at rest: how it works", authorizing use of a customer managed key.
+"""The fewest permissions that DynamoDB needs for the account's own key, for everybody who uses a
+table. Source: "DynamoDB encryption at rest: how it works", authorizing use of a customer managed
+key.
 """
 
 
 class Tables(Construct):
-    """`tenants`: API keys and tenants' defaults. `sessions`: conversations and jobs. `memories`:
-    long-term memory.
+    """The tables. `tenants` has API keys and tenants' defaults, `sessions` has conversations and
+    jobs, and `memories` has long-term memory.
 
     The streams of the last two start the work.
     """
@@ -64,18 +64,20 @@ class Tables(Construct):
         self._grant(reader, self.tenants, ["dynamodb:GetItem"], leading="key#*")
 
     def grant_tenants(self, keeper: iam.Role, *actions: str) -> None:
-        """Allow reading tenants' defaults and static facts, and those actions on them, but no
+        """Allow reading tenants' defaults and static facts, and the given actions on them, but no
         access to API keys.
         """
         reads = ("dynamodb:GetItem", "dynamodb:Query")
         self._grant(keeper, self.tenants, [*reads, *actions], leading="tenant#*")
 
     def grant_usage(self, counter: iam.Role) -> None:
-        """Allow counting what is used, which lies beside the sessions."""
+        """Allow counting usage, which is stored in the table of sessions."""
         self._grant(counter, self.sessions, ["dynamodb:UpdateItem"], leading="*#usage#*")
 
     def grant_shares(self, sender: iam.Role) -> None:
-        """Allow keeping tenants' shares of the queues, which lie beside the sessions."""
+        """Allow changing tenants' shares of the queues, which are stored in the table of
+        sessions.
+        """
         changes = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
         self._grant(
             sender,
@@ -89,7 +91,7 @@ class Tables(Construct):
         self._grant(sender, self.sessions, ["dynamodb:GetItem"], leading="*#job#*")
 
     def grant_jobs(self, worker: iam.Role) -> None:
-        """Allow changing jobs, which lie beside the sessions."""
+        """Allow changing jobs, which are stored in the table of sessions."""
         self._grant(worker, self.sessions, ["dynamodb:UpdateItem"], leading="*#job#*")
 
     def grant(
@@ -99,8 +101,8 @@ class Tables(Construct):
         *actions: Sequence[str],
         indexes: Sequence[str] = (),
     ) -> None:
-        """Allow those actions (`READS`, `WRITES`, `DELETES`) on a table's items, and queries of the
-        named indexes.
+        """Allow the given actions (`READS`, `WRITES`, `DELETES`) on a table's items, and queries of
+        the named indexes.
         """
         self._grant(user, table, [action for some in actions for action in some])
         arns = [f"{table.table_arn}/index/{index}" for index in indexes]
@@ -113,7 +115,7 @@ class Tables(Construct):
         iam.Grant.add_to_principal(grantee=reader, actions=["dynamodb:Scan"], resource_arns=[arn])
 
     def _table(self, name: str, *, stage: Stage, is_streamed: bool = False) -> dynamodb.Table:
-        """A table. One whose changes are streamed also deletes items whose time has passed."""
+        """Return a table. If its changes are streamed, it also deletes expired items."""
         usual, own = dynamodb.TableEncryption.DEFAULT, dynamodb.TableEncryption.CUSTOMER_MANAGED
         # CloudFormation can't delete a protected table, not even after a failed deployment
         removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
@@ -139,7 +141,9 @@ class Tables(Construct):
     def _index(
         self, table: dynamodb.Table, name: str, *, hash_key: str, range_key: dynamodb.Attribute
     ) -> None:
-        """A sparse index of the items that have both attributes; it holds only their keys."""
+        """Add a sparse index of the items that have both attributes. The index holds only their
+        keys.
+        """
         table.add_global_secondary_index(
             index_name=name, partition_key=_text(hash_key), sort_key=range_key,
             projection_type=dynamodb.ProjectionType.KEYS_ONLY,
@@ -153,8 +157,8 @@ class Tables(Construct):
         *,
         leading: str | None = None,
     ) -> None:
-        """Allow the actions on items whose partition key begins with that prefix, and the use of
-        the encryption key.
+        """Allow the actions on items whose partition key begins with the prefix `leading`, and the
+        use of the encryption key.
         """
         keys = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}} if leading else None
         iam.Grant.add_to_principal(
@@ -165,7 +169,7 @@ class Tables(Construct):
 
 
 def grant_through_dynamodb(key: kms.IKey, role: iam.Role) -> None:
-    """Let a role use the key, but only in its calls of DynamoDB."""
+    """Let a role use the key, but only through its calls of DynamoDB."""
     service = f"dynamodb.{Stack.of(key).region}.amazonaws.com"
     iam.Grant.add_to_principal(
         grantee=role,

@@ -1,4 +1,4 @@
-"""Writes the client that waits from the client that is awaited: `python
+"""Writes the blocking client from the asynchronous one: `python
 layers/client/write_blocking.py`.
 """
 
@@ -20,16 +20,18 @@ HEAD = '''"""The client for programs that wait: every call returns once its answ
 '''
 DOCSTRING = re.compile(r'\A""".*?"""\n', re.DOTALL)
 NAMES = re.compile(r"\b(?:Async(?=[A-Z])|async_)(\w+)")
-"""Names of the awaited client. Without their beginning they are those of the client that waits."""
+"""Names of the awaited client. Without their beginning they are the names of the
+blocking client.
+"""
 OTHERS = {"anyio": "time", "aiter_bytes": "iter_bytes"}
 COROUTINE = re.compile(r"Coroutine\[Any, Any, (\w+)\]")
-"""What `async` functions return; without `async` it is the last type alone."""
+"""The return type of `async` functions. Without `async`, it is only the last type."""
 RUFF = (sys.executable, "-m", "ruff")
 AS_BLOCKING = ("--quiet", "--stdin-filename", str(BLOCKING), "-")
 
 
 def written(awaited: str) -> str:
-    """The module of the client that waits."""
+    """Return the source of the blocking client's module."""
     text = HEAD + DOCSTRING.sub("", COROUTINE.sub(r"\1", _without_async(awaited)))
     fixed = _piped(text, *RUFF, "check", "--fix-only", *AS_BLOCKING)
     return _piped(fixed, *RUFF, "format", *AS_BLOCKING)

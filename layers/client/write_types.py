@@ -1,4 +1,4 @@
-"""Writes the client's types from the service's description: `python
+"""Writes the client's types from the service's OpenAPI description: `python
 layers/client/write_types.py`.
 """
 
@@ -50,12 +50,14 @@ WANTED = (
     "UserProfile",
     "WindowEmptied",
 )
-"""What the client's methods take and return; what these consist of is written too."""
+"""The types that the client's methods accept and return. The types that these contain are written
+too.
+"""
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 
 def written(description: dict[str, Any]) -> str:
-    """The module of types."""
+    """Return the source of the module of types."""
     schemas = description["components"]["schemas"]
     reached: set[str] = set()
     waiting = list(WANTED)
@@ -82,8 +84,8 @@ def _declared(name: str, schema: dict[str, Any]) -> str:
 
 
 def _now(annotation: str) -> str:
-    """The annotation where it is evaluated at once: a type that is declared later is named in
-    quotation marks.
+    """Return the annotation for places where it is evaluated at once. A type that is declared later
+    is in quotation marks.
     """
     names = set(re.findall(r"\b[A-Z]\w+", annotation)) - {"Any", "Literal", "NotRequired", "None"}
     return json.dumps(annotation) if names else annotation
@@ -95,7 +97,7 @@ def _annotation(field: str, shape: dict[str, Any], schema: dict[str, Any]) -> st
 
 
 def type_of(shape: dict[str, Any] | bool) -> str:  # noqa: FBT001 - a schema may be true
-    """The annotation for a schema."""
+    """Return the annotation for a schema."""
     if isinstance(shape, bool):
         return "Any"
     if ref := shape.get("$ref"):

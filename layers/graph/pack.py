@@ -1,7 +1,8 @@
-"""Pack the engine into one file: unzipped with the models beside it, it would exceed what a
-function may weigh.
+"""Packs the engine into one file. Unpacked beside the models, the engine would exceed the size
+limit of a function.
 
-`palimpsest_graph.ladybug` unpacks it where a function may write, before its first query.
+Before its first query, `palimpsest_graph.ladybug` unpacks the file into a folder that a function
+may write.
 """
 
 import shutil

@@ -1,3 +1,1 @@
-"""The stores of conversations that are measured beside each other: each runs in an environment of
-its own.
-"""
+"""The stores of conversations that are compared. Each runs in an environment of its own."""

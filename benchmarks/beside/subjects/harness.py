@@ -1,7 +1,7 @@
-"""Drives one subject in its own environment: growth, a share of the race, or what is stored.
-Standard library only.
+"""Drives one subject in its own environment. It measures growth, does a share of the race, or
+returns what is stored. It uses the standard library only.
 
-    python -m benchmarks.beside.subjects.<subject> '{"task": "growth", "place": …}'
+python -m benchmarks.beside.subjects.<subject> '{"task": "growth", "place": …}'
 
 answers with one JSON object on its last line.
 """
@@ -29,43 +29,45 @@ Said = tuple[str, str]
 
 
 class Subject(Protocol):
-    """A store of conversations. What it refuses raises."""
+    """A store of conversations. A method raises an error if the store refuses the call."""
 
     batch: int
-    """Messages that one append takes while a conversation is filled."""
+    """The number of messages in one append while a conversation is filled."""
 
     def append(self, session: str, messages: Sequence[Said]) -> None: ...
 
     def newest(self, session: str, count: int) -> Sequence[str]:
-        """The texts of the newest messages that it would give to a model: `count` of them, or what
-        it is set to.
+        """Return the texts of the newest messages that the store would give to a model. These are
+        `count` messages, or the number for which it is configured.
         """
 
     def everything(self, session: str) -> Sequence[str]:
-        """The texts of all messages, oldest first."""
+        """Return the texts of all messages, oldest first."""
 
     def stored_bytes(self, session: str) -> int:
-        """What is stored, of this session or of all."""
+        """Return how many bytes are stored, of this session or of all."""
 
 
 @runtime_checkable
 class CountsAttempts(Protocol):
-    """A subject that commits, and begins again where another writer came first."""
+    """A subject that commits, and starts again if another writer was first."""
 
     def attempts(self) -> int:
-        """The commits that all subjects of this process have tried so far."""
+        """Return how many commits all subjects of this process have tried so far."""
 
 
 def main(subject: Callable[[str], Subject]) -> None:
-    """`subject` opens it at a place: a folder, or an endpoint."""
+    """Do the task that the command line names. `subject` opens the store at a place, which is a
+    folder or an endpoint.
+    """
     told = json.loads(sys.argv[1])
     result = TASKS[told.pop("task")](subject, **told)
     print(f"\n{json.dumps(result)}", flush=True)
 
 
 def _begin(subject: Callable[[str], Subject], *, place: str, session: str) -> dict[str, Any]:
-    """The first message, alone: so that what a library makes when it first stores is there before
-    the race.
+    """Store the first message alone. So whatever a library creates at its first message exists
+    before the race.
     """
     subject(place).append(session, [("user", "hello")])
     return {}
@@ -77,8 +79,8 @@ def _everything(subject: Callable[[str], Subject], *, place: str, session: str) 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Calls of one kind at each size, the seconds they may take, and the engine's process where
-    there is one.
+    """The calls of one kind at each size, the seconds that they may take, and the database's
+    process if there is one.
     """
 
     rounds: int
@@ -94,8 +96,8 @@ def _growth(
     seconds: float,
     **plan: Any,
 ) -> dict[str, Any]:
-    """Size after size, until it refuses or its seconds of CPU are over: those, as the machine may
-    be busy with more.
+    """Measure size after size, until the subject refuses or its seconds of CPU time are used up.
+    CPU time counts, because the machine may be busy.
     """
     opened, plans = subject(place), Plan(seconds=seconds * SHARE, **plan)
     ends = time.process_time() + seconds
@@ -114,7 +116,7 @@ def _growth(
 
 
 def _filled(subject: Subject, session: str, size: int, *, ends: float) -> tuple[int, str | None]:
-    """How many messages it took, and why no more."""
+    """Return how many messages the subject accepted, and the reason why it accepted no more."""
     held = 0
     for batch in batches(size, subject.batch):
         if time.process_time() > ends:
@@ -170,8 +172,8 @@ def _race(
     writers: Sequence[int],
     appends: int,
 ) -> dict[str, Any]:
-    """These writers, a thread each, append at the same time; they start when the standard input
-    says so.
+    """Append with these writers at the same time, each in a thread. They start when the standard
+    input says so.
     """
     opened = {writer: subject(place) for writer in writers}
     one = opened[writers[0]]
@@ -213,8 +215,8 @@ def _said_of(error: Exception) -> str:
 
 
 def database_bytes(file: str) -> int:
-    """The values in all rows of a SQLite database, without its indexes and the empty ends of its
-    pages.
+    """Return the size of the values in all rows of a SQLite database, without its indexes and the
+    free space in its pages.
     """
     with contextlib.closing(sqlite3.connect(file, timeout=30)) as connection:
         tables = [

@@ -1,5 +1,5 @@
-"""LangChain: `DynamoDBChatMessageHistory` on the same engine as ours, with the table that its
-documentation makes.
+"""LangChain: `DynamoDBChatMessageHistory` on the same database as ours, with the table of its
+documentation.
 """
 
 import json

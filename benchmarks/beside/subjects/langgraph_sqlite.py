@@ -1,4 +1,4 @@
-"""LangGraph: `MessagesState` with the SQLite checkpointer; `update_state` adds a message without
+"""LangGraph: `MessagesState` with the SQLite checkpointer. `update_state` adds a message without
 running a graph.
 """
 
@@ -11,8 +11,8 @@ from benchmarks.beside.subjects.harness import Said, database_bytes, main
 
 class Subject:
     batch = 10_000
-    """Every append stores the whole conversation once more: filled in small batches it would fill
-    the disk.
+    """The number of messages in one append. Every append stores the whole conversation once more,
+    so small batches would fill the disk.
     """
 
     def __init__(self, place: str) -> None:

@@ -1,5 +1,5 @@
-"""LlamaIndex: `Memory` on a SQLite file, its queue set to swing between 20 and 40 messages as our
-window does.
+"""LlamaIndex: `Memory` on a SQLite file. Its queue is configured to hold between 20 and 40
+messages, as our window does.
 """
 
 import asyncio

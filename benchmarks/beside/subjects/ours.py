@@ -1,5 +1,5 @@
-"""Palimpsest: the `sessions` function's handler, called with events; what may be tried again is,
-under its key.
+"""Palimpsest: the `sessions` function's handler, called with events. Calls that may be repeated
+are, with the same key.
 """
 
 import json
@@ -33,7 +33,7 @@ def _count(model: Any, **_: Any) -> None:
 
 
 class Subject:
-    """`place` is the function's environment."""
+    """Palimpsest as a subject. `place` holds the function's environment variables."""
 
     batch = 50
 
@@ -54,7 +54,9 @@ class Subject:
         body_of(answer)
 
     def attempts(self) -> int:
-        """The transactions of this process, also those that were lost to another writer."""
+        """Return how many transactions this process has tried, including those that were lost to
+        another writer.
+        """
         return _CALLS["TransactWriteItems"]
 
     def newest(self, session: str, count: int) -> Sequence[str]:
@@ -62,7 +64,7 @@ class Subject:
         return [message["content"] for message in context["messages"]][-count:]
 
     def everything(self, session: str) -> Sequence[str]:
-        """Page by page."""
+        """Return the texts of all messages, which are read page by page."""
         texts: list[str] = []
         query: dict[str, str] = {"limit": "100"}
         while True:

@@ -1,3 +1,3 @@
-"""Other libraries, each in an environment of its own: the contexts that they make of the same
-conversation.
+"""Other libraries, each in an environment of its own, with the contexts that they make from the
+same conversation.
 """

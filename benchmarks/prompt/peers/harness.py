@@ -1,7 +1,7 @@
-"""Leads the conversation through one library in its own environment, and prints each context as a
-line of JSON. Standard library, and tiktoken.
+"""Runs the conversation through one library in its own environment, and prints each context as a
+line of JSON. It uses the standard library and tiktoken.
 
-    python -m benchmarks.prompt.peers.<peer> '{"turns": 200, "folder": "/tmp/…", …}'
+python -m benchmarks.prompt.peers.<peer> '{"turns": 200, "folder": "/tmp/…", …}'
 """
 
 from __future__ import annotations
@@ -19,20 +19,24 @@ Chat = dict[str, str]
 
 
 class Remembers(Protocol):
-    """A library as its documents set it up."""
+    """A library, set up as its documentation describes."""
 
     def learn(self, topic: str, statement: str) -> None:
-        """This is what holds of the topic from now on: what extraction would have found."""
+        """Store the statement, which is valid for the topic from now on. Extraction would have
+        found it.
+        """
 
     def ask(self, question: str) -> Sequence[Chat]:
-        """The context that a model is asked this with."""
+        """Return the context with which a model is asked the question."""
 
     def answered(self, text: str) -> None:
-        """The model's answer to the newest question."""
+        """Store the model's answer to the newest question."""
 
 
 def main(made: Callable[..., Remembers]) -> None:
-    """`made` takes the folder where the library may store, and its own options."""
+    """Run the conversation. `made` is called with the folder in which the library may store data,
+    and with the library's own options.
+    """
     told: dict[str, Any] = json.loads(sys.argv[1])
     turns = told.pop("turns")
     memory = made(**told)
@@ -48,7 +52,7 @@ def main(made: Callable[..., Remembers]) -> None:
 
 @cache
 def tokens(text: str) -> int:
-    """As `TiktokenCounter` counts them."""
+    """Return the number of tokens, as `TiktokenCounter` counts them."""
     return len(encoding().encode(text, disallowed_special=()))
 
 
@@ -60,5 +64,5 @@ def encoding() -> Any:
 
 
 def weight(text: str) -> int:
-    """The tokens of a message with this text."""
+    """Return the tokens of a message with this text."""
     return AROUND + tokens(text)

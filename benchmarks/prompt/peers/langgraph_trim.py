@@ -21,8 +21,8 @@ THREAD: Any = {"configurable": {"thread_id": "turns"}}
 
 
 class InTheSystemPrompt:
-    """`search` is whether the question selects the memories, as documented; otherwise all are in the
-    prompt.
+    """Memories in the system prompt. With `search`, the question selects the memories, as
+    documented. Otherwise all memories are in the prompt.
     """
 
     def __init__(self, *, folder: str, limit: int, search: bool) -> None:

@@ -1,4 +1,6 @@
-"""LlamaIndex: `Memory` with its memory blocks, and the agent's system prompt before it."""
+"""LlamaIndex: `Memory` with its memory blocks, and the agent's system prompt before the
+messages.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ ABOUT = "The user's name is Sarah."
 
 
 class FindsNothing(CustomLLM):
-    """The model of the facts: no turn of this conversation states one, `learn` gives them."""
+    """A model that finds no facts. No turn of this conversation states a fact, and `learn` adds the
+    facts instead.
+    """
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -45,7 +49,7 @@ class FindsNothing(CustomLLM):
 
 
 class Words(BaseEmbedding):
-    """The embedder of every memory here."""
+    """The embedder that all memories of this benchmark use."""
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return vector(text)
@@ -58,7 +62,9 @@ class Words(BaseEmbedding):
 
 
 class InMemory(BasePydanticVectorStore):
-    """The nearest texts by a dot product, in place of the documents' Chroma."""
+    """A vector store that finds the nearest texts by a dot product. It replaces the Chroma of the
+    documentation.
+    """
 
     stores_text: bool = True
     nodes: list[Any] = []  # noqa: RUF012 - a field, which pydantic copies
@@ -91,7 +97,9 @@ def _dot(asked: Sequence[float], node: Any) -> float:
 
 
 class WithBlocks:
-    """`blocks` is "documented" (static, facts, vector) or "facts"; `insert` as in `InsertMethod`."""
+    """A memory with blocks. `blocks` is "documented" (static, facts, vector) or "facts". `insert`
+    is an `InsertMethod`.
+    """
 
     def __init__(self, *, folder: str, blocks: str, insert: str, limit: int | None) -> None:
         self._runner = asyncio.Runner()
@@ -111,7 +119,7 @@ class WithBlocks:
         )
 
     def _all_blocks(self) -> list[Any]:
-        """With the names and priorities of the documents."""
+        """Return all blocks, with the names and priorities of the documentation."""
         return [
             StaticMemoryBlock(name="core_info", static_content=ABOUT, priority=0),
             self._facts,

@@ -1,4 +1,4 @@
-"""mem0: the memories that a question finds in the system prompt, as its README writes it."""
+"""mem0: the memories that answer a question, in the system prompt, as its README describes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNUSED = {"api_key": "unused"}
 
 
 class Words(EmbeddingBase):
-    """The embedder of every memory here."""
+    """The embedder that all memories of this benchmark use."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,8 +27,9 @@ class Words(EmbeddingBase):
 
 
 class InTheSystemPrompt:
-    """`history` is whether the conversation stands between the system prompt and the question; its
-    README has none. The oldest turns are left out of more than `limit` tokens.
+    """Memories in the system prompt. `history` says whether the conversation is between the system
+    prompt and the question. The README has no conversation there. If the conversation exceeds
+    `limit` tokens, its oldest turns are left out.
     """
 
     def __init__(self, *, folder: str, history: bool, limit: int) -> None:
@@ -72,7 +73,7 @@ class InTheSystemPrompt:
         self._history.append(_chat("assistant", text))
 
     def _that_fits(self, taken: int) -> Sequence[Chat]:
-        """The newest whole turns."""
+        """Return the newest whole turns that fit."""
         if not self._keeps_history:
             return []
         for begin in range(len(self._history) - 2, -1, -2):

@@ -1,1 +1,1 @@
-"""Labelled sets for the memory benchmark: what one looks like, and what makes one unusable."""
+"""Labelled sets for the memory benchmark: their form, and the faults that make one unusable."""

@@ -52,7 +52,7 @@ MAX_FAULTS_SHOWN = 20
 
 
 class UnusableDataset(ValueError):
-    """The set cannot be scored. The message names each fault and where it is."""
+    """The set can't be scored. The message names each fault and its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class _File(Strict):
 
 
 def load(path: Path | str = OURS) -> Dataset:
-    """Read a set: a JSON file, or a folder whose JSON files make one set. Raises
+    """Read a set from a JSON file, or from a folder whose JSON files make one set. Raises
     `UnusableDataset`.
     """
     path = Path(path)

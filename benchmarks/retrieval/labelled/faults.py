@@ -1,5 +1,5 @@
-"""What makes a labelled set unusable: labels that point nowhere, conversations no chat API would
-take.
+"""Finds what makes a labelled set unusable: labels that name nothing, and conversations that no
+chat API would accept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ ID = re.compile(r"(?!\.+$)[A-Za-z0-9._:@+|=-]{1,128}")  # what the API takes as 
 
 
 def faults(dataset: Dataset) -> Iterator[str]:
-    """What makes the set unusable, one sentence each; the shape of its parts is already checked."""
+    """Yield what makes the set unusable, in one sentence for each fault. The form of its parts was
+    already checked.
+    """
     if not dataset.conversations:
         yield "the set has no conversation"
     if not dataset.questions and not dataset.supersessions:

@@ -1,4 +1,4 @@
-"""What a labelled set for the memory benchmark looks like: conversations, questions and topics that
+"""The form of a labelled set for the memory benchmark: conversations, questions, and topics that
 changed.
 """
 
@@ -19,8 +19,8 @@ SupersessionKind = Literal["changed", "corrected-twice", "returned", "reworded"]
 
 
 class Strict:
-    """Unknown fields and wrong types are faults: a label with a typing error must not be
-    ignored.
+    """A model in which unknown fields and wrong types are faults, because a label with a typing
+    error must not be ignored.
     """
 
     __slots__ = ()
@@ -42,8 +42,8 @@ class ToolCall(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Message(Strict):
-    """One message of the chat API, with an id that is unique in the set and the moment it was
-    said.
+    """One message of the chat API, with an id that is unique in the set and the time at which it
+    was said.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Message(Strict):
 
     @property
     def chat(self) -> dict[str, Any]:
-        """The message as the chat API takes it, without nulls."""
+        """Return the message in the form of the chat API, without nulls."""
         calls = [asdict(call) for call in self.tool_calls]
         body = {
             "role": self.role,
@@ -72,7 +72,7 @@ class Message(Strict):
 
     @property
     def text(self) -> str:
-        """Everything that can be quoted: the content, then the arguments of its calls."""
+        """Return everything that can be quoted: the content, then the arguments of its calls."""
         return "\n".join(
             filter(None, (self.content, *(call.function.arguments for call in self.tool_calls)))
         )
@@ -89,7 +89,7 @@ class Session(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Conversation(Strict):
-    """What one user said to one agent, over several sessions."""
+    """The conversation of one user with one agent, over several sessions."""
 
     id: str
     domain: str
@@ -98,7 +98,7 @@ class Conversation(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Strict):
-    """A message that answers, and its very words that do."""
+    """A message that answers a question, and the words in it that do so."""
 
     message: str
     quote: str
@@ -106,8 +106,8 @@ class Evidence(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Question(Strict):
-    """`evidence` names all messages that answer; `elsewhere` those of other users that must not be
-    taken for one.
+    """A question. `evidence` names all messages that answer it. `elsewhere` names messages of other
+    users that must not be returned for it.
     """
 
     id: str
@@ -127,8 +127,8 @@ class Question(Strict):
 
 @dataclass(frozen=True, slots=True)
 class OldStatement(Strict):
-    """A statement that was replaced. `wrong` is the word that gives it away; none if its value
-    holds again.
+    """A statement that was replaced. `wrong` is the word that shows the old value. It is None if
+    the value is valid again.
     """
 
     message: str
@@ -139,7 +139,7 @@ class OldStatement(Strict):
 
 @dataclass(frozen=True, slots=True)
 class NewStatement(Strict):
-    """The statement that holds; `keyword` is the word that a right answer contains."""
+    """The statement that is valid. `keyword` is a word that a right answer contains."""
 
     message: str
     text: str
@@ -149,10 +149,11 @@ class NewStatement(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Supersession(Strict):
-    """A topic whose value changed: `old` in the order it was said, `new` the one that holds at the
-    end.
+    """A topic whose value changed. `old` are the earlier statements in the order in which they were
+    said. `new` is the statement that is valid at the end.
 
-    `told_in` says where it is stored: as versions of a record too, or in the messages alone.
+    `told_in` says where the change is stated: also as versions of a record, or in the messages
+    alone.
     """
 
     id: str
@@ -166,7 +167,7 @@ class Supersession(Strict):
 
     @property
     def stale(self) -> tuple[OldStatement, ...]:
-        """What must not come back as current."""
+        """Return the statements that must not be returned as current."""
         return tuple(old for old in self.old if old.wrong is not None)
 
 
@@ -185,7 +186,7 @@ class Dataset:
         object.__setattr__(self, "_sessions", {message.id: session for message, session in placed})
 
     def sessions(self, user: str | None = None) -> tuple[Session, ...]:
-        """The sessions, or one user's, by the time they began."""
+        """Return all sessions, or those of one user, in the order in which they began."""
         every = (
             session for conversation in self.conversations for session in conversation.sessions
         )
@@ -205,8 +206,8 @@ class Dataset:
         return self._sessions[message]
 
     def counts(self) -> dict[str, int]:
-        """Sizes, and the questions by kind and by language (`kind:…`, `language:…`,
-        `cross-lingual`).
+        """Return the sizes, and the number of questions by kind and by language (`kind:…`,
+        `language:…`, `cross-lingual`).
         """
         return {
             "conversations": len(self.conversations),

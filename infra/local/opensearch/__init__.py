@@ -1,3 +1,3 @@
-"""OpenSearch with k-NN on the Lucene engine: a real server, made from the jars of Maven Central, on
-loopback.
+"""OpenSearch with k-NN on the Lucene engine: a real server on loopback, made from the jars of Maven
+Central.
 """

@@ -1,6 +1,6 @@
 """Fetches the jars of OpenSearch, checks them, and lays them out as the distribution has them.
 
-python -m infra.local.opensearch.jars     # fetches them; whoever starts a server does so too
+python -m infra.local.opensearch.jars     # fetches them, as every start of a server does
 
 It needs a JDK (17 or newer) and Maven. The jars must be the ones in jars.sha256, whatever Maven
 resolves. The jars on Maven Central lack the descriptor and the policy that the modules of the
@@ -87,13 +87,13 @@ POLICY = """grant {
 
 
 def missing() -> str | None:
-    """Why OpenSearch cannot run on this machine; None if it can, once `install` has been called."""
+    """Return why OpenSearch can't run on this machine, or None if it can run after `install`."""
     tools = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
     return f"OpenSearch needs a JDK and Maven; not found: {', '.join(tools)}" if tools else None
 
 
 def install() -> None:
-    """Fetch the jars and check them, unless they are there already. Raises `CannotRun`."""
+    """Fetch the jars and check them, unless they exist already. Raises `CannotRun`."""
     if reason := missing():
         raise CannotRun(reason)
     with paths.building():
@@ -124,7 +124,7 @@ def _fetch() -> None:
 
 
 def _guard() -> Path:
-    """The jar of the guard, named by its source."""
+    """Return the jar of the guard. Its name depends on its source."""
     return LIB / "guard" / f"{hashlib.sha256(GUARD.read_bytes()).hexdigest()[:16]}.jar"
 
 

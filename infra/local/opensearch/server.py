@@ -1,5 +1,5 @@
-"""Starts and stops an OpenSearch server on loopback, its data in a folder of its own, a guard
-before its routes.
+"""Starts and stops an OpenSearch server on loopback. Its data is in a folder of its own, and a
+guard is before its routes.
 """
 
 import base64
@@ -20,7 +20,7 @@ from infra.local.processes import HOST, CannotRun, end, free_port, has_ended, on
 
 NOBODY = 65534  # OpenSearch refuses to run as root
 HEAP = "512m"
-START_SECONDS = 300  # only against waiting for ever; it takes 15
+START_SECONDS = 300  # a limit, so that it does not wait for ever; it takes 15
 STOP_SECONDS = 120
 LOGGING = """status=error
 appender.console.type=Console
@@ -44,20 +44,20 @@ guard.authorization: {authorization}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a server listens, and the credential that it asks of every request."""
+    """The address at which a server listens, and the credential that every request must have."""
 
     port: int
     credential: str
 
     @property
     def address(self) -> str:
-        """The part of a URL between `http://` and the path."""
+        """Return the part of a URL between `http://` and the path."""
         return f"{self.credential}@{HOST}:{self.port}"
 
     @property
     def authorization(self) -> str:
-        """The header that a client sends for the address: the credential is the name, and the
-        password is empty.
+        """Return the header that a client sends for the address. The credential is the user name,
+        and the password is empty.
         """
         return f"Basic {base64.b64encode(f'{self.credential}:'.encode()).decode()}"
 
@@ -76,7 +76,7 @@ def new_place() -> Place:
 
 
 def start(home: Path, place: Place) -> Server:
-    """Start a server and return at once; `wait` returns when it answers. Earlier data in `home` is
+    """Start a server and return at once. `wait` returns when it answers. Earlier data in `home` is
     kept.
     """
     _lay_out(home, place)
@@ -103,7 +103,9 @@ def start(home: Path, place: Place) -> Server:
 
 
 def wait(server: Server) -> None:
-    """Return once it answers, after some 15 s; raises `CannotRun` if it ends or takes too long."""
+    """Return once the server answers, after about 15 s. Raises `CannotRun` if it ends or takes too
+    long.
+    """
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and not has_ended(server.pid):
         if answers(server.place):
@@ -159,7 +161,7 @@ def _command(home: Path) -> tuple[str, ...]:
 
 
 def _lay_out(home: Path, place: Place) -> None:
-    """A distribution in that folder, made again except for the data."""
+    """Make the server's distribution in that folder anew, except for the data."""
     jars.lay_out(home)
     for name in ("config", "tmp", "logs"):
         shutil.rmtree(home / name, ignore_errors=True)

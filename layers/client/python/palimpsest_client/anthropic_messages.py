@@ -14,8 +14,8 @@ POINTED = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 
 
 def chats_of(messages: Iterable[Any], *, system: Any = None) -> list[Message]:
-    """The chat messages that a request holds. A message with results of tools is one chat message
-    for each of them.
+    """Return the chat messages in a request. A message with several results of tools becomes one
+    chat message for each result.
     """
     chats: list[Message] = []
     if text := _text(_blocks(system)):
@@ -33,7 +33,7 @@ def chats_of(messages: Iterable[Any], *, system: Any = None) -> list[Message]:
 
 
 def reply_of(message: Mapping[str, Any]) -> Message:
-    """The chat message that a reply of the model is; what it thought is not stored."""
+    """Return a reply of the model as a chat message. The reply's thoughts are not included."""
     blocks = _blocks(message["content"])
     calls = [
         {"id": block["id"], "type": "function",
@@ -46,7 +46,9 @@ def reply_of(message: Mapping[str, Any]) -> Message:
 
 
 def reply_of_events(events: Iterable[Mapping[str, Any]]) -> Message:
-    """The chat message that the events of a stream make; a call that was cut off is none."""
+    """Return the chat message that the events of a stream make. A tool call that was cut off is not
+    included.
+    """
     blocks: dict[int, dict[str, Any]] = {}
     for event in events:
         if event["type"] == "content_block_start":
@@ -63,7 +65,9 @@ def reply_of_events(events: Iterable[Mapping[str, Any]]) -> Message:
 
 
 def _whole(block: dict[str, Any]) -> dict[str, Any] | None:
-    """The block with the input that was written piece by piece; None if a piece is missing."""
+    """Return the block with its input, which the stream sent in pieces. Return None if a piece is
+    missing.
+    """
     if block["type"] != "tool_use" or not block["written"]:
         return block
     try:
@@ -73,15 +77,17 @@ def _whole(block: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def marks_of(message: Mapping[str, Any]) -> str:
-    """The parts that distinguish messages of Anthropic's API: role, text, calls and results."""
+    """Return a text of the parts that distinguish messages of Anthropic's API: role, text, calls
+    and results.
+    """
     blocks = _blocks(message["content"])
     ids = [block.get("id") or block.get("tool_use_id") for block in blocks]
     return json.dumps([message["role"], _text(blocks), [each for each in ids if each]])
 
 
 def pointed(own: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The caller's own message, with the cache point that the context has at the end of the same
-    message.
+    """Return the caller's own message. If the context has a cache point at the end of that message,
+    the result has it too.
     """
     there, blocks = _blocks(shown["content"]), _blocks(own["content"])
     point = there[-1].get("cache_control") if there else None
@@ -91,7 +97,7 @@ def pointed(own: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, An
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:
-    """The blocks of a content, which may be a text, mappings, or the SDK's objects."""
+    """Return the blocks of a content, which may be a text, mappings, or the SDK's objects."""
     if not content:
         return []
     if isinstance(content, str):
@@ -114,7 +120,7 @@ def _result(block: Block) -> Message:
 
 
 def _part(block: Block) -> dict[str, Any]:
-    """A part of a user's message; images and PDF files as the chat API has them."""
+    """Return a part of a user's message in the form of the chat API, with images and PDF files."""
     source = block.get("source") or {}
     held = (
         f"data:{source.get('media_type')};base64,{source.get('data')}"

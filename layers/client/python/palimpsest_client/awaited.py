@@ -1,4 +1,4 @@
-"""The client for programs with an event loop: every call is awaited.
+"""The client for programs with an event loop, in which every call is awaited.
 
 `write_blocking.py` writes `blocking.py`, the client for programs that wait, from this file.
 """
@@ -32,7 +32,7 @@ Calls = TypeVar("Calls")
 
 
 class AsyncConnection:
-    """Carries out steps, one after another. Safe to share: between tasks, or between threads."""
+    """Carries out steps, one after another. Safe to share between tasks or between threads."""
 
     def __init__(
         self, where: Endpoint, *, timeout: float, transport: httpx2.AsyncBaseTransport | None = None
@@ -74,7 +74,7 @@ class AsyncConnection:
 
 
 class AsyncOver:
-    """Calls of a kind over a connection."""
+    """The base of objects whose calls go over a connection."""
 
     def __init__(self, connection: AsyncConnection, calls: Any) -> None:
         self._connection, self._calls = connection, calls
@@ -83,7 +83,7 @@ class AsyncOver:
 def value(
     calls: Callable[Concatenate[Calls, P], Steps[R]],
 ) -> Callable[Concatenate[AsyncOver, P], Coroutine[Any, Any, R]]:
-    """The method that makes a call and returns its answer."""
+    """Return the method that makes a call and returns its answer."""
 
     @wraps(calls)
     async def method(self: AsyncOver, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -95,7 +95,7 @@ def value(
 def begun(
     calls: Callable[Concatenate[Calls, P], Steps[Any]],
 ) -> Callable[Concatenate[AsyncOver, P], Coroutine[Any, Any, AsyncJob]]:
-    """The method that makes a call and returns the job which that began."""
+    """Return the method that makes a call and returns the job that the call began."""
 
     @wraps(calls)
     async def method(self: AsyncOver, /, *args: P.args, **kwargs: P.kwargs) -> AsyncJob:
@@ -109,8 +109,8 @@ def begun(
 def rows(
     calls: Callable[Concatenate[Calls, P], Listing[R]],
 ) -> Callable[Concatenate[AsyncOver, P], AsyncIterator[R]]:
-    """The method that returns an iterator over a list, which asks for each page when it comes to
-    it.
+    """Return the method that returns an iterator over a list. The iterator requests each page when
+    it is needed.
     """
 
     @wraps(calls)
@@ -128,17 +128,21 @@ class AsyncJob(JobState):
         self._connection = connection
 
     async def look(self) -> Self:
-        """Ask what became of it."""
+        """Read the job's present state, and return the job."""
         await self._connection.run(jobs.look(self))
         return self
 
     async def wait(self, *, timeout: float = 300) -> Self:  # noqa: ASYNC109 - the server waits too
-        """Return once it is done. Raises `JobFailed`, or `JobNotEnded` after `timeout` seconds."""
+        """Wait until the job is done, and return it. Raises `JobFailed`, or `JobNotEnded` after
+        `timeout` seconds.
+        """
         await self._connection.run(jobs.wait(self, timeout=timeout))
         return self
 
     async def retry(self) -> AsyncJob:
-        """Have it done again, if it failed. Raises `JobNotFailed`, `NothingToRetry`."""
+        """Start a failed job again, and return the new job. Raises `JobNotFailed` and
+        `NothingToRetry`.
+        """
         return AsyncJob(self._connection, await self._connection.run(jobs.retry(self)))
 
 
@@ -150,9 +154,8 @@ class AsyncUser(AsyncOver):
         self.id = user_id
 
     def session(self, name: str, **options: Any) -> AsyncSession:
-        """The user's session of this name, under an id of its own (`id_for`), with the options of
-        `Palimpsest.session`.
-        Raises `InvalidId`.
+        """Return the user's session with this name. Its id is made from user and name (`id_for`).
+        The options are those of `Palimpsest.session`. Raises `InvalidId`.
         """
         return AsyncSession(
             self._connection, SessionCalls(id_for(self.id, name), user=self.id, **options)
@@ -203,8 +206,8 @@ class AsyncUser(AsyncOver):
     query_graph = value(UserCalls.query_graph)
 
     async def exported(self) -> AsyncIterator[dict[str, Any]]:
-        """Everything of the user, a row at a time, as the service exports it: with ids and all
-        versions, ready to be imported. Raises `JobFailed`, `JobNotEnded`.
+        """Yield all data of the user, a row at a time, as the service exports it: with ids and all
+        versions, ready to be imported. Raises `JobFailed` and `JobNotEnded`.
         """
         job = await self.begin_export(wait=LONGEST_WAIT)
         await job.wait()
@@ -212,8 +215,8 @@ class AsyncUser(AsyncOver):
             yield row
 
     async def export(self, path: str | PathLike[str]) -> int:
-        """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that
-        are.
+        """Write `exported` to a file of JSON Lines, and return the number of rows. The file is
+        written whole or not at all.
         """
         return await async_write_whole(path, self.exported())
 
@@ -224,8 +227,9 @@ class AsyncUser(AsyncOver):
         session: str | None = None,
         progress: bool = False,
     ) -> list[AsyncJob]:
-        """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return
-        the jobs that extract memories from them. `progress` shows on standard error how far it is.
+        """Store conversations, and return the jobs that extract memories from them. `source` is a
+        list of messages, or a file (see `exchange.transcripts`). With `progress`, the progress is
+        shown on standard error.
 
         Messages are never stored twice, so the same call continues an interrupted one.
         """
@@ -264,18 +268,18 @@ class AsyncSession(AsyncOver):
     async def answer(
         self, *replies: Said, on_text: OnText | None = None, key: str | None = None, **options: Any
     ) -> Turn:
-        """Store the model's reply (what an SDK returned, a message, a text, or a stream of either)
-        and return the next turn. Calls of our tools that are in it are run and stored with it;
-        results of the program's own tools are given as messages of the role `tool`. `on_text` is
-        called with each piece of a stream.
+        """Store the model's reply, and return the next turn. The reply is the result of an SDK, a
+        message, a text, or a stream of either. Calls of our tools in the reply are run and stored
+        with it. Pass results of your program's own tools as messages with the role `tool`.
+        `on_text` is called with each piece of a stream.
         """
         messages = [await async_reply_of(reply, on_text) for reply in replies]
         return await self._connection.run(self._calls.answered(messages, key=key, **options))
 
 
 class AsyncPalimpsest(AsyncOver):
-    """The service. It finds address and key by itself (`connection.find`). Requests take another
-    way than HTTP if a `transport` of httpx2 is given.
+    """The client of the service. It finds the service's address and key (`connection.find`). If a
+    `transport` of httpx2 is given, requests go through it instead of over HTTP.
     """
 
     def __init__(
@@ -319,9 +323,9 @@ class AsyncPalimpsest(AsyncOver):
         memory: Mapping[str, Any] | None = None,
         tools: bool = True,
     ) -> AsyncSession:
-        """A session by its id, which is the tenant's: no two users have the same. Its first append
-        begins it for `user`; `memory` is then its configuration. With `tools` its turns offer our
-        tools to the model.
+        """Return a session by its id. Ids are unique within the tenant, so no two users have the
+        same. The first append creates the session for `user`, with the configuration `memory`. With
+        `tools`, its turns offer our tools to the model.
         """
         return AsyncSession(
             self._connection,

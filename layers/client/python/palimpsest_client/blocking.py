@@ -31,7 +31,7 @@ Calls = TypeVar("Calls")
 
 
 class Connection:
-    """Carries out steps, one after another. Safe to share: between tasks, or between threads."""
+    """Carries out steps, one after another. Safe to share between tasks or between threads."""
 
     def __init__(
         self, where: Endpoint, *, timeout: float, transport: httpx2.BaseTransport | None = None
@@ -73,14 +73,14 @@ class Connection:
 
 
 class Over:
-    """Calls of a kind over a connection."""
+    """The base of objects whose calls go over a connection."""
 
     def __init__(self, connection: Connection, calls: Any) -> None:
         self._connection, self._calls = connection, calls
 
 
 def value(calls: Callable[Concatenate[Calls, P], Steps[R]]) -> Callable[Concatenate[Over, P], R]:
-    """The method that makes a call and returns its answer."""
+    """Return the method that makes a call and returns its answer."""
 
     @wraps(calls)
     def method(self: Over, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -92,7 +92,7 @@ def value(calls: Callable[Concatenate[Calls, P], Steps[R]]) -> Callable[Concaten
 def begun(
     calls: Callable[Concatenate[Calls, P], Steps[Any]],
 ) -> Callable[Concatenate[Over, P], Job]:
-    """The method that makes a call and returns the job which that began."""
+    """Return the method that makes a call and returns the job that the call began."""
 
     @wraps(calls)
     def method(self: Over, /, *args: P.args, **kwargs: P.kwargs) -> Job:
@@ -104,8 +104,8 @@ def begun(
 def rows(
     calls: Callable[Concatenate[Calls, P], Listing[R]],
 ) -> Callable[Concatenate[Over, P], Iterator[R]]:
-    """The method that returns an iterator over a list, which asks for each page when it comes to
-    it.
+    """Return the method that returns an iterator over a list. The iterator requests each page when
+    it is needed.
     """
 
     @wraps(calls)
@@ -123,17 +123,21 @@ class Job(JobState):
         self._connection = connection
 
     def look(self) -> Self:
-        """Ask what became of it."""
+        """Read the job's present state, and return the job."""
         self._connection.run(jobs.look(self))
         return self
 
     def wait(self, *, timeout: float = 300) -> Self:
-        """Return once it is done. Raises `JobFailed`, or `JobNotEnded` after `timeout` seconds."""
+        """Wait until the job is done, and return it. Raises `JobFailed`, or `JobNotEnded` after
+        `timeout` seconds.
+        """
         self._connection.run(jobs.wait(self, timeout=timeout))
         return self
 
     def retry(self) -> Job:
-        """Have it done again, if it failed. Raises `JobNotFailed`, `NothingToRetry`."""
+        """Start a failed job again, and return the new job. Raises `JobNotFailed` and
+        `NothingToRetry`.
+        """
         return Job(self._connection, self._connection.run(jobs.retry(self)))
 
 
@@ -145,9 +149,8 @@ class User(Over):
         self.id = user_id
 
     def session(self, name: str, **options: Any) -> Session:
-        """The user's session of this name, under an id of its own (`id_for`), with the options of
-        `Palimpsest.session`.
-        Raises `InvalidId`.
+        """Return the user's session with this name. Its id is made from user and name (`id_for`).
+        The options are those of `Palimpsest.session`. Raises `InvalidId`.
         """
         return Session(
             self._connection, SessionCalls(id_for(self.id, name), user=self.id, **options)
@@ -198,8 +201,8 @@ class User(Over):
     query_graph = value(UserCalls.query_graph)
 
     def exported(self) -> Iterator[dict[str, Any]]:
-        """Everything of the user, a row at a time, as the service exports it: with ids and all
-        versions, ready to be imported. Raises `JobFailed`, `JobNotEnded`.
+        """Yield all data of the user, a row at a time, as the service exports it: with ids and all
+        versions, ready to be imported. Raises `JobFailed` and `JobNotEnded`.
         """
         job = self.begin_export(wait=LONGEST_WAIT)
         job.wait()
@@ -207,8 +210,8 @@ class User(Over):
             yield row
 
     def export(self, path: str | PathLike[str]) -> int:
-        """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that
-        are.
+        """Write `exported` to a file of JSON Lines, and return the number of rows. The file is
+        written whole or not at all.
         """
         return write_whole(path, self.exported())
 
@@ -219,8 +222,9 @@ class User(Over):
         session: str | None = None,
         progress: bool = False,
     ) -> list[Job]:
-        """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return
-        the jobs that extract memories from them. `progress` shows on standard error how far it is.
+        """Store conversations, and return the jobs that extract memories from them. `source` is a
+        list of messages, or a file (see `exchange.transcripts`). With `progress`, the progress is
+        shown on standard error.
 
         Messages are never stored twice, so the same call continues an interrupted one.
         """
@@ -259,18 +263,18 @@ class Session(Over):
     def answer(
         self, *replies: Said, on_text: OnText | None = None, key: str | None = None, **options: Any
     ) -> Turn:
-        """Store the model's reply (what an SDK returned, a message, a text, or a stream of either)
-        and return the next turn. Calls of our tools that are in it are run and stored with it;
-        results of the program's own tools are given as messages of the role `tool`. `on_text` is
-        called with each piece of a stream.
+        """Store the model's reply, and return the next turn. The reply is the result of an SDK, a
+        message, a text, or a stream of either. Calls of our tools in the reply are run and stored
+        with it. Pass results of your program's own tools as messages with the role `tool`.
+        `on_text` is called with each piece of a stream.
         """
         messages = [reply_of(reply, on_text) for reply in replies]
         return self._connection.run(self._calls.answered(messages, key=key, **options))
 
 
 class Palimpsest(Over):
-    """The service. It finds address and key by itself (`connection.find`). Requests take another
-    way than HTTP if a `transport` of httpx2 is given.
+    """The client of the service. It finds the service's address and key (`connection.find`). If a
+    `transport` of httpx2 is given, requests go through it instead of over HTTP.
     """
 
     def __init__(
@@ -314,9 +318,9 @@ class Palimpsest(Over):
         memory: Mapping[str, Any] | None = None,
         tools: bool = True,
     ) -> Session:
-        """A session by its id, which is the tenant's: no two users have the same. Its first append
-        begins it for `user`; `memory` is then its configuration. With `tools` its turns offer our
-        tools to the model.
+        """Return a session by its id. Ids are unique within the tenant, so no two users have the
+        same. The first append creates the session for `user`, with the configuration `memory`. With
+        `tools`, its turns offer our tools to the model.
         """
         return Session(
             self._connection,

@@ -1,5 +1,5 @@
-"""One call of the service as steps that wait for nothing: what is to be sent, and what to make of
-the answer.
+"""One call of the service, as steps that do no waiting themselves. They determine what is sent and
+how the answer is read.
 
 A step is a `Send` or a `Pause`. The client that carries out the steps, blocking or not, returns a
 `Sent` for each `Send`. So retries, keys and answers are written once for both clients.
@@ -30,11 +30,11 @@ BUSY = frozenset({429, 502, 503, 504})
 LARGEST_PAGE = 100
 ID = re.compile(r"[A-Za-z0-9._:@+|=-]{1,128}")
 LONGEST_SHOWN = 64  # characters of a wrong id in an error
-MOST_EMPTY_PAGES = 1_000  # in a row: a filter may pass over as many
+MOST_EMPTY_PAGES = 1_000  # empty pages in a row, as a filter may leave out many rows
 LONGEST_SEARCH = 300.0  # seconds without a row
 KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
 MISREAD = (LookupError, TypeError, AttributeError)
-"""The errors that an answer of another shape than the service's raises."""
+"""The errors that occur when an answer does not have the form of the service's answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The result: an answer of `address`, or `lost`, the reason why there was none.
-    The same request gets no other answer if it `is_final`.
+    """The result of a request. It is an answer of `address`, or `lost` is the reason why there was
+    no answer. If it `is_final`, sending the same request again would give the same result.
     """
 
     address: str
@@ -73,8 +73,8 @@ Steps = Generator[Send | Pause, Any, T]
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Row]):
-    """A list that the service gives page by page, under `name`; `limit` is the most rows in all,
-    None: all.
+    """A list that the service returns page by page, under `name`. `limit` is the largest number of
+    rows in total (None: all).
     """
 
     path: tuple[str | int, ...]
@@ -83,8 +83,8 @@ class Listing(Generic[Row]):
     limit: int | None = None
 
     def page(self, cursor: str | None, seen: int) -> Steps[tuple[list[Row], str | None]]:
-        """The rows of the next page, and where the one after it begins, None at the end; `seen`
-        rows came before.
+        """Request the next page. Return its rows, and the cursor of the page after it (None at the
+        end). `seen` is the number of rows before it.
         """
         wanted = LARGEST_PAGE if self.limit is None else min(LARGEST_PAGE, self.limit - seen)
         found = yield from call(
@@ -101,7 +101,7 @@ class Listing(Generic[Row]):
 
 
 class Pages(Generic[Row]):
-    """A list as it is read, page by page, while it `has_more`."""
+    """A list that is read page by page, while it `has_more`."""
 
     def __init__(self, listing: Listing[Row]) -> None:
         self._listing = listing
@@ -110,8 +110,8 @@ class Pages(Generic[Row]):
         self.has_more = True
 
     def next(self) -> Steps[list[Row]]:
-        """The rows of the next page. Raises `NotTheService` where the list goes round, or on and on
-        without a row.
+        """Return the rows of the next page. Raises `NotTheService` if the list repeats itself, or
+        continues endlessly without rows.
         """
         rows, following = yield from self._listing.page(self._cursor, self._seen)
         if rows:
@@ -127,8 +127,8 @@ class Pages(Generic[Row]):
 
 
 def advanced(steps: Steps[Any], sent: Sent | None) -> Send | Pause:
-    """The next step, after what came of the last one. Raises `NotTheService` if the answer has
-    another shape than the service's, and whatever the call raises.
+    """Return the next step, given the result of the last one. Raises `NotTheService` if the answer
+    does not have the form of the service's answers, and all errors of the call.
     """
     try:
         return steps.send(sent)
@@ -145,15 +145,17 @@ def call(
     query: Mapping[str, Any] | None = None,
     key: str | None = None,
 ) -> Steps[Any]:
-    """Call `/v1/{path}`, and return what the answer holds. Parameters that are None are left out,
-    and so are fields, but of a PATCH or PUT: there null says something.
+    """Call `/v1/{path}`, and return the content of the answer. Parameters that are None are left
+    out, and so are fields, except in a PATCH or PUT, where null has a meaning.
 
-    A POST or PUT has a new key, or the given one, and keeps it in every repetition, so it makes
-    nothing twice. A lost request, or one refused because of load, is sent again after a growing
-    pause or the service's own, until `TRIES` or `PATIENCE` are used up. Raises `Problem`,
-    `ConnectionLost`, or `NotTheService` if something else answers. Raises `InvalidId`, before
-    anything is sent, if a part of the path isn't an id. A gateway decodes paths, and would read
-    another path.
+    A POST or PUT has a new key, or the given one, and keeps it in every repetition, so that it is
+    done only once. A lost request, or one that was refused because of load, is sent again after a
+    pause. The pause grows, unless the service names one. Repetition ends after `TRIES` requests or
+    `PATIENCE` seconds.
+
+    Raises `Problem`, `ConnectionLost`, or `NotTheService` if something else answers. Raises
+    `InvalidId`, before anything is sent, if a part of the path isn't an id, because a gateway
+    decodes paths and could read another path.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
     given = body if body is None or method in CHANGING else _without_none(body)
@@ -165,7 +167,7 @@ def call(
         pause = _pause(sent, number)
         if pause is None or number == TRIES or monotonic() - begun + pause > PATIENCE:
             break
-        lost_before |= sent.status != HTTPStatus.TOO_MANY_REQUESTS  # then nothing was done
+        lost_before |= sent.status != HTTPStatus.TOO_MANY_REQUESTS  # in this case nothing was done
         yield Pause(pause)
     if sent.lost is not None:
         why = f"{type(sent.lost).__name__}: {sent.lost}".removesuffix(": ")
@@ -177,7 +179,7 @@ def call(
             "deleted": True,
             "job_id": None,
             "state": "done",
-        }  # an earlier try did it, its answer was lost
+        }  # an earlier try did it, but its answer was lost
     if sent.status >= HTTPStatus.BAD_REQUEST:
         raise problem_of(
             sent.status,
@@ -193,7 +195,7 @@ def call(
 
 
 def checked_id(value: str) -> str:
-    """The value, if it is an id as the service has them. Raises `InvalidId`."""
+    """Return the value if it is a valid id of the service. Raises `InvalidId`."""
     if not ID.fullmatch(value) or not value.strip("."):
         field = {
             "field": "id",
@@ -213,7 +215,9 @@ def checked_id(value: str) -> str:
 
 
 def _pause(sent: Sent, number: int) -> float | None:
-    """How long to wait before the next try, in seconds; None if there is nothing to try again."""
+    """Return how many seconds to wait before the next try, or None if the request must not be sent
+    again.
+    """
     if sent.lost is None and sent.status not in BUSY and not _is_the_gateways_own(sent):
         return None
     is_refused = isinstance(sent.body, dict) and sent.body.get("retryable") is False
@@ -229,7 +233,7 @@ def _pause(sent: Sent, number: int) -> float | None:
 
 
 def _is_the_gateways_own(sent: Sent) -> bool:
-    """Whether API Gateway answered 500 by itself, because the function of the call or the
+    """Return whether API Gateway itself answered 500, because the function of the call or the
     authorizer can't run.
     """
     is_problem = isinstance(sent.body, dict) and "code" in sent.body
@@ -241,7 +245,9 @@ def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_query(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as the service reads them; a list is its parameter several times."""
+    """Return parameters in the form that the service reads. A list becomes its parameter several
+    times.
+    """
     shown = {True: "true", False: "false"}
     return {
         name: shown[value] if isinstance(value, bool) else value

@@ -1,4 +1,4 @@
-"""Where the service is, with which key it is called, and what both clients say over HTTP."""
+"""The address and key of the service, and the parts of HTTP that both clients share."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from palimpsest_client.errors import NotConfigured, NotTheService
 
 TIMEOUT = 30.0  # seconds; the service waits up to 20 within a call
 LONGEST_ANSWER = 60.0  # seconds from the first byte of an answer to its last
-LARGEST_ANSWER = 16_000_000  # bytes; what the service answers has less than 6 MB
+LARGEST_ANSWER = 16_000_000  # bytes; the service's answers have less than 6 MB
 HERE = ("127.0.0.1", "localhost", "::1")
 FINAL = "palimpsest_is_final"
-"""The extension of a response that says: the same request would get the same answer."""
+"""The extension of a response which says that the same request would get the same answer."""
 LOST = (
     httpx2.TimeoutException,
     httpx2.NetworkError,
@@ -28,9 +28,9 @@ LOST = (
     httpx2.ProxyError,
     httpx2.DecodingError,
 )
-"""The call may have arrived or not, or its answer can't be read."""
+"""Errors after which it is unknown whether the call arrived, or whose answer can't be read."""
 LOCAL = Path(".local", "endpoint.json")
-"""What the local stack writes into the folder of the project."""
+"""The file that the local stack writes into the folder of the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Endpoint:
 
 
 def login_file() -> Path:
-    """Where `palimpsest login` keeps address and key."""
+    """Return the file in which `palimpsest login` keeps address and key."""
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "palimpsest" / "endpoint.json"
 
 
 def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
-    """The endpoint: what is given, else `PALIMPSEST_URL` and `PALIMPSEST_API_KEY`, else
-    `.local/endpoint.json` in this folder or one above it, else what `palimpsest login` kept. A key
-    from a file is only sent to that file's address.
+    """Return the endpoint. It comes from the arguments, else from `PALIMPSEST_URL` and
+    `PALIMPSEST_API_KEY`, else from `.local/endpoint.json` in this folder or one above it, else from
+    the file that `palimpsest login` wrote. A key from a file is only sent to that file's address.
 
     Raises `NotConfigured`.
     """
@@ -90,14 +90,16 @@ def _stored() -> Endpoint | None:
 
 
 def options(where: Endpoint, *, timeout: float) -> dict[str, Any]:
-    """The arguments of an HTTP client. A service on this machine is never asked through a proxy."""
+    """Return the arguments of an HTTP client. Requests to a service on this machine never go
+    through a proxy.
+    """
     headers = {"Authorization": f"Bearer {where.api_key}", "Accept": "application/json"}
     is_here = urlsplit(where.url).hostname in HERE
     return {"base_url": where.url, "headers": headers, "timeout": timeout, "trust_env": not is_here}
 
 
 class Content:
-    """The content of an answer as it comes, bounded in size and time."""
+    """The content of an answer while it arrives, limited in size and time."""
 
     def __init__(self, answer: httpx2.Response) -> None:
         self._answer = answer
@@ -105,8 +107,8 @@ class Content:
         self._held = bytearray()
 
     def add(self, part: bytes) -> None:
-        """Raises `NotTheService` if the answer is too large, `httpx2.ReadTimeout` if it takes too
-        long.
+        """Add a part of the content. Raises `NotTheService` if the answer is too large, and
+        `httpx2.ReadTimeout` if it takes too long.
         """
         self._held += part
         if len(self._held) > LARGEST_ANSWER:
@@ -118,7 +120,7 @@ class Content:
 
     @property
     def sent(self) -> Sent:
-        """The whole answer; without content its body is an empty object."""
+        """Return the whole answer. The body of an answer without content is an empty object."""
         try:
             body = json.loads(self._held) if self._held else {}
         except (ValueError, RecursionError):  # not the service, but something before it
@@ -133,8 +135,8 @@ class Content:
 
 
 def lost_of(error: httpx2.RequestError) -> Sent:
-    """The record of a lost request. Raises `NotTheService` if an answer came that can't be
-    decoded.
+    """Return the record of a lost request. Raises `NotTheService` if an answer arrived that can't
+    be decoded.
     """
     if isinstance(error, httpx2.DecodingError):
         raise NotTheService(_address(error), "its answer can't be decoded") from error

@@ -25,12 +25,12 @@ class PalimpsestError(Exception):
 
 
 class NotConfigured(PalimpsestError):
-    """Nothing says where the service is, or with which key it is called."""
+    """No setting says where the service is, or which key it needs."""
 
 
 class NotTheService(NotConfigured):
-    """Something other than the service answers at the address: no JSON, another shape, a redirect,
-    an endless list.
+    """Something other than the service answers at the address. Its answer is not JSON, has another
+    form, is a redirect, or is an endless list.
     """
 
     def __init__(self, address: str, why: str) -> None:
@@ -38,13 +38,15 @@ class NotTheService(NotConfigured):
 
 
 class ConnectionLost(PalimpsestError):
-    """The service did not answer. A write may have taken place: the same call again, with its
-    `key`, is safe.
+    """The service did not answer. A write may have been done. It is safe to make the same call
+    again with its `key`.
     """
 
 
 class JobFailed(PalimpsestError):
-    """`job` is the service's document; its `error` is the code of the failure."""
+    """A job failed. `job` is the service's document of the job. Its `error` is the code of the
+    failure.
+    """
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         super().__init__(
@@ -54,15 +56,15 @@ class JobFailed(PalimpsestError):
 
 
 class JobNotEnded(PalimpsestError):
-    """The job continues; wait for it again."""
+    """A job did not end in time. It continues, and the program may wait for it again."""
 
 
 class Problem(PalimpsestError):
-    """An answer of RFC 9457. `code` is stable, `errors` names fields, `retryable`: the same call
-    may work later.
+    """An error that the service answered (RFC 9457). `code` is stable, and `errors` names fields.
+    If `retryable` is true, the same call may work later.
 
-    The name of a class below is its code: `InvalidCursor` is `invalid_cursor`, unless it states
-    another one.
+    The name of each class below is its code: `InvalidCursor` is `invalid_cursor`, unless it states
+    another code.
     """
 
     status: ClassVar[int] = 0
@@ -88,12 +90,14 @@ class Problem(PalimpsestError):
 
     @property
     def minimum(self) -> int | None:
-        """The smallest budget that fits, in tokens; with `budget_too_small`."""
+        """Return the smallest budget that fits, in tokens. Only `budget_too_small` has one."""
         return self.body.get("minimum")
 
 
 def _field_errors(found: Any) -> Sequence[Mapping[str, str]]:
-    """The errors that name a field and say what is wrong with it; what is none is left out."""
+    """Return the errors that name a field and say what is wrong with it. All other entries are left
+    out.
+    """
     every = found if isinstance(found, list) else ()
     return [
         each for each in every if isinstance(each, Mapping) and {"field", "message"} <= each.keys()
@@ -101,8 +105,8 @@ def _field_errors(found: Any) -> Sequence[Mapping[str, str]]:
 
 
 def problem_of(status: int, body: Mapping[str, Any]) -> Problem:
-    """The error for an answer: that of its code, else that of its status. A gateway's own answer
-    has no code.
+    """Return the error for an answer: the class of its code, or else the class of its status. A
+    gateway's own answer has no code.
     """
     general = Problem.of_status.get(status) or (
         ServerFailed if status >= ServerFailed.status else BadRequest

@@ -1,4 +1,4 @@
-"""Files of memories: what this client writes of a user, and what other systems have written."""
+"""Files of memories, in the form of this client and in the forms of other systems."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from palimpsest_client.said import Said
 
 JSON = dict[str, Any]
 PART = 600_000
-"""Characters of an import's part: in JSON less than the 5 MB of a request."""
+"""The characters in a part of an import. In JSON, that is less than the 5 MB of a request."""
 LONGEST_LINE = 16_000_000
-"""Characters of an export's line: a message has the 5 MB of a request at most."""
+"""The most characters in a line of an export. A message has at most the 5 MB of a request."""
 
 
 def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows as JSON Lines, the whole file or none; return how many rows that are."""
+    """Write rows as JSON Lines, and return the number of rows. The file is written whole or not at
+    all.
+    """
     unfinished, count = Path(f"{path}.unfinished"), 0
     with unfinished.open("w", encoding="utf-8") as file:
         for row in rows:
@@ -39,14 +41,14 @@ def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) ->
 async def async_write_whole(
     path: str | PathLike[str], rows: AsyncIterable[Mapping[str, Any]]
 ) -> int:
-    """As `write_whole`, in a thread of its own."""
+    """Write rows as `write_whole` does, in a thread of its own."""
     held = [row async for row in rows]
     return await anyio.to_thread.run_sync(write_whole, path, held)
 
 
 def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
-    """The lines of the files of an export, one after the other. An address needs no key, and gets
-    none. Raises `ConnectionLost`, `NotTheService`.
+    """Yield the lines of the files of an export, one file after the other. The addresses need no
+    key, so none is sent. Raises `ConnectionLost` and `NotTheService`.
     """
     for address in addresses:
         if urlsplit(address).scheme not in ("http", "https"):
@@ -70,7 +72,7 @@ def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
 
 
 async def async_lines_of(addresses: Iterable[str]) -> AsyncIterator[JSON]:
-    """As `lines_of`; each file is read in a thread of its own."""
+    """Yield lines as `lines_of` does. Each file is read in a thread of its own."""
     for address in addresses:
         for row in await anyio.to_thread.run_sync(_held_lines, address):
             yield row
@@ -81,7 +83,7 @@ def _held_lines(address: str) -> list[JSON]:
 
 
 def parts_of(path: str | PathLike[str]) -> Iterator[str]:
-    """The text of a file in parts that one request holds."""
+    """Yield the text of a file in parts that fit into one request."""
     with Path(path).open(encoding="utf-8", newline="") as file:
         while part := file.read(PART):
             yield part
@@ -90,8 +92,8 @@ def parts_of(path: str | PathLike[str]) -> Iterator[str]:
 def conversations(
     source: str | PathLike[str] | Sequence[Said], session: str | None = None
 ) -> list[tuple[str | None, list[Said]]]:
-    """The conversations of a file, or the given one; `session` is the id for conversations without
-    an id.
+    """Return the conversations of a file, or the given conversation. `session` is the id for
+    conversations without an id.
     """
     if isinstance(source, str | PathLike):
         return [(named or session, list(messages)) for named, messages in transcripts(source)]
@@ -99,11 +101,12 @@ def conversations(
 
 
 def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JSON]]]:
-    """The conversations of a file, each with its session's id, None where the file names none.
+    """Yield the conversations of a file, each with its session's id (None if the file names none).
 
-    Of JSON Lines each line is a conversation (`{"session_id": …, "messages": […]}`, or the list
-    alone) or one message; messages in a row with the same `session_id` are one conversation. A file
-    of JSON holds a conversation, or a list of them. Raises `ValueError` with the line.
+    In JSON Lines, each line is a conversation (`{"session_id": …, "messages": […]}`, or the list of
+    messages alone) or one message. Successive messages with the same `session_id` are one
+    conversation. A JSON file holds a conversation, or a list of them. Raises `ValueError`, which
+    names the line.
     """
     path = Path(file)
     text = path.read_text(encoding="utf-8")
@@ -134,14 +137,15 @@ def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JS
 
 
 def is_export(file: Path) -> bool:
-    """Whether it is an export of this service: its first line says so."""
+    """Return whether the file is an export of this service, which its first line says."""
     with file.open(encoding="utf-8") as text:
         return '"format":"palimpsest"' in text.readline(PART).replace(" ", "")
 
 
 def memories_of_mem0(file: Path) -> list[JSON]:
-    """The memories of an export of mem0: what `get_all` answers, a list of it, or a line for each.
-    Its ids, times and metadata are kept. Raises `ValueError` with the place of an invalid part.
+    """Return the memories in an export of mem0. The file is an answer of `get_all`, a list of
+    memories, or one memory in each line. Ids, times and metadata are kept. Raises `ValueError`,
+    which names the place of an invalid part.
     """
     text = file.read_text(encoding="utf-8")
     try:
@@ -154,8 +158,8 @@ def memories_of_mem0(file: Path) -> list[JSON]:
 
 
 def _lines(parts: Iterable[str]) -> Iterator[str]:
-    """Lines end with a newline alone, because other line breaks of Python (U+2028 …) occur in texts
-    of JSON.
+    """Yield lines. Only a newline ends a line, because texts in JSON may contain other characters
+    that Python counts as line breaks (U+2028 …).
     """
     begun = ""
     for part in parts:
@@ -167,14 +171,16 @@ def _lines(parts: Iterable[str]) -> Iterator[str]:
 
 
 def _rows(text: str, file: Path) -> Iterator[Any]:
-    """The contents of the lines. Raises `ValueError` with the number of a line that isn't JSON."""
+    """Yield the contents of the lines. Raises `ValueError`, which names the number of a line that
+    isn't JSON.
+    """
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield _parsed(line, f"{file}, line {number}")
 
 
 def _whole(text: str, file: Path) -> Iterator[Any]:
-    """The conversations of a file that is one value of JSON."""
+    """Yield the conversations of a file that is a single JSON value."""
     found = _parsed(text, str(file))
     is_many = (
         isinstance(found, list)

@@ -17,8 +17,8 @@ class GraphCalls:
     def put_entities(
         self, *entities: Mapping[str, Any], key: str | None = None
     ) -> Steps[list[GraphEntity]]:
-        """Store 1 to 30 entities: `type`, `name`, `id`, `properties` and the other fields of the
-        API.
+        """Store 1 to 30 entities, with `type`, `name`, `id`, `properties` and the other fields of
+        the API.
         """
         stored = yield from call(
             "POST", *self._graph("entities"), body={"entities": entities}, key=key
@@ -28,21 +28,21 @@ class GraphCalls:
     def put_relationships(
         self, *relationships: Mapping[str, Any], key: str | None = None
     ) -> Steps[list[GraphRelationship]]:
-        """Store 1 to 30 relationships: `type`, `from`, `to`, `single` and the other fields of the
-        API. Raises `UnknownEntity`.
+        """Store 1 to 30 relationships, with `type`, `from`, `to`, `single` and the other fields of
+        the API. Raises `UnknownEntity`.
         """
         body = {"relationships": relationships}
         stored = yield from call("POST", *self._graph("relationships"), body=body, key=key)
         return cast("list[GraphRelationship]", stored["relationships"])
 
     def entities(self, /, *, limit: int | None = None, **limits: Any) -> Listing[GraphEntity]:
-        """Current entities by id, within the limits of the API (`type`, `name`)."""
+        """List current entities by id, filtered as in the API (`type`, `name`)."""
         return Listing(self._graph("entities"), "entities", limits, limit)
 
     def relationships(
         self, /, *, limit: int | None = None, **limits: Any
     ) -> Listing[GraphRelationship]:
-        """Current relationships by id, within the limits of the API (`type`, `to`, and `from` as
+        """List current relationships by id, filtered as in the API (`type`, `to`, and `from` as
         `**{"from": …}`).
         """
         return Listing(self._graph("relationships"), "relationships", limits, limit)
@@ -78,7 +78,9 @@ class GraphCalls:
         types: Sequence[str] | None = None,
         limit: int | None = None,
     ) -> Steps[Neighbors]:
-        """The things within 1 to 4 steps of an entity, or of the user. Raises `EntityNotFound`."""
+        """Return the entities within 1 to 4 steps of an entity or of the user. Raises
+        `EntityNotFound`.
+        """
         query = {"depth": depth, "direction": direction, "types": types, "limit": limit}
         return call("GET", *self._graph("entities"), entity_id or self.id, "neighbors", query=query)
 
@@ -89,8 +91,9 @@ class GraphCalls:
         *,
         around: Mapping[str, Any] | None = None,
     ) -> Steps[GraphRows]:
-        """The rows of a read-only query in Cypher, over the whole graph or the part `around` an
-        entity (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`.
+        """Return the rows of a read-only query in Cypher, over the whole graph or over the part
+        `around` an entity (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery` and
+        `QueryStopped`.
         """
         return call(
             "POST",

@@ -1,6 +1,4 @@
-"""The HTTP client of a connection: how it is opened, and how it is closed if the program does not
-close it.
-"""
+"""The HTTP client of a connection. This module opens it, and closes it if the program does not."""
 
 from __future__ import annotations
 
@@ -12,7 +10,9 @@ import httpx2
 
 
 class Http:
-    """The HTTP client of a program that waits. It is closed when nobody uses it any longer."""
+    """The HTTP client of a program without an event loop. It is closed when nothing uses it any
+    longer.
+    """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._http = httpx2.Client(**options)
@@ -50,8 +50,8 @@ class AsyncHttp:
 
 
 async def _until_the_loop_ends(http: httpx2.AsyncClient) -> AsyncGenerator[None]:
-    """Closes the client if the program does not: an event loop ends its generators while sockets
-    can still be closed.
+    """Close the client if the program does not. An event loop ends its generators while sockets can
+    still be closed.
     """
     try:
         yield

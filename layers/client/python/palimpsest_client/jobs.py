@@ -1,4 +1,6 @@
-"""Work that outlasts a call: what a job shows, waiting for its end, and trying it again."""
+"""Jobs, which are work that outlasts a call. This module reads a job, waits for its end, and starts
+it again.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ ENDED = ("done", "failed")
 
 
 class JobState:
-    """A job as it was when it was last looked at. `shown` is all that the service said of it."""
+    """A job as it was when it was last read. `shown` is the service's whole answer."""
 
     def __init__(self, shown: Mapping[str, Any]) -> None:
         is_nothing = (
@@ -32,12 +34,14 @@ class JobState:
 
     @property
     def id(self) -> str | None:
-        """None if there was nothing to do."""
+        """Return the job's id, or None if there was nothing to do."""
         return self.shown.get("job_id")
 
     @property
     def state(self) -> str:
-        """pending, running, done or failed; done as well if there was nothing to do."""
+        """Return `pending`, `running`, `done` or `failed`. If there was nothing to do, the state is
+        `done`.
+        """
         return "done" if self.id is None else str(self.shown["state"])
 
     @property
@@ -50,36 +54,38 @@ class JobState:
 
     @property
     def ledger(self) -> Ledger | None:
-        """The counts of the messages: received = extracted + skipped + parked. None before the job
-        was looked at.
+        """Return the counts of the messages: received = extracted + skipped + parked. Return None
+        before the job was read.
         """
         return cast("Ledger | None", self.shown.get("ledger"))
 
     @property
     def receipt(self) -> Mapping[str, Any] | None:
-        """Of an erasure: what is reached in each store."""
+        """Return the receipt of an erasure, which says for each store what was removed so far.
+        Return None for other jobs.
+        """
         return self.shown.get("receipt")
 
     @property
     def files(self) -> list[str]:
-        """Addresses of an export's files; each works for an hour."""
+        """Return the addresses of an export's files. Each works for an hour."""
         return [str(file) for file in self.shown.get("files") or ()]
 
     @property
     def records(self) -> list[str]:
-        """The ids of the memories that an extraction made."""
+        """Return the ids of the memories that an extraction made."""
         return list(self.shown.get("records") or ())
 
 
 def look(job: JobState, *, wait: float = 0) -> Steps[None]:
-    """Ask what became of the job; `wait` up to 20 s for its end."""
+    """Read the present state of the job. With `wait`, wait up to 20 s for its end."""
     if job.id is not None:
         found: JobAnswer = yield from call("GET", "jobs", job.id, query={"wait": wait or None})
         job.shown = {**job.shown, **found}
 
 
 def wait(job: JobState, *, timeout: float = 300) -> Steps[None]:
-    """Return once the job is done. Raises `JobFailed`, or `JobNotEnded` after `timeout` seconds."""
+    """Wait until the job is done. Raises `JobFailed`, or `JobNotEnded` after `timeout` seconds."""
     deadline = monotonic() + timeout
     if job.id is not None and "ledger" not in job.shown:
         yield from look(job, wait=min(LONGEST_WAIT, timeout))
@@ -94,7 +100,7 @@ def wait(job: JobState, *, timeout: float = 300) -> Steps[None]:
 
 
 def retry(job: JobState) -> Steps[dict[str, Any]]:
-    """Have a failed job done again: the answer names the new one. Raises `JobNotFailed`,
+    """Start a failed job again. The answer names the new job. Raises `JobNotFailed` and
     `NothingToRetry`.
     """
     answer: dict[str, Any] = yield from call("POST", "jobs", str(job.id), "retry")

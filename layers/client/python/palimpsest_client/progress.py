@@ -1,4 +1,4 @@
-"""How far a loop is, on standard error."""
+"""Shows the progress of a loop on standard error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 class Counted(Generic[Item]):
-    """The items, and a line that counts them if that is wanted."""
+    """Iterates over the items, and shows a line that counts them if this is wanted."""
 
     def __init__(self, items: Sequence[Item], *, wanted: bool) -> None:
         self._items, self._wanted = items, wanted

@@ -1,5 +1,5 @@
-"""Messages of a program and answers to it, as chat messages: texts, mappings, SDKs' results, and
-streams of them.
+"""Converts a program's messages and a model's answers to chat messages. They may be texts,
+mappings, results of SDKs, and streams of these.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ OnText = Callable[[str], object]
 
 
 def message_of(said: Said, *, role: str = "user") -> Message:
-    """The chat message that was meant; a bare text is said by `role`. Raises `TypeError` for
-    anything else.
+    """Return the value as a chat message. A plain text becomes a message of the role `role`. Raises
+    `TypeError` for any other value.
     """
     if isinstance(said, str):
         return {"role": role, "content": said}
@@ -33,8 +33,8 @@ def message_of(said: Said, *, role: str = "user") -> Message:
 
 
 def parts(messages: Sequence[Message], *, most: int) -> list[Sequence[Message]]:
-    """The messages in parts of at most that many. The service stores calls that follow one another
-    as one message, so no part ends between them, unless all of a part are such.
+    """Return the messages in parts of at most `most` messages. The service stores consecutive calls
+    of tools as one message, so no part ends between them, unless a whole part consists of them.
     """
     found: list[Sequence[Message]] = []
     while len(messages) > most:
@@ -45,8 +45,8 @@ def parts(messages: Sequence[Message], *, most: int) -> list[Sequence[Message]]:
 
 
 def _begins_part(messages: Sequence[Message], place: int) -> bool:
-    """Whether the message neither answers a call nor stands among calls; items between them belong
-    to none.
+    """Return whether a part may begin with the message at this place. It may not if the message
+    answers a call or is between calls. Items between calls belong to none.
     """
     message = messages[place]
     if message.get("role") == "tool":
@@ -59,14 +59,14 @@ def _begins_part(messages: Sequence[Message], place: int) -> bool:
 
 
 def is_stream(said: Said) -> bool:
-    """Whether it gives its parts one after another: a stream of chunks, or a generator of texts."""
+    """Return whether the value is a stream of chunks or a generator of texts."""
     whole = isinstance(said, str | Mapping) or hasattr(said, "model_dump")
     return not whole and isinstance(said, Iterable | AsyncIterable)
 
 
 class Reply:
-    """A reply that comes in parts: chunks of the chat API, or bare texts. `on_text` is given each
-    piece of text.
+    """A reply that arrives in parts, which are chunks of the chat API or plain texts. `on_text` is
+    called with each piece of text.
     """
 
     def __init__(self, on_text: OnText | None = None) -> None:
@@ -103,13 +103,13 @@ class Reply:
 
     @property
     def message(self) -> Message:
-        """The reply so far, as one message of the assistant."""
+        """Return the reply so far, as one message of the assistant."""
         calls = [self._calls[number] for number in sorted(self._calls)]
         return {"role": "assistant", **self._fields, **({"tool_calls": calls} if calls else {})}
 
 
 def read_stream(stream: Iterable[Any], on_text: OnText | None) -> Message:
-    """The message that a stream says, read to its end."""
+    """Read a stream to its end, and return its message."""
     reply = Reply(on_text)
     for part in stream:
         reply.add(part)
@@ -124,7 +124,7 @@ async def read_async_stream(stream: AsyncIterable[Any], on_text: OnText | None) 
 
 
 def reply_of(said: Said, on_text: OnText | None) -> Message:
-    """What the assistant said, of which a stream is read to its end."""
+    """Return the assistant's message. A stream is read to its end."""
     return read_stream(said, on_text) if is_stream(said) else message_of(said, role="assistant")
 
 

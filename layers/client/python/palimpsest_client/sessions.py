@@ -1,4 +1,4 @@
-"""The operations on one session, as steps; and a turn, the next input of a model."""
+"""The operations on one session, as steps, and the turn, which is the next input of a model."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ JSON = dict[str, Any]
 class Turn:
     """The next input of a model, and the state of the conversation.
 
-    `messages` and `tools` go to the model as they are. `memory` is the text of the memories in
-    them. `text` is what the assistant said last. `calls` are its calls of tools that are not ours:
-    the program runs them, and gives their results to `answer`. `is_done`: the reply is the answer,
-    no model needs to be asked before the user speaks again.
+    Send `messages` and `tools` to the model as they are. `memory` is the text of the memories in
+    them. `text` is what the assistant said last. `calls` are its calls of the program's own tools.
+    The program runs them, and passes their results to `answer`. If `is_done` is true, the reply is
+    complete, and the model is called again only after the user's next message.
     """
 
     messages: list[Message]
@@ -46,9 +46,9 @@ class Turn:
 
 
 class SessionCalls:
-    """Calls on the session `id`. The first append begins it for `user`, configured by `memory`;
-    with `tools` its contexts offer our tools to the model. A session that exists keeps its own
-    configuration.
+    """The calls of the session `id`. The first append creates it for `user`, with the configuration
+    `memory`. With `tools`, its contexts offer our tools to the model. A session that exists keeps
+    its own configuration.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class SessionCalls:
         after: str | None = None,
         cache_points: bool | None = None,
     ) -> Steps[Context]:
-        """The messages for the model's next call, within its budget. `message` is the user's, about
-        to be sent: it is weighed and not stored. `format` is the API that it is written for:
-        `openai`, `anthropic`, `converse` or `responses`. With `after`, the `cache.mark` of an
-        earlier context, `cache` says what both begin with. Raises `SessionNotFound`,
-        `BudgetTooSmall`.
+        """Return the messages for the model's next call, within its budget. `message` is the user's
+        message about to be sent. Its tokens are counted, but it is not stored. `format` is the API
+        for which the context is written: `openai`, `anthropic`, `converse` or `responses`. `after`
+        is the `cache.mark` of an earlier context. With it, `cache` says how much of the beginning
+        both contexts share. Raises `SessionNotFound` and `BudgetTooSmall`.
         """
         asked = {
             "max_tokens": max_tokens,
@@ -130,8 +130,8 @@ class SessionCalls:
         return call("POST", "sessions", self.id, "context", body=body, query=query)
 
     def begun_context(self) -> Steps[Context]:
-        """The context; a session that is not there begins first, so that it shows what is known of
-        the user.
+        """Return the context. If the session does not exist, create it first, so that the context
+        shows what is known of the user.
         """
         try:
             return (yield from self.context())
@@ -141,7 +141,7 @@ class SessionCalls:
         return (yield from self.context())
 
     def say(self, /, *messages: Said, key: str | None = None, **options: Any) -> Steps[Turn]:
-        """Store what the user says (texts, or messages) and return what the model is sent next.
+        """Store what the user says (texts or messages), and return the model's next input.
         `options` are those of `context`.
         """
         return self._turn([message_of(message) for message in messages], options, key=key)
@@ -149,8 +149,8 @@ class SessionCalls:
     def answered(
         self, /, replies: Sequence[Message], *, key: str | None = None, **options: Any
     ) -> Steps[Turn]:
-        """Store the model's reply, and with it the results of the calls of our tools that are in
-        it; return the next turn. Results of other tools are messages of the role `tool`.
+        """Store the model's reply, together with the results of its calls of our tools, and return
+        the next turn. Results of other tools are messages with the role `tool`.
         """
         results, others = [], []
         for wanted in (
@@ -175,7 +175,7 @@ class SessionCalls:
     ) -> Steps[Turn]:
         done = yield from self.append(*messages, context=dict(options), key=key)
         context = done.get("context")
-        if context is None:  # it could not be read within the append, which stands
+        if context is None:  # the append is done, but the context could not be read with it
             context = yield from self.context(**options)
         tools = list(context.get("tools") or ())
         if (
@@ -188,7 +188,7 @@ class SessionCalls:
         )
 
     def _tools(self) -> Steps[set[str]]:
-        """The names of our tools."""
+        """Return the names of our tools."""
         if self._ours is None:
             found = yield from call("GET", "tools")
             self._ours = {tool["function"]["name"] for tool in found["tools"]}
@@ -204,13 +204,13 @@ class SessionCalls:
         return cast("Message", found)
 
     def read(self) -> Steps[Session]:
-        """Raises `SessionNotFound`, also if it is another user's."""
+        """Return the session. Raises `SessionNotFound`, also if it is another user's session."""
         return call("GET", "sessions", self.id, query={"user_id": self.user})
 
     def begin(
         self, *, system: Said | None = None, metadata: Mapping[str, Any] | None = None
     ) -> Steps[Session]:
-        """Begin the session before anything is said in it. Raises `SessionExists`."""
+        """Create the session before its first message. Raises `SessionExists`."""
         body = {
             "session_id": self.id, "user_id": self.user, "agent_id": self.agent, "system": system,
             "metadata": metadata, "memory": self._configuration,
@@ -218,11 +218,15 @@ class SessionCalls:
         return call("POST", "sessions", body=body)
 
     def configure(self, /, **fields: Any) -> Steps[Session]:
-        """Change `memory`, `system` or `metadata`; what is not named stays, and None removes."""
+        """Change `memory`, `system` or `metadata`. Fields that are not given stay, and a value of
+        None removes a field.
+        """
         return call("PATCH", "sessions", self.id, body=fields)
 
     def messages(self, *, limit: int | None = None, order: str = "asc") -> Listing[HistoryMessage]:
-        """Every message, word for word, oldest first, or newest first with `order="desc"`."""
+        """List every message, word for word. The oldest comes first, or with `order="desc"` the
+        newest.
+        """
         return Listing(
             ("sessions", self.id, "messages"),
             "messages",
@@ -234,13 +238,13 @@ class SessionCalls:
         return call("GET", "sessions", self.id, "messages", seq, query={"user_id": self.user})
 
     def compactions(self, *, limit: int | None = None) -> Listing[Compaction]:
-        """The parts that have left the window, each with its summary."""
+        """List the parts of the conversation that have left the window, each with its summary."""
         return Listing(
             ("sessions", self.id, "compactions"), "compactions", {"user_id": self.user}, limit
         )
 
     def unfold(self, n: int, *, limit: int | None = None) -> Listing[HistoryMessage]:
-        """The messages that compaction `n` covers."""
+        """List the messages that compaction `n` covers."""
         query = {"user_id": self.user}
         return Listing(
             ("sessions", self.id, "compactions", n, "messages"), "messages", query, limit
@@ -254,8 +258,9 @@ class SessionCalls:
         message: Said | None = None,
         wait: float | None = None,
     ) -> Steps[JSON]:
-        """Make room in the window: `fifo`; `semantic`, which keeps what matters most to `message`,
-        or to the newest of the user; or `summarize`, which may be done by a job.
+        """Make room in the window with a strategy. `fifo` removes the oldest messages. `semantic`
+        keeps the messages that matter most to `message`, or to the user's newest message.
+        `summarize` replaces messages by a summary, which may be done by a job.
         """
         about = None if message is None else message_of(message)
         body = {"strategy": strategy, "max_tokens": max_tokens, "message": about, "wait": wait}
@@ -268,14 +273,14 @@ class SessionCalls:
         )
 
     def empty_window(self) -> Steps[WindowEmptied]:
-        """The next context begins empty; the history stays."""
+        """Begin the next context without messages. The history stays."""
         return call("DELETE", "sessions", self.id, "messages")
 
     def withdraw(
         self, seq: int, *, if_last: int | None = None, wait: float | None = None
     ) -> Steps[JSON]:
-        """Remove every message from this sequence number on; with `if_last` only while that is the
-        newest one. Raises `HistoryMovedOn`.
+        """Remove every message from this sequence number on. With `if_last`, remove them only if
+        that is the number of the newest message. Otherwise raises `HistoryMovedOn`.
         """
         return call(
             "DELETE",
@@ -293,14 +298,14 @@ class SessionCalls:
         metadata: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Steps[JSON]:
-        """Replace what a message says, and take back what was made of it. Raises
+        """Replace the content of a message, and remove what was made from it. Raises
         `MessageNotFound`.
         """
         body = {"content": content, "metadata": metadata, "wait": wait or 0}
         return call("PATCH", "sessions", self.id, "messages", seq, body=body)
 
     def end(self, *, wait: float | None = None) -> Steps[EndedSession]:
-        """Mark it ended, and have memories extracted from all of it; the next append opens it
+        """Mark the session as ended, and extract memories from all of it. The next append opens it
         again.
         """
         return call("POST", "sessions", self.id, "end", body={"wait": wait})
@@ -308,8 +313,8 @@ class SessionCalls:
     def delete(
         self, *, keep_memories: bool | None = None, wait: float | None = None
     ) -> Steps[JSON]:
-        """Remove the session, and the memories that have no other source unless they are to be
-        kept.
+        """Remove the session. Memories that have no other source are removed too, unless
+        `keep_memories` is true.
         """
         return call(
             "DELETE", "sessions", self.id, query={"keep_memories": keep_memories, "wait": wait}
@@ -317,8 +322,9 @@ class SessionCalls:
 
 
 def id_for(user: str, name: str) -> str:
-    """The id of the session that this user calls so, the same each time: ids are the tenant's, and
-    another user's session of this name has another one. Raises `InvalidId`.
+    """Return the id of the session that this user calls `name`. It is always the same. Ids belong
+    to the tenant, so the sessions of two users with the same name have different ids. Raises
+    `InvalidId`.
     """
     whose, what = checked_id(user), checked_id(name)
     plain = f"{whose}:{what}"
@@ -333,7 +339,9 @@ def _hash(text: str) -> str:
 
 
 def _key_of_ids(messages: Sequence[Message]) -> str | None:
-    """The key that the service makes of the ids of all messages; None if any message has none."""
+    """Return the key that the service makes from the ids of all messages, or None if a message has
+    no id.
+    """
     ids = [str(message["id"]) for message in messages if message.get("id")]
     return (
         "ids:" + hashlib.sha256("\x1f".join(ids).encode()).hexdigest()

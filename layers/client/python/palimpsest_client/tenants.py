@@ -22,27 +22,27 @@ JSON = dict[str, Any]
 
 class TenantCalls:
     def health(self) -> Steps[Health]:
-        """Needs no key."""
+        """Return whether the service works. Needs no key."""
         return call("GET", "health")
 
     def users(self, *, limit: int | None = None, counts: bool | None = None) -> Listing[ListedUser]:
-        """Users with sessions or memories, with `counts` of them."""
+        """List users with sessions or memories, with `counts` of these."""
         return Listing(("users",), "users", {"counts": counts}, limit)
 
     def sessions(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Session]:
-        """Sessions, newest first, within the limits of the API (`user_id`, `agent_id`, `status`,
-        `q` …).
+        """List sessions, newest first, filtered as in the API (`user_id`, `agent_id`, `status`, `q`
+        …).
         """
         return Listing(("sessions",), "sessions", limits, limit)
 
     def jobs(self, /, *, limit: int | None = None, **limits: Any) -> Listing[ListedJob]:
-        """Jobs of a `user_id` or `session_id`, or with `state="failed"` all that failed; newest
-        first.
+        """List the jobs of a `user_id` or `session_id`, or with `state="failed"` all failed jobs.
+        The newest comes first.
         """
         return Listing(("jobs",), "jobs", limits, limit)
 
     def job(self, job_id: str) -> Steps[JSON]:
-        """Raises `JobNotFound`; a job can be read for 30 days."""
+        """Return a job. It can be read for 30 days. Raises `JobNotFound`."""
         return call("GET", "jobs", job_id)
 
     def forget_sessions(self, /, *, wait: float | None = None, **limits: Any) -> Steps[JSON]:
@@ -55,16 +55,17 @@ class TenantCalls:
         return call("GET", "settings")
 
     def replace_settings(self, /, **settings: Any) -> Steps[TenantSettings]:
-        """Settings that are not named have their defaults again; None days are for ever. Needs the
-        scope `admin`.
+        """Replace the settings. Settings that are not given get their defaults. A number of days
+        that is None means for ever. Needs the scope `admin`.
         """
         return call("PUT", "settings", body=settings)
 
     def usage(
         self, /, *, by: str = "day", limit: int | None = None, **period: str | None
     ) -> Listing[Used]:
-        """The usage: a row for each `day` or `user`, or one in all (`tenant`), `from_` one date
-        `to` another, optionally of one `user_id`. Needs the scope `admin`.
+        """List the usage from the date `from_` to the date `to`, with a row for each `day` or
+        `user`, or one row in total (`tenant`). It can be that of one `user_id`. Needs the scope
+        `admin`.
         """
         query = {name.rstrip("_"): value for name, value in period.items()}
         return Listing(("usage",), "usage", {"by": by, **query}, limit)
@@ -74,23 +75,21 @@ class TenantCalls:
         return Listing(("static-facts",), "static_facts", {}, limit)
 
     def static_fact(self, fact_id: str) -> Steps[StaticFact]:
-        """Raises `FactNotFound`."""
+        """Return a static fact. Raises `FactNotFound`."""
         return call("GET", "static-facts", fact_id)
 
     def put_static_fact(
         self, fact_id: str, content: Any, *, agent: str | None = None
     ) -> Steps[StaticFact]:
-        """Needs the scope `admin`."""
+        """Store a static fact. Needs the scope `admin`."""
         return call("PUT", "static-facts", fact_id, body={"content": content, "agent_id": agent})
 
     def delete_static_fact(self, fact_id: str) -> Steps[Deleted]:
-        """Needs the scope `admin`."""
+        """Remove a static fact. Needs the scope `admin`."""
         return call("DELETE", "static-facts", fact_id)
 
     def tools(self, *, format: str = "openai") -> Steps[list[JSON]]:  # noqa: A002 - as the API calls it
-        """The definitions of the tools that a model may be given, as an API of models takes
-        them.
-        """
+        """Return the definitions of the tools for a model, in the format of a model's API."""
         found = yield from call("GET", "tools", query={"format": format})
         tools: list[JSON] = found["tools"]
         return tools
@@ -103,7 +102,7 @@ class TenantCalls:
         query: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Steps[Any]:
-        """Any call of the API: `request("GET", "users", "sarah")`. Keys, repetition and errors are
-        as everywhere.
+        """Make any call of the API: `request("GET", "users", "sarah")`. Keys, repetition and errors
+        are those of all other calls.
         """
         return call(method, *path, body=body, query=query, key=key)

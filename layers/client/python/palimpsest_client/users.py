@@ -39,21 +39,24 @@ class UserCalls(GraphCalls):
         self.id = user_id
 
     def read(self) -> Steps[User]:
-        """The user's memories by type, sessions, and last activity. An unknown user has none."""
+        """Return the user's number of memories by type, sessions, and last activity. An unknown
+        user has none.
+        """
         return call("GET", "users", self.id)
 
     def profile(self, *, ids: bool | None = None) -> Steps[UserProfile]:
-        """The user's profile in at most 400 tokens: current topics by kind, instructions,
-        preferences, people and open tasks, each with the id of its memory. `text` is all of it for
-        a prompt; with `ids=False` it shows no ids, and three times as many lines fit.
+        """Return the user's profile in at most 400 tokens. It has current topics by kind,
+        instructions, preferences, people and open tasks, each with the id of its memory. `text` is
+        the whole profile for a prompt. With `ids=False` it shows no ids, and three times as many
+        lines fit.
         """
         return call("GET", "users", self.id, "profile", query={"ids": ids})
 
     def set_names(
         self, name: str | None = None, *, aliases: Sequence[str] = ()
     ) -> Steps[NamedUser]:
-        """Set the name and aliases of the user, and replace earlier ones. Under these names a
-        speaker is the user. Without any, remove them.
+        """Set the name and aliases of the user, which replace earlier ones. A speaker with one of
+        these names is the user. Without a name and aliases, remove them.
         """
         return call("PUT", "users", self.id, body={"name": name, "aliases": list(aliases)})
 
@@ -74,12 +77,14 @@ class UserCalls(GraphCalls):
         format: str | None = None,  # noqa: A002 - as the API calls it
         similarity: bool | None = None,
     ) -> Steps[Recalled]:
-        """The memories that answer the query, best first, with sources. If nothing is relevant, or
-        has a score (0 to 1) of at least `min_score`, the result is empty. With `answer` also an
-        answer from these memories alone. Times are texts in RFC 3339. `session` is the asking
-        session, whose window's messages are left out. `rerank=False` is faster, and ranks less
-        well. With `format="context"` the answer's `context` is text for a model, with `similarity`
-        each line's score in it.
+        """Return the memories that answer the query, best first, with their sources. If nothing is
+        relevant, or has a score (0 to 1) of at least `min_score`, the result is empty. Times are
+        texts in RFC 3339.
+
+        With `answer`, the result also has an answer from these memories alone. `session` is the
+        asking session. Messages in its window are left out. `rerank=False` is faster, but ranks
+        less well. With `format="context"`, the result's `context` is text for a model. With
+        `similarity`, each of its lines has its score.
         """
         body = {
             "query": query,
@@ -107,8 +112,8 @@ class UserCalls(GraphCalls):
         filter: AnyFilter | None = None,  # noqa: A002
         embedding: Sequence[float] | None = None,
     ) -> Steps[list[Found]]:
-        """The results of one retriever, `keyword` or `vector`, without fusion. `vector` also takes
-        an `embedding` of yours.
+        """Return the results of one retriever, `keyword` or `vector`, without combining them with
+        others. For `vector`, you may pass your own `embedding`.
         """
         given = None if embedding is None else list(embedding)
         body = {"query": query, "mode": mode, "k": k, "filter": filter, "embedding": given}
@@ -127,10 +132,9 @@ class UserCalls(GraphCalls):
         key: str | None = None,
         **fields: Any,
     ) -> Steps[SavedMemory]:
-        """Save a memory; with a `topic` it takes the place of that topic's current one, whose
-        history stays readable.
-        Other fields are those of the API (`subject`, `valid_from` …). Its `outcome` is created,
-        updated or unchanged.
+        """Save a memory. With a `topic`, it replaces that topic's current memory, whose history
+        stays readable. Other fields are those of the API (`subject`, `valid_from` …). The result's
+        `outcome` is `created`, `updated` or `unchanged`.
         """
         memory = {
             "type": type,
@@ -154,23 +158,23 @@ class UserCalls(GraphCalls):
         return cast("list[SavedMemory]", saved["memories"])
 
     def memories(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Memory]:
-        """Current memories, newest first, within the limits of the API (`types`, `subject`,
+        """List current memories, newest first, filtered as in the API (`types`, `subject`,
         `topic_key` …).
         """
         return Listing(("users", self.id, "memories"), "memories", limits, limit)
 
     def memory(self, memory_id: str) -> Steps[Memory]:
-        """Raises `MemoryNotFound`."""
+        """Return a memory. Raises `MemoryNotFound`."""
         return call("GET", "users", self.id, "memories", memory_id)
 
     def change(self, /, memory_id: str, **fields: Any) -> Steps[Memory]:
-        """Change fields; another `content` is a new version. Raises `MemoryNotFound`,
-        `NotCurrent`.
+        """Change fields of a memory. A change of `content` makes a new version. Raises
+        `MemoryNotFound` and `NotCurrent`.
         """
         return call("PATCH", "users", self.id, "memories", memory_id, body=fields)
 
     def history(self, memory_id: str, *, limit: int | None = None) -> Listing[Memory]:
-        """Every version of the memory's topic, newest first."""
+        """List every version of the memory's topic, newest first."""
         return Listing(("users", self.id, "memories", memory_id, "history"), "versions", {}, limit)
 
     def revert(self, memory_id: str, *, key: str | None = None) -> Steps[Memory]:
@@ -180,8 +184,8 @@ class UserCalls(GraphCalls):
     def delete(
         self, memory_id: str, *, sources: Literal["hide", "redact"] | None = None
     ) -> Steps[Deleted]:
-        """Remove a memory; deleting the current version retracts its topic. The words that it
-        rested on are hidden, or redacted.
+        """Remove a memory. If it is the current version, its topic then has no current memory. The
+        words from which it was made are hidden, or redacted (`sources`).
         """
         return call("DELETE", "users", self.id, "memories", memory_id, query={"sources": sources})
 
@@ -192,12 +196,12 @@ class UserCalls(GraphCalls):
         wait: float | None = None,
         key: str | None = None,
     ) -> Steps[JSON]:  # noqa: A002, RUF100
-        """Remove what matches, with all versions of its topics."""
+        """Remove the memories that match the filter, with all versions of their topics."""
         body = {"filter": filter, "wait": wait}
         return call("POST", "users", self.id, "memories", "forget", body=body, key=key)
 
     def would_forget(self, filter: Filter) -> Steps[list[str]]:  # noqa: A002
-        """The ids of the memories that `forget` would remove."""
+        """Return the ids of the memories that `forget` would remove."""
         body = {"filter": filter, "dry_run": True}
         found = yield from call("POST", "users", self.id, "memories", "forget", body=body)
         return cast("list[str]", found["ids"])
@@ -210,11 +214,11 @@ class UserCalls(GraphCalls):
         agent: str | None = None,
         wait: float | None = None,
     ) -> Steps[JSON]:
-        """Store a transcript of any length, and have memories extracted. Without a `session` its
-        beginning decides.
+        """Store a transcript of any length, and extract memories from it. Without a `session`, the
+        beginning of the transcript determines the session.
 
-        A transcript that has grown may be given again: only what is new is stored. Raises
-        `TranscriptDiverged`.
+        A transcript that has grown may be passed again, and only its new messages are stored.
+        Raises `TranscriptDiverged`.
         """
         done: JSON = {"session_id": session, "last_seq": None}
         *earlier, last = parts(
@@ -234,10 +238,9 @@ class UserCalls(GraphCalls):
         agent: str | None = None,
         wait: float | None = None,
     ) -> Steps[JSON]:
-        """Have memories extracted from messages of a history that stays yours, each with an `id`:
-        none is stored.
-        Those that the session has met are passed over, so the whole or the newest part may be given
-        again.
+        """Extract memories from messages of a history that you keep. No message is stored, and each
+        needs an `id`. Messages that were passed for the session before are skipped, so you may pass
+        the whole history or its newest part again.
         """
         body = {"session_id": session, "agent_id": agent, "store": False}
         *earlier, last = parts(
@@ -251,16 +254,16 @@ class UserCalls(GraphCalls):
         return done
 
     def preferences(self, *, limit: int | None = None) -> Listing[Preference]:
-        """The user's preferences by key."""
+        """List the user's preferences by key."""
         return Listing(("users", self.id, "preferences"), "preferences", {}, limit)
 
     def preference(self, key: str) -> Steps[Preference]:
-        """Raises `PreferenceNotFound`."""
+        """Return a preference. Raises `PreferenceNotFound`."""
         return call("GET", "users", self.id, "preferences", key)
 
     def prefer(self, values: Mapping[str, Any]) -> Steps[list[Preference]]:
-        """Set 1 to 30 preferences, any JSON value by its key; the others stay. Raises
-        `TooManyPreferences`.
+        """Set 1 to 30 preferences. Each is any JSON value under its key. All other preferences
+        stay. Raises `TooManyPreferences`.
         """
         done = yield from call(
             "PUT", "users", self.id, "preferences", body={"preferences": dict(values)}
@@ -268,11 +271,11 @@ class UserCalls(GraphCalls):
         return cast("list[Preference]", done["preferences"])
 
     def delete_preference(self, key: str) -> Steps[Deleted]:
-        """Raises `PreferenceNotFound`."""
+        """Remove a preference. Raises `PreferenceNotFound`."""
         return call("DELETE", "users", self.id, "preferences", key)
 
     def delete_preferences(self, *, wait: float | None = None) -> Steps[JSON]:
-        """Remove all of them, with their history."""
+        """Remove all preferences, with their history."""
         return call("DELETE", "users", self.id, "preferences", query={"wait": wait})
 
     def put_vectors(
@@ -282,8 +285,8 @@ class UserCalls(GraphCalls):
         namespace: str | None = None,
         key: str | None = None,
     ) -> Steps[JSON]:
-        """Store vectors (`id`, `values` or `text`, `metadata`) in place of those with the same ids,
-        100 at a time.
+        """Store vectors (`id`, `values` or `text`, `metadata`), 100 at a time. A vector replaces a
+        stored one with the same id.
         """
         given, shown = list(vectors), None
         for start in range(0, max(1, len(given)), VECTORS_AT_ONCE):
@@ -303,8 +306,8 @@ class UserCalls(GraphCalls):
         namespace: str | None = None,
         min_score: float | None = None,
     ) -> Steps[list[JSON]]:
-        """The vectors nearest to `values` or to a `text`, nearest first, within a filter of
-        metadata, each with a cosine of at least `min_score`.
+        """Return the vectors nearest to `values` or to `text`, nearest first. `filter` has
+        conditions on metadata. Each result has a cosine of at least `min_score`.
         """
         body = {
             "values": None if values is None else list(values),
@@ -318,7 +321,7 @@ class UserCalls(GraphCalls):
         return cast("list[JSON]", found["matches"])
 
     def delete_vectors(self, *ids: str, namespace: str | None = None) -> Steps[JSON]:
-        """Remove vectors by id, or without any id all of the namespace."""
+        """Remove vectors by id, or without any id all vectors of the namespace."""
         count = 0
         for start in range(0, max(1, len(ids)), VECTORS_AT_ONCE):
             query = {
@@ -330,12 +333,12 @@ class UserCalls(GraphCalls):
         return {"count": count}
 
     def vector_stats(self) -> Steps[JSON]:
-        """The namespaces that hold vectors, and how many each holds."""
+        """Return the namespaces that hold vectors, and how many each holds."""
         return call("GET", "users", self.id, "vectors", "stats")
 
     def begin_export(self, *, wait: float | None = None, key: str | None = None) -> Steps[JSON]:
-        """Have everything of the user written to files; the job that is done names them
-        (`files`).
+        """Start a job that writes all data of the user to files. When the job is done, it names
+        them (`files`).
         """
         return call("POST", "users", self.id, "export", query={"wait": wait}, key=key)
 
@@ -347,9 +350,9 @@ class UserCalls(GraphCalls):
         wait: float | None = None,
         key: str | None = None,
     ) -> Steps[JSON]:
-        """Store what an export holds: its lines, or `{"export_job_id": …}`; or with `form` what
-        `mem0` or `agentcore` exported. What is there already stays. Raises `InvalidImport` with the
-        line.
+        """Store the contents of an export: its lines, or `{"export_job_id": …}`. With `form`, the
+        export is that of `mem0` or `agentcore`. Data that is already stored stays. Raises
+        `InvalidImport`, which names the line.
         """
         body = {"data": data, "format": form, "wait": wait}
         return call("POST", "users", self.id, "import", body=body, key=key)
@@ -358,8 +361,8 @@ class UserCalls(GraphCalls):
         self, path: str | PathLike[str], *, upload: str | None = None, wait: float | None = None
     ) -> Steps[JSON]:
         """Import an export's file of any size. It is sent in parts, and stored under the same ids
-        once every line was checked. What is there already stays. Raises `InvalidImport`; the job
-        fails if a line is wrong.
+        after every line was checked. Data that is already stored stays. Raises `InvalidImport`. The
+        job fails if a line is wrong.
         """
         upload = upload or uuid.uuid4().hex
         for number, part in enumerate(parts_of(path)):
@@ -367,11 +370,13 @@ class UserCalls(GraphCalls):
         return (yield from self.begin_import({"upload_id": upload}, wait=wait))
 
     def sessions(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Session]:
-        """The user's sessions, newest first."""
+        """List the user's sessions, newest first."""
         return Listing(("sessions",), "sessions", {"user_id": self.id, **limits}, limit)
 
     def jobs(self, /, *, limit: int | None = None, **limits: Any) -> Listing[JSON]:
-        """The user's jobs of the last 30 days, newest first; `state="failed"` for failed ones."""
+        """List the user's jobs of the last 30 days, newest first. With `state="failed"`, list only
+        failed jobs.
+        """
         return Listing(("jobs",), "jobs", {"user_id": self.id, **limits}, limit)
 
     def call_tool(
@@ -382,20 +387,22 @@ class UserCalls(GraphCalls):
         call_id: str | None = None,
         session: str | None = None,
     ) -> Steps[ToolResult]:
-        """Answer a model's call of one of our tools: a message that can be appended as it is."""
+        """Answer a model's call of one of our tools with a message that can be appended as
+        it is.
+        """
         body = {"arguments": arguments, "tool_call_id": call_id, "session_id": session}
         return call("POST", "users", self.id, "tools", name, body=body)
 
     def erase(self, *, wait: float | None = None) -> Steps[JSON]:
-        """Remove everything of the user, for good: nothing is seen from the answer on; the job's
-        receipt says what is reached in each store.
+        """Remove all data of the user, for good. From the answer on, none of it is visible. The
+        job's receipt says what was removed from each store so far.
         """
         return call("DELETE", "users", self.id, query={"wait": wait})
 
 
 def _key_of_part(key: str | None, start: int) -> str | None:
-    """The key of the part of a call that begins there: as the parts are the same, so are their
-    keys.
+    """Return the key for the part of a call that begins at `start`. A repeated call has the same
+    parts, and so the same keys.
     """
     return key if key is None or not start else uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{start}").hex
 

@@ -44,10 +44,10 @@ from palimpsest_client.used import (
 
 Client = TypeVar("Client")
 Mark = str
-"""What tells one message from another: role, text and calls."""
+"""The parts that distinguish one message from another: role, text and calls."""
 LOOKED_BACK, MOST_AT_ONCE = 50, 50
 KEYED_HOSTS, LOOPBACK = (".openai.com", ".azure.com"), ("127.0.0.1", "localhost", "::1")
-"""The hosts that take the key of a prompt cache, or ignore it."""
+"""The hosts that accept or ignore the key of a prompt cache."""
 
 
 def wrap_openai(
@@ -57,12 +57,13 @@ def wrap_openai(
     session: str | None = None,
     memory: Palimpsest | AsyncPalimpsest | None = None,
 ) -> Client:
-    """A copy of an `OpenAI` or `AsyncOpenAI` client whose `chat.completions.create` (also with
-    `stream=True`) and `parse` remember. What is new in `messages` is stored, the model is sent the
-    session's context, and its reply is stored. Everything else of the client, `responses` too, is
-    as it was.
+    """Return a copy of an `OpenAI` or `AsyncOpenAI` client whose `chat.completions.create` (also
+    with `stream=True`) and `parse` remember. New messages in `messages` are stored, the model gets
+    the session's context, and its reply is stored. Everything else of the client is unchanged,
+    including `responses`.
 
-    It is one conversation: `session`, or a new one. `client.palimpsest` is its session.
+    The copy has one conversation, which is `session` or a new one. `client.palimpsest` is its
+    session.
     """
     wrapped = _copy(client, user=user, session=session, memory=memory)
     completions = cast("Any", wrapped).chat.completions
@@ -79,8 +80,8 @@ def wrap_anthropic(
     session: str | None = None,
     memory: Palimpsest | AsyncPalimpsest | None = None,
 ) -> Client:
-    """The same for an `Anthropic` or `AsyncAnthropic` client: its `messages.create`, also with
-    `stream=True`.
+    """Return a copy of an `Anthropic` or `AsyncAnthropic` client whose `messages.create` remembers
+    (also with `stream=True`). It works as `wrap_openai` does.
     """
     wrapped = _copy(client, user=user, session=session, memory=memory)
     heard = _heard(wrapped)
@@ -89,7 +90,7 @@ def wrap_anthropic(
 
 
 class _OpenAI:
-    """How OpenAI's chat API is asked and answers."""
+    """The requests and answers of OpenAI's chat API."""
 
     @staticmethod
     def given(asked: Mapping[str, Any]) -> list[Message]:
@@ -97,16 +98,16 @@ class _OpenAI:
 
     @staticmethod
     def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The model's input: the context, with the loop's own messages unchanged."""
+        """Return the model's input: the context, with the loop's own messages unchanged."""
         own = {mark_of(message_of(message)): message for message in asked["messages"]}
         messages = [own.get(mark_of(each), each) for each in turn.messages]
         return {**asked, "messages": messages}
 
     @staticmethod
     def keyed(turn: Turn, asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:
-        """The same, with the key of the session's prompt cache. It goes only to hosts that are
-        known to take it, or to ignore it: some compatible servers refuse fields that they do not
-        know.
+        """Return the model's input with the key of the session's prompt cache. The key is sent only
+        to hosts that are known to accept or ignore it, because some compatible servers refuse
+        unknown fields.
         """
         key = turn.context.get("prompt_cache_key")
         body = asked.get("extra_body") or {}
@@ -153,7 +154,7 @@ class _OpenAI:
 
 
 class _Anthropic:
-    """How Anthropic's Messages API is asked and answers."""
+    """The requests and answers of Anthropic's Messages API."""
 
     @staticmethod
     def given(asked: Mapping[str, Any]) -> list[Message]:
@@ -172,7 +173,7 @@ class _Anthropic:
 
     @staticmethod
     def keyed(turn: Turn, asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
-        """Anthropic's API has cache points in place of a key."""
+        """Return the model's input. Anthropic's API has cache points and needs no key."""
         return dict(asked)
 
     @staticmethod
@@ -216,7 +217,9 @@ Api = type[_OpenAI] | type[_Anthropic]
 
 
 class Heard:
-    """The messages of a loop that the session has, to recognise new ones in the next call."""
+    """The messages of a loop that the session already has. New messages in the next call are
+    recognized by them.
+    """
 
     def __init__(self, calls: SessionCalls) -> None:
         self._calls = calls
@@ -228,7 +231,7 @@ class Heard:
         )
 
     def turn(self, given: Sequence[Message], form: str) -> Steps[Turn]:
-        """Store what is new in `given`; return what the model is sent."""
+        """Store the new messages in `given`, and return the model's next input."""
         if not self._has_looked:
             yield from self._look_back()
         new = self._new(given)
@@ -240,7 +243,7 @@ class Heard:
             self._unanswered = newest, uuid.uuid4().hex
         if (
             self._unanswered is not None
-        ):  # a repeating loop sends the same under the same key, so it is stored once
+        ):  # a loop that repeats itself uses the same key, so it is stored once
             said, key = self._unanswered
             turn = yield from self._calls.say(*said, key=key, format=form)
             self._learn(said)
@@ -256,7 +259,7 @@ class Heard:
             self._unanswered = None
 
     def _look_back(self) -> Steps[None]:
-        """Learn what the session ends with, where there is one."""
+        """Read the last messages of the session, if it exists."""
         self._has_looked = True
         try:
             stored, _ = yield from self._calls.messages(order="desc", limit=LOOKED_BACK).page(
@@ -269,8 +272,8 @@ class Heard:
         self._system = None if system is None else mark_of(message_of(system, role="system"))
 
     def _new(self, given: Sequence[Message]) -> list[Message]:
-        """The messages after the last known one, or after the last reply if a loop sends no
-        history.
+        """Return the messages after the last known message. If a loop sends no history, return the
+        messages after the last reply.
         """
         said = [each for each in given if not _is_system(each)]
         systems = [each for each in given if _is_system(each)]
@@ -306,7 +309,7 @@ def _is_system(message: Mapping[str, Any]) -> bool:
 def _copy(
     client: Client, *, user: str, session: str | None, memory: Palimpsest | AsyncPalimpsest | None
 ) -> Client:
-    """The client anew, over the same connections, with the session as its attribute
+    """Return a copy of the client over the same connections, with the session as its attribute
     `palimpsest`.
     """
     is_async = type(client).__name__.startswith("Async")
@@ -325,7 +328,7 @@ def _heard(wrapped: Any) -> Heard:
 
 
 def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) -> None:
-    """Have the resource's method remember."""
+    """Replace the resource's method by one that remembers."""
     original: Callable[..., Any] = getattr(resource, name)
     connection = wrapped.palimpsest._connection  # noqa: SLF001 - our own
     host = urlsplit(str(getattr(wrapped, "base_url", ""))).hostname or ""
@@ -407,7 +410,7 @@ class Streamed:
 
 
 class AsyncStreamed:
-    """The same for an asynchronous SDK."""
+    """The SDK's asynchronous stream. It stores the reply when the stream ends or is closed."""
 
     def __init__(
         self,

@@ -31,7 +31,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load the library's public names at their first use, because functions use none of them."""
+    """Return a public name of the library. Its module is imported at the first use of the name,
+    because the functions use none of these names.
+    """
     if name not in _HOMES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

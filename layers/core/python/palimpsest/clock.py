@@ -23,7 +23,7 @@ def seconds(now: datetime) -> int:
 
 
 def stamp(now: datetime) -> str:
-    """RFC 3339 in UTC, milliseconds."""
+    """The time in RFC 3339, in UTC and with milliseconds."""
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -40,7 +40,7 @@ EARLIEST, LATEST = (
 
 
 def day_of(moment: int) -> str:
-    """The date, in UTC and ISO's form, of a time in epoch milliseconds."""
+    """The date of a time in epoch milliseconds, in UTC and in ISO's form."""
     return datetime.fromtimestamp(moment / 1000, UTC).date().isoformat()
 
 

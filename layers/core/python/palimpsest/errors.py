@@ -62,8 +62,8 @@ class Unprocessable(PalimpsestError):
 
 
 class BudgetTooSmall(Unprocessable):
-    """The budget is too small. `minimum` is the smallest budget, in tokens, that this session's
-    context fits.
+    """The budget is too small for the session's context. `minimum` is the smallest budget that it
+    fits, in tokens.
     """
 
     code = "budget_too_small"
@@ -85,8 +85,8 @@ class InvalidKey(Unauthenticated):
 
 
 class MissingScope(PalimpsestError):
-    """A missing scope. `needed` are the scopes that the call needs, `missing` is the first one that
-    the credential lacks.
+    """The credential lacks a scope. `needed` are the scopes that the call needs. `missing` is the
+    first of them that the credential lacks.
     """
 
     code = "missing_scope"
@@ -113,9 +113,9 @@ class TooLarge(PalimpsestError):
 
 
 class LimitReached(PalimpsestError):
-    """A limit of the tenant is reached. `limit` names it, and `most` is its value. The same call
-    works again after `retry_after` seconds; None: only after something is removed, or the limit is
-    raised.
+    """A limit of the tenant is reached. `limit` is its name, and `most` is its value. The same call
+    works again after `retry_after` seconds. If `retry_after` is None, it works only after something
+    was removed or the limit was raised.
     """
 
     code = "limit_reached"
@@ -148,8 +148,8 @@ class DamagedJob(PalimpsestError):
 
 
 class ModelFailed(PalimpsestError):
-    """A model call failed. `model` is the model's name, `spent` the usage of the failed calls (see
-    `models.catalogue.priced`). If `was_called` is false, the last call was not made.
+    """A model call failed. `model` is the model's name. `spent` is the usage of the failed calls
+    (see `models.catalogue.priced`). If `was_called` is false, the last call was not made.
     """
 
     code = "model_failed"
@@ -160,8 +160,8 @@ class ModelFailed(PalimpsestError):
 
 
 class ModelUnavailable(ModelFailed):
-    """The model can't be reached now. `retry_after` is the time that the provider asked to wait, in
-    seconds, or None.
+    """The model can't be reached now. `retry_after` is the number of seconds that the provider asks
+    callers to wait, or None.
     """
 
     code = "model_unavailable"

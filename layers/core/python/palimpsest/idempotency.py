@@ -1,5 +1,5 @@
-"""Idempotency keys. A call and its result are stored under the key in one transaction, so that a
-repeated call makes nothing new.
+"""Idempotency keys. A call and its result are stored under the key in one transaction, so a
+repeated call stores nothing new.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class KeyedCall:
-    """The item that is stored under an idempotency key. `made` is the call's result in ids and
-    counts, never text (None: no result yet). `name` is a digest of key, method and path, `request`
-    of the body. After `expires_at` (epoch seconds) the item counts as absent. `version` is as read;
-    0 if nothing is stored.
+    """The item that is stored under an idempotency key.
+
+    `made` is the call's result in ids and counts, never text (None: no result yet). `name` is a
+    digest of key, method and path. `request` is a digest of the body. After `expires_at` (epoch
+    seconds) the item counts as absent. `version` is the stored item's version when it was read, or
+    0 if nothing was stored.
     """
 
     tenant: str
@@ -35,18 +37,19 @@ class KeyedCall:
 
 
 class KeyedCalls(Protocol):
-    """The store of keyed calls, in a table that the transactions of use cases can write too. Every
-    call raises `Unavailable`.
+    """The store of keyed calls. Its table can also be written by the transactions of use cases.
+    Every method raises `Unavailable`.
     """
 
     def get(self, call: KeyedCall) -> KeyedCall | None:
-        """The stored call with the tenant and name of this call, by a strongly consistent read;
-        None if there is none.
+        """Return the stored call with the tenant and name of `call`, or None if there is none. The
+        read is strongly consistent.
         """
 
     def put(self, call: KeyedCall) -> None:
-        """Store the call and raise its version by one. Raises `CommitLost` if the stored call is
-        not at `version`. A commit with a `call` does the same in its transaction.
+        """Store the call and raise its version by one. Raises `CommitLost` if the stored call's
+        version is not `call.version`. A commit that has a `call` stores it in the same way within
+        its transaction.
         """
 
 
@@ -59,16 +62,18 @@ class Once:
     clock: Clock
 
     def stored(self) -> KeyedCall:
-        """The stored call. If none is stored, the call as the use case's commit must store it, with
-        its result. Raises `Conflict` (`idempotency_key_reused`) if the key was used with another
-        body.
+        """Return the stored call. If none is stored, return the call that the use case's commit
+        must store, together with its result. Raises `Conflict` (`idempotency_key_reused`) if the
+        key was used with another body.
         """
         return self._read()[0]
 
     def __call__(self, make: Callable[[], Made]) -> Made:
-        """The result of `make`, or its stored result from the first call with this key. `make` must
-        return JSON and be safe to repeat, because it is called again if nothing was stored after
-        it. A refused call leaves the key free. Raises `Conflict` (`idempotency_key_reused`).
+        """Return the result of `make`, or the stored result of the first call with this key.
+
+        `make` must return JSON and be safe to repeat. It is called again if an earlier call ended
+        before its result was stored. A refused call leaves the key unused. Raises `Conflict`
+        (`idempotency_key_reused`).
         """
         call = self._taken()
         if call.made is not None:
@@ -97,7 +102,9 @@ class Once:
         return replace(call, version=call.version + 1)
 
     def _read(self) -> tuple[KeyedCall, bool]:
-        """The stored call and True; if none is stored, the call to store and False."""
+        """Return the stored call and True. If none is stored, return the call to store and
+        False.
+        """
         found = self.calls.get(self.call)
         if found is None or found.request == FREE or found.expires_at <= seconds(self.clock.now()):
             return replace(self.call, version=found.version if found else 0), False

@@ -20,8 +20,8 @@ PARAMETER = re.compile(r"\{(\w+)\+?\}")
 ENCODED_LETTER = re.compile(r"%(?:3\d|[46][1-9A-Fa-f]|[57][\dAa])")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 REPLACEMENT = "\ufffd"
-"""The character by which a gateway replaces bytes that are not UTF-8. The body that arrives then
-has another length than the body that was sent.
+"""The character with which a gateway replaces bytes that are not UTF-8. The received body then has
+another length than the sent body.
 """
 NAMED_BY = {
     "sessions": "session_id",
@@ -52,14 +52,15 @@ def _as_mem0s_server(path: str) -> str:
 
 
 def path_of(event: Mapping[str, Any]) -> str:
-    """The path below the stage, decoded.
+    """Return the decoded path below the stage.
 
-    An HTTP API decodes a path before it passes it on, and cuts it at a `?` that it decoded. The
-    event also states the parameters of the route. Then the path is not decoded again, and it is
-    refused if the parameters contradict it, because it could name somebody else. If the event
-    states no parameters, the path is decoded here, once.
+    An HTTP API decodes a path before it passes it on, and cuts it at a decoded `?`. If the event
+    states the parameters of the route, the path is not decoded again. It is then refused if the
+    parameters contradict it, because it could name another owner. If the event states no
+    parameters, the path is decoded here, once.
 
-    Raises `BadRequest` (`invalid_id`) for such a path, and for a segment that is not an id.
+    Raises `BadRequest` (`invalid_id`) for a path that contradicts its parameters, and for a segment
+    that is not an id.
     """
     path, stage = str(event["rawPath"]), event["requestContext"].get("stage", "$default")
     if stage != "$default":
@@ -80,8 +81,9 @@ def path_of(event: Mapping[str, Any]) -> str:
 
 
 def _check_parameters(path: str, event: Mapping[str, Any]) -> None:
-    """Raise `BadRequest` (`invalid_id`) unless the route with its parameters is the path.
-    Parameters may be encoded, except for letters and digits, which clients don't encode.
+    """Raise `BadRequest` (`invalid_id`) unless the route, filled with its parameters, equals the
+    path. Parameters may be encoded, except for letters and digits, because clients don't encode
+    these.
     """
     given = event["pathParameters"]
     route = str(event.get("routeKey", "")).partition(" ")[2]
@@ -106,11 +108,13 @@ def _decoded(segment: str, named: str) -> str:
 def guarded(
     event: Mapping[str, Any], *, method: str, path: str, reads_body: bool
 ) -> dict[str, Any]:
-    """The event for the routes, with path and body decoded. The body is read as JSON, whatever its
-    Content-Type. If the operation reads no body, it is removed.
+    """Return the event for the routes, with path and body decoded.
+
+    The body is read as JSON, whatever its Content-Type. If the operation reads no body, the body is
+    removed. The JSON is not parsed here.
 
     Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`,
-    `invalid_unicode`). The JSON is not parsed here.
+    `invalid_unicode`).
     """
     headers = {str(name).lower(): value for name, value in (event.get("headers") or {}).items()}
     body = _body(event, headers) if reads_body else None
@@ -156,8 +160,8 @@ def _too_large() -> TooLarge:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """The JSON object in the text. Raises as `read_json` does, and `BadRequest` (`invalid_json`)
-    for any other JSON.
+    """Return the JSON object in the text. Raises `BadRequest` (`invalid_json`) if the JSON is not
+    an object, and the errors of `read_json`.
     """
     value = read_json(text)
     if not isinstance(value, dict):
@@ -222,7 +226,7 @@ def _check_unicode(value: Any) -> None:
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Every text with its path. A key counts as a text of its object."""
+    """Yield every text in the value with its path. A key counts as a text of its object."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, list):

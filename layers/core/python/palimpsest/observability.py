@@ -1,4 +1,6 @@
-"""Logs and metrics of a function: constant messages with fields, without stored texts and keys."""
+"""Logs and metrics of a function. Their messages are constant and have fields. They hold neither
+stored texts nor keys.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,10 @@ NAMESPACE = "Palimpsest"
 
 
 def log_usage(tenant: str, used: Mapping[str, int], *, is_counted: bool = True) -> None:
-    """Log the usage as metrics, in CloudWatch's embedded format. A metric counts the whole stage,
-    because a metric for each tenant would cost too much. The log line names the tenant.
-    `is_counted` is false if no row of usage counts it.
+    """Log the usage as metrics, in CloudWatch's embedded format.
+
+    A metric counts the whole stage, because a metric for each tenant would cost too much. The log
+    line names the tenant. `is_counted` is false if the usage was not added to the stored counts.
     """
     metrics = [{"Name": name, "Unit": "Count"} for name in used]
     about = {"Namespace": NAMESPACE, "Dimensions": [["service"]], "Metrics": metrics}

@@ -41,8 +41,8 @@ class Task(Generic[Made]):
     def result(self) -> Made:
         """Wait for the result and return it, or raise the error that the work ended with.
 
-        Raises `TimeoutError` once the deadline has passed. The work is not stopped. It continues,
-        and its later result or error is dropped.
+        Raises `TimeoutError` once the deadline has passed. The work then continues, and its result
+        or error is dropped.
         """
         return self._future.result(
             timeout=None if self._until is None else max(0.0, self._until - monotonic())
@@ -50,15 +50,15 @@ class Task(Generic[Made]):
 
 
 def begin(work: Callable[[], Made], *, until: float | None = None) -> Task[Made]:
-    """Start the work and return at once. Its result is due by `until` on `time.monotonic()`; None
-    sets no limit.
+    """Start the work and return at once. `until` is the deadline of the result, in the time of
+    `time.monotonic()`. None sets no deadline.
     """
     return Task(work, until=until)
 
 
 def run_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Do both at the same time and return both results. Raises the error of either one. If `second`
-    fails, its error is raised at once, without waiting for `first`.
+    """Do both at the same time and return both results. Raises the error of the one that fails. If
+    `second` fails, its error is raised at once, without waiting for `first`.
     """
     task = begin(first)
     mine = second()
@@ -68,8 +68,9 @@ def run_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[
 def run_each(
     work: Callable[[Given], Made], given: Sequence[Given], *, threads: int = THREADS
 ) -> list[Made]:
-    """Do the work for each of `given`, `threads` at a time, and return the results in the same
-    order. Waits until all have ended. Then it raises the first error, in the order of `given`.
+    """Call `work` with each of `given`, in at most `threads` threads at a time, and return the
+    results in the same order. Waits until all calls have ended. If calls failed, raises the first
+    error in the order of `given`.
     """
     if len(given) < 2:  # noqa: PLR2004 - a single one needs no thread
         return [work(item) for item in given]

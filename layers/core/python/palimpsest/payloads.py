@@ -1,5 +1,5 @@
-"""The payload of each kind of job. The room that does the job defines it; stores of jobs write and
-read it by this list.
+"""The type of the payload of each kind of job. The package that does a kind of job defines the
+type. Stores of jobs write and read payloads by this list.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def encoded(kind: JobKind, payload: Payload) -> dict[str, Any]:
 
 
 def decoded(kind: JobKind, stored: Mapping[str, Any]) -> Payload:
-    """The payload that `encoded` gave; a `DamagedPayload` if it can't be read, or if the kind is
-    unknown.
+    """Return the payload from the JSON object that `encoded` made. Returns a `DamagedPayload` if it
+    can't be read or if the kind is unknown.
     """
     expected = PAYLOADS.get(kind)
     return DamagedPayload() if expected is None else from_stored(stored, expected=expected)

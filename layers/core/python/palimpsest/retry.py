@@ -1,5 +1,5 @@
-"""Handles concurrent writers. Within one process they take turns. If a commit is lost to another
-process, the use case decides again.
+"""Repeats a use case whose commit was lost to a concurrent writer. Writers within one process take
+turns. If a writer of another process commits first, the use case reads and decides again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ Outcome = TypeVar("Outcome")
 
 
 def until_committed(decide: Callable[[], Outcome], *, clock: Clock) -> Outcome:
-    """Run `decide` (read, decide, commit) until its commit is not lost, for at most ten seconds,
-    and return its result. After that it raises `Unavailable` (`contention`, retryable), and nothing
-    of the last attempt was written.
+    """Run `decide` (which reads, decides and commits) and return its result. If its commit is lost,
+    run it again, for at most ten seconds.
+
+    After that, raises `Unavailable` (`contention`, retryable). Nothing of the last attempt was
+    written then.
     """
     deadline = clock.now() + PATIENCE
     losses = 0
@@ -42,24 +44,26 @@ def until_committed(decide: Callable[[], Outcome], *, clock: Clock) -> Outcome:
 
 
 def pause_after(losses: int, *, attempt: float) -> float:
-    """Seconds to wait after this many lost commits in a row, if an attempt took `attempt` seconds.
-    Writers collide as long as their attempts overlap, so the wait is a multiple of an attempt's
-    length, which doubles with every loss. Half of it is jitter.
+    """Return how many seconds to wait after this many lost commits in a row, when an attempt took
+    `attempt` seconds.
+
+    Writers collide as long as their attempts overlap. So the wait is a multiple of an attempt's
+    length, which doubles with every loss. Half of the wait is random.
     """
     return back_off(losses, first=2 * max(attempt, SHORTEST_ATTEMPT), longest=LONGEST_PAUSE)
 
 
 def back_off(failures: int, *, first: float, longest: float) -> float:
-    """Seconds to wait after this many failures in a row: `first`, doubled with each failure, at
-    most `longest`. Up to half of it is taken off at random, so that callers who failed together do
-    not return together.
+    """Return how many seconds to wait after this many failures in a row. The wait is `first`,
+    doubled with each failure, and at most `longest`. Up to half of it is taken off at random, so
+    that callers who failed together do not return together.
     """
     return random.uniform(0.5, 1) * min(longest, first * 2.0**failures)  # noqa: S311 - jitter, no secret
 
 
 class Turns:
-    """Makes the writers of one process to the same place take turns, so that only writers of other
-    processes can collide with them. A thread that has the turn may take it again.
+    """Locks by place, for the writers of one process. Writers to the same place take turns, so only
+    writers of other processes can collide with them. A thread that has the turn may take it again.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Tenants, users and sessions as owners of data and model calls. This module checks ids and makes
+"""Tenants, users and sessions: the owners of data and model calls. This module checks ids and makes
 keys of partitions.
 """
 
@@ -15,7 +15,7 @@ from palimpsest.errors import BadRequest, FieldError
 ID_PATTERN = r"[A-Za-z0-9._:@+|=-]{1,128}"
 _ID = re.compile(ID_PATTERN)
 OPERATOR = "palimpsest.operator"
-"""The tenant of the operator's own jobs; no credential gives access to it."""
+"""The tenant of the operator's own jobs. No credential gives access to it."""
 
 
 def checked_id(value: str, *, field: str) -> str:
@@ -55,7 +55,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class UserScope:
-    """One user of one tenant: the owner of memories."""
+    """One user of one tenant. Users are the owners of memories."""
 
     tenant: str
     user: str
@@ -75,7 +75,7 @@ class UserScope:
 
 @dataclass(frozen=True, slots=True)
 class SessionScope:
-    """One session of one tenant. If the caller names its `user`, another user's session is not
+    """One session of one tenant. If the caller names `user`, a session of another user is not
     found.
     """
 
@@ -103,8 +103,8 @@ _PAYER: ContextVar[UserScope | None] = ContextVar("PAYER", default=None)
 
 @contextmanager
 def paid_by(scope: UserScope) -> Iterator[None]:
-    """Count every model call within the block for this user, also on threads that begin in the
-    block.
+    """Count every model call within the block as a call of this user. This includes calls on
+    threads that begin in the block.
     """
     token = _PAYER.set(scope)
     try:
@@ -114,5 +114,5 @@ def paid_by(scope: UserScope) -> Iterator[None]:
 
 
 def payer() -> UserScope | None:
-    """The user whose model calls are made now; None if they are not counted for anybody."""
+    """Return the user for whom model calls are counted now, or None if they are not counted."""
     return _PAYER.get()

@@ -39,8 +39,8 @@ class FunctionSettings(BaseModel):
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """The settings in the environment. Raises `RuntimeError` that names each variable that is
-        missing or wrong.
+        """Read the settings from the environment. Raises `RuntimeError`, which names each variable
+        that is missing or wrong.
         """
         source = os.environ if environment is None else environment
         values = {name: source[name.upper()] for name in cls.model_fields if name.upper() in source}
@@ -55,8 +55,8 @@ class FunctionSettings(BaseModel):
 
 
 class ModelSettings(FunctionSettings):
-    """For functions that call a model server with the OpenAI API. Without an address, they call
-    OpenAI's server.
+    """The settings of functions that call a model server with the OpenAI API. Without an address,
+    they call OpenAI's server.
     """
 
     openai_key_parameter: Text
@@ -68,8 +68,8 @@ class ChatSettings(ModelSettings):
 
 
 class PaidSettings(ChatSettings):
-    """For functions that count the usage of their model calls, and keep it within the tenant's
-    limits.
+    """The settings of functions that count the usage of their model calls and keep it within the
+    tenant's limits.
     """
 
     tenants_table: Text
@@ -77,8 +77,8 @@ class PaidSettings(ChatSettings):
 
 
 class EmbeddingSettings(ModelSettings):
-    """The model that makes vectors, the dimension of the vectors, and the table that counts its
-    calls.
+    """The settings of the embedding model: its name, the dimension of its vectors, and the table
+    that counts its calls.
     """
 
     sessions_table: Text
@@ -87,8 +87,9 @@ class EmbeddingSettings(ModelSettings):
 
 
 class SearchSettings(EmbeddingSettings):
-    """Where the search index is: `https://…` is a domain, `dynamodb://words/vectors` two tables,
-    and `file:///…` a file of this machine. If it is empty, there is no index.
+    """The address of the search index. `https://…` is a domain, `dynamodb://words/vectors` names
+    two tables, and `file:///…` is a file of this machine. If the address is empty, there is no
+    index.
     """
 
     search_url: str = Field(
@@ -131,20 +132,20 @@ class ServiceSettings(SearchSettings, NamedModelsSettings):
 
 
 class SessionsSettings(ServiceSettings):
-    """`embed_function` makes the vectors if the models ship with the functions. Otherwise the model
-    server makes them.
+    """The settings of the function `sessions`. `embed_function` makes the vectors if the models
+    ship with the functions. Otherwise the model server makes them.
     """
 
     embed_function: str = ""
 
 
 class MemoriesSettings(ServiceSettings, PaidSettings):
-    """`memories` asks a language model too."""
+    """The settings of the function `memories`, which also calls a language model."""
 
 
 class SharedQueueSettings(FunctionSettings):
-    """For functions that send jobs' messages. At most `tenant_jobs_at_once` jobs of one tenant are
-    in a queue at a time. The others wait in the table of sessions.
+    """The settings of functions that send the messages of jobs. At most `tenant_jobs_at_once` jobs
+    of one tenant are in a queue at a time. The other jobs wait in the table of sessions.
     """
 
     sessions_table: Text
@@ -152,7 +153,7 @@ class SharedQueueSettings(FunctionSettings):
 
 
 class JobQueueSettings(SharedQueueSettings):
-    """Without a search index there is no queue for reindexing."""
+    """The queues of jobs. Without a search index there is no queue for reindexing."""
 
     summarize_queue_url: Text
     extract_queue_url: Text
@@ -161,8 +162,8 @@ class JobQueueSettings(SharedQueueSettings):
 
 
 class DispatchSettings(JobQueueSettings):
-    """Without a search index there is no queue for changes either. The table of sessions holds the
-    counts.
+    """The settings of the dispatcher. Without a search index there is no queue for changes either.
+    The table of sessions holds the counts.
     """
 
     embed_queue_url: str = ""

@@ -1,6 +1,6 @@
-"""The protocols that your own stores implement, for `AgentMemory(stores=…)` or for
-`AgentMemory(memory_store=…)` (docs/library.md). Each protocol documents what its methods must do,
-and `pytest --pyargs palimpsest_testing` checks a store against it.
+"""The protocols of stores that you implement yourself, for `AgentMemory(stores=…)` or for
+`AgentMemory(memory_store=…)` (docs/library.md). Each protocol documents what its methods must do.
+`pytest --pyargs palimpsest_testing` checks a store against its protocol.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 class Feed(Protocol):
     """The jobs and changes that writes to the other stores caused. On AWS the tables' streams carry
-    them. None may be lost, even after a crash. A repetition does no harm.
+    them. None may be lost, even after a crash. They may be delivered more than once.
     """
 
     def jobs(self) -> Sequence[JobNotice]:
@@ -51,16 +51,16 @@ class Feed(Protocol):
         """
 
     def changes(self) -> Sequence[Changed]:
-        """Take the changes since the last call that concern the search index: each message that was
-        stored, redacted or removed, and each record that was removed, or written with the index
-        state `pending`.
+        """Take the changes of the search index's contents since the last call: each message that
+        was stored, redacted or removed, each record that was removed, and each record that was
+        written with the index state `pending`.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnStores:
-    """Your own stores. A commit of `sessions` or `memories` is one transaction together with its
-    jobs, and with `expiries` and `feed`.
+    """Your own stores. A commit of `sessions` or `memories` is one transaction that also stores its
+    jobs and writes to `expiries` and `feed`.
     """
 
     sessions: Sessions

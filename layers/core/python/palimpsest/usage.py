@@ -1,5 +1,5 @@
-"""Usage of a tenant's users and models. It is counted once, where it happens, and summed up by day,
-user or tenant.
+"""The usage of a tenant's users and models. It is counted once, where it happens, and summed by
+day, user or tenant.
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ is not known. The counts `chat_…` are of calls that callers made of their own 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many messages a session had received on one day, up to some append. A session that is
-    deleted and begun again has several lives; `base` identifies one. Of two tallies of the same
-    life and day, the greater one is the later one. `day` is an ISO date.
+    """How many messages a session had received on one day, up to some append.
+
+    A session that is deleted and begun again is counted anew, and `base` tells the two apart. Of
+    two tallies with the same session, `base` and day, the greater one is the later one. `day` is an
+    ISO date.
     """
 
     tenant: str
@@ -57,7 +59,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The counts of a day for a user; `user` is None for an erased user."""
+    """The counts of one user on one day. `user` is None if the user was erased."""
 
     day: str
     user: str | None
@@ -70,35 +72,37 @@ class Usages(Protocol):
     """
 
     def reach(self, tally: Tally) -> Mapping[str, int]:
-        """Count the messages of a tally, and return the added counts. Tallies may come twice, and
-        in any order. A tally that is not greater than the counted one adds nothing.
+        """Add the messages that the tally counts and the store does not yet, and return the added
+        counts. Tallies may come twice, and in any order. A tally that is not greater than the
+        stored one adds nothing.
         """
 
     def add(self, scope: UserScope, *, day: str, used: Mapping[str, int]) -> None:
-        """Add the usage of the user's model calls. If it raises, they were counted once or not at
-        all.
+        """Add the usage of the user's model calls. If this raises an error, the usage was added
+        once or not at all.
         """
 
     def spent(self, scope: Scope, *, month: str) -> int:
-        """The cost of the tenant's model calls in a month ("2026-11"), in billionths of a dollar.
-        Strongly consistent.
+        """Return the cost of the tenant's model calls in a month ("2026-11"), in billionths of a
+        dollar. The read is strongly consistent.
         """
 
     def rows(
         self, scope: Scope, *, first: str, last: str, user: str | None = None
     ) -> Iterator[Row]:
-        """The tenant's rows of the days `first` through `last`, of one user or of all (None). One
-        day and user may have several rows. Eventually consistent.
+        """Yield the tenant's rows of the days `first` through `last`, of one user, or of all users
+        if `user` is None. One day and user may have several rows. The read is eventually
+        consistent.
         """
 
     def forget(self, scope: UserScope) -> int:
-        """Remove the user's id from all rows, and keep the rows. Return how many had it. Safe to
-        repeat.
+        """Remove the user's id from all rows, and keep the rows. Return the number of rows that had
+        the id. Safe to repeat.
         """
 
     def take(self, scope: Scope, *, second: int, most: int) -> bool:
-        """Count a request of this second (epoch), unless `most` were counted already. Return
-        whether it was counted.
+        """Count a request in this second (epoch) and return True. If `most` requests were counted
+        in it already, count nothing and return False.
         """
 
 
@@ -108,8 +112,8 @@ By = Literal["tenant", "user", "day"]
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The counts of a day, of a user, or (if both are None) of the whole tenant. All erased users
-    together are one sum, whose `user` is None.
+    """The counts of a day, of a user, or (if `day` and `user` are both None) of the whole tenant.
+    All erased users together are one sum, whose `user` is None.
     """
 
     day: str | None
@@ -142,9 +146,11 @@ class ReadUsage:
         by: By,
         user: str | None = None,
     ) -> UsageSums:
-        """The usage of the days `first` (None: the first of the month) through `last` (None:
-        today), of all users or one. `by` tenant, the result is always one sum. Raises
-        `Unprocessable` (`invalid_period`), `Unavailable`.
+        """Return the usage of the days `first` through `last`, of one user, or of all users if
+        `user` is None. `first` is by default the first of the month, `last` is today. If `by` is
+        tenant, the result is a single sum.
+
+        Raises `Unprocessable` (`invalid_period`) and `Unavailable`.
         """
         begin, end = self._period(first, last)
         return UsageSums(

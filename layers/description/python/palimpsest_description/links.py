@@ -10,8 +10,8 @@ from palimpsest_description.examples import Json
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """From what these operations answer to others, with parameters that the answer, or what was
-    asked, gives.
+    """Links from the answers of some operations to other operations. The parameters come from the
+    answer or from the request.
     """
 
     by: tuple[str, ...]
@@ -106,11 +106,13 @@ LINKS = (
         {"fact_id": "$response.body#/id"},
     ),
 )
-"""What a deletion leads to is 404 from then on."""
+"""The links between operations. The links of a deletion lead to resources that answer 404 from then
+on.
+"""
 
 
 def links(operation: str) -> Json:
-    """The links of an operation's successful answer."""
+    """Return the links of an operation's successful answer."""
     return dict(_links(operation))
 
 

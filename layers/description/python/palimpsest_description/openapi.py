@@ -1,5 +1,5 @@
-"""The OpenAPI description, made from the operations: `python -m palimpsest_description.openapi`
-writes it.
+"""The OpenAPI description, which is made from the operations. `python -m
+palimpsest_description.openapi` writes it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ PUBLISHED = {
     "TenantSettings": "ShownTenantSettings",
     "Usage": "ShownUsage",
 }
-"""The names of schemas that differ from those of their shapes, because the library has a class of
-this name.
+"""The names of schemas that differ from the names of their classes here, because the library has
+another class of this name.
 """
 EXAMPLES = examples.ANSWERS | memory_examples.ANSWERS
 REQUESTS = examples.REQUESTS | memory_examples.REQUESTS
@@ -76,8 +76,8 @@ TAGS = {
     "`admin`.",
     "site": "Pages that need no key.",
 }
-"""The order of a user's path. The page shows tags, and the operations of each, as they stand
-here.
+"""The order of the tags. It follows a user's path through the API. The page shows tags, and the
+operations of each, in this order.
 """
 PHRASES = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
 NOTHING = {
@@ -101,7 +101,7 @@ KEY_PARAMETER = {
     "schema": {"type": "string", **LIKE_AN_ID},
 }
 TEXTS = frozenset({"UserProfile"})
-"""Answers that can be had as plain text, too."""
+"""Answers that are also available as plain text."""
 PAGES = {"application/json": {"type": "object"}, "text/html; charset=utf-8": {"type": "string"}}
 PAGE_EXAMPLES = {
     "openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}},
@@ -110,7 +110,7 @@ PAGE_EXAMPLES = {
 
 
 def description() -> Json:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     behind_a_key = tuple(operation for operation in OPERATIONS if operation.function != "site")
     made = json.loads(resolver(behind_a_key).get_openapi_json_schema(title=TITLE, version=VERSION))
     requests = {
@@ -184,14 +184,14 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
 
 
 def _must_hold_something(body: Json, requests: Json) -> bool:
-    """A body that may be `{}` may be left out."""
+    """Return whether a request must have this body. A body that may be `{}` may be left out."""
     shape = requests[body["content"]["application/json"]["schema"]["$ref"].removeprefix(SCHEMAS)]
     return "required" in shape or "minProperties" in shape
 
 
 def _move_defaults(schema: Any) -> None:
-    """State each default of a field in its description: generators make fields with a `default`
-    required ones.
+    """State each default of a field in the field's description, and remove `default` itself. Code
+    generators would make fields with a `default` required.
     """
     if isinstance(schema, list):
         for each in schema:
@@ -301,7 +301,7 @@ def _gateway(message: str) -> Json:
 
 
 def _limit() -> Json:
-    """A limit of the tenant, or the gateway's own."""
+    """Return the answer for a limit of the tenant or of the gateway."""
     gateway, problem = _gateway("Too many requests"), _problem(429)
     text = "A limit that the tenant has set, or the gateway's own answer to too many requests"
     return {"description": text, "content": gateway["content"] | problem["content"]}
@@ -312,8 +312,8 @@ def _ref(name: str) -> Json:
 
 
 def _answer_schemas() -> Json:
-    """The shapes of all answers; only a shape that is open by itself may hold more than it
-    names.
+    """Return the schemas of all answers. An answer may hold fields that its schema does not name
+    only if the schema itself allows it.
     """
     names = {
         name
@@ -332,7 +332,7 @@ def _answer_schemas() -> Json:
 
 
 def _published(shapes: Json) -> Json:
-    """The same schemas under the names that they are published by."""
+    """Return the same schemas under their published names."""
     written = json.dumps(shapes)
     for public, inner in PUBLISHED.items():
         written = written.replace(f'"{SCHEMAS}{inner}"', f'"{SCHEMAS}{public}"')
@@ -342,7 +342,7 @@ def _published(shapes: Json) -> Json:
 
 
 def _shape(name: str) -> Any:
-    """The typed dictionary of this schema, from whichever module of the API defines it."""
+    """Return the typed dictionary of this schema, from the module of the API that defines it."""
     inner = PUBLISHED.get(name, name)
     modules = [
         module for place, module in sys.modules.items() if place.startswith("palimpsest.api.")
@@ -351,7 +351,9 @@ def _shape(name: str) -> Any:
 
 
 def _apart(requests: Json, answers: Json) -> Json:
-    """Both together. Raises `ValueError` if one name means two shapes."""
+    """Return the schemas of requests and answers together. Raises `ValueError` if one name is used
+    for two different schemas.
+    """
     both = {name for name in requests.keys() & answers.keys() if requests[name] != answers[name]}
     if both:
         message = f"two shapes have one name: {', '.join(sorted(both))}"
@@ -360,7 +362,7 @@ def _apart(requests: Json, answers: Json) -> Json:
 
 
 def written() -> str:
-    """The document as it is checked in."""
+    """Return the document as it is checked in."""
     return json.dumps(description(), indent=1, ensure_ascii=False) + "\n"
 
 

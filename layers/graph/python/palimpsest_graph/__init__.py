@@ -1,1 +1,3 @@
-"""Queries in Cypher over a user's graph: how they are read, and the engine that answers them."""
+"""Queries in Cypher over a user's graph. This package has the parser, and the engine that answers
+the queries.
+"""

@@ -1,4 +1,4 @@
-"""Parses a query in Cypher far enough to check that it only reads, and to list its types and
+"""Parses a query in Cypher as far as needed to check that it only reads, and to list its types and
 properties.
 """
 
@@ -93,14 +93,14 @@ class _Token:
 
     @property
     def name(self) -> str | None:
-        """The identifier, if the token is one."""
+        """Return the identifier if the token is one, else None."""
         return self.text.strip("`") if self.kind in ("word", "quoted") else None
 
 
 def read_query(text: str) -> CypherQuery:
-    """Raises `Unprocessable` for anything but one query that reads: `invalid_query`, `query_writes`
-    for a clause that does more, and `query_too_large` for one that is too long, too deep or too
-    wide to be handed to the engine.
+    """Return the query. Raises `Unprocessable` for anything but a single query that only reads:
+    `invalid_query`, `query_writes` for a clause that writes or calls something, and
+    `query_too_large` for a query that is too long, too deep or too wide for the engine.
     """
     if len(text) > MAX_QUERY:
         raise _too_large(f"it has more than {MAX_QUERY:,} characters")
@@ -144,8 +144,8 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _types(tokens: Sequence[_Token]) -> Iterator[Name]:
-    """The names after `:` and `|` within parentheses (of nodes) and brackets (of edges). Some are
-    not types, because a value that is a name looks alike.
+    """Yield the names after `:` and `|` within parentheses (types of nodes) and brackets (types of
+    edges). Some of them are not types, because a name that is a value looks the same.
     """
     opened: list[str] = []
     for before, token in zip([None, *tokens], tokens, strict=False):
@@ -163,7 +163,7 @@ def _types(tokens: Sequence[_Token]) -> Iterator[Name]:
 
 
 def _properties(tokens: Sequence[_Token]) -> Iterator[str]:
-    """The names after `.`, and the names before `:` in braces."""
+    """Yield the names after `.`, and the names before `:` in braces."""
     for number, token in enumerate(tokens):
         if token.name is None:
             continue
@@ -174,7 +174,7 @@ def _properties(tokens: Sequence[_Token]) -> Iterator[str]:
 
 
 def _check_size(tokens: Sequence[_Token]) -> None:
-    """Raise `Unprocessable` (`query_too_large`) for a query that the engine would take long even to
+    """Raise `Unprocessable` (`query_too_large`) for a query that would take the engine long even to
     parse.
     """
     if sum(token.is_term for token in tokens) > MOST_TERMS:
@@ -187,8 +187,8 @@ def _check_size(tokens: Sequence[_Token]) -> None:
 
 
 def _depth(tokens: Sequence[_Token]) -> int:
-    """The most brackets and `CASE` that are open at once. An `END` closes a `CASE` and no
-    bracket.
+    """Return the largest number of brackets and `CASE` that are open at once. `END` closes a
+    `CASE`, but no bracket.
     """
     opened: list[str] = []
     deepest, before = 0, ""

@@ -1,1 +1,3 @@
-"""Palimpsest within one process: what a program on one machine needs, and no function."""
+"""Palimpsest within one process: everything that a program on one machine needs, and no
+function.
+"""

@@ -33,17 +33,17 @@ ADDRESS = "http://in-process.invalid"
 
 
 class AgentMemory(UserMemories):
-    """The memory of one user: conversations, each of which fits its model's window, and what was
-    learned from them.
+    """The memory of one user: conversations, each of which fits its model's window, and the
+    memories extracted from them.
 
     `AgentMemory()` holds everything in this process. Each call finishes the work it causes
     (summaries, extraction, indexing) before it returns. `client` is the client of the service in
-    this process, and `user` is the client's user: the methods here are short names for theirs.
-    Arguments, results and errors are those of the client. Bad input is refused before anything is
+    this process, and `user` is the client's user. The methods here are short names for their
+    methods, with the same arguments, results and errors. Bad input is refused before anything is
     written.
 
-    Implements `MemoryBlock`, with a whole context as the result of `get`. Its blocks are `static`,
-    `extractive` and `vector`.
+    Implements `MemoryBlock`. The result of `get` is a whole context. The attributes `static`,
+    `extractive` and `vector` are its blocks.
     """
 
     def __init__(
@@ -59,14 +59,15 @@ class AgentMemory(UserMemories):
         stores: OwnStores | None = None,
         memory_store: MemoryStore | None = None,
     ) -> None:
-        """`memory` is the configuration that sessions begin with; unless it names `blocks`, it has
-        all blocks that can be read here. Without a `chat` model summaries and memories consist of
-        the conversation's own words. Without an `embedder` nothing is searched by meaning; a block
-        that would need it is named in `degraded`. A `reranker` puts what a recall found in order.
-        `stores` are of your own (`palimpsest.stores`), in place of those in memory; the search
-        index is made anew from what their feed gives. A `memory_store` is of your own too, and
-        takes the place of long-term memory alone: memories are saved there, and recall and contexts
-        read them there. It has no lists and no versions, so what needs these raises `Invalid`
+        """`memory` is the configuration with which sessions begin. Unless it names `blocks`, it has
+        all blocks that can be read here. Without a `chat` model, summaries and memories consist of
+        the conversation's own words. Without an `embedder`, there is no search by meaning, and a
+        block that would need it is named in `degraded`. A `reranker` sorts the results of a recall.
+
+        `stores` are your own stores (`palimpsest.stores`), in place of those in memory. The search
+        index is then built anew from their feed. A `memory_store` is your own store too, but
+        replaces only long-term memory. Memories are saved there, and recall and contexts read them
+        there. It has no lists and no versions, so methods that need these raise `Invalid`
         (`not_in_memory_store`).
 
         Raises `palimpsest.errors.PalimpsestError` if the arguments are wrong.
@@ -101,9 +102,9 @@ class AgentMemory(UserMemories):
 
     @classmethod
     def of(cls, service: Service, *, tenant: str, user: str, agent: str | None = None) -> Self:
-        """Make one over a service that is wired already, to DynamoDB for instance. The work that it
-        causes is done by the workers of its stores: for `memories_service()` of
-        `palimpsest.wiring.deployed`, by the deployed queues and functions.
+        """Make the memory over a service that is already built, for instance over DynamoDB. The
+        workers of that service's stores do the work that calls cause. For `memories_service()` of
+        `palimpsest.wiring.deployed`, these are the deployed queues and functions.
         """
         made = cls.__new__(cls)
         made._begin(service, Scope(tenant).user(user), agent, _no_work)  # noqa: SLF001 - its own
@@ -128,11 +129,11 @@ class AgentMemory(UserMemories):
         self.vector = blocks.vector(update=self.update)
 
     def get(self, session: str | Conversation, message: str | None = None) -> Context:
-        """The same as `context`."""
+        """Return what `context` returns."""
         return self.context(name_of(session, self._scope), message)
 
     def update(self, session: str | Conversation, message: str) -> None:
-        """Store the message as the user's."""
+        """Store the message as a message of the user."""
         self.append(name_of(session, self._scope), message)
 
     def delete(self, session: str | Conversation) -> None:
@@ -149,7 +150,7 @@ class AgentMemory(UserMemories):
 
 
 def _no_work() -> None:
-    """Nothing is left to do here: deployed queues and functions do it."""
+    """Do nothing, because deployed queues and functions do the work."""
 
 
 def _json_of(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The blocks of a memory in this process, which programs may read and change one by one."""
+"""The blocks of a memory in this process. Programs may read and change them one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = 100
 
 
 def name_of(session: str | Conversation, user: UserScope) -> str:
-    """The session's id. Raises `Conflict` if it is another user's."""
+    """Return the session's id. Raises `Conflict` if it is another user's session."""
     if isinstance(session, str):
         return session
     if session.owner != user:
@@ -44,7 +44,7 @@ class Blocks:
         return VectorMemory(similar, update=update, delete=self._drop_vectors)
 
     def conversation(self, session: str | Conversation) -> Conversation:
-        """Return an existing session in the form that its blocks take. Raises `NotFound`."""
+        """Return an existing session in the form that its blocks accept. Raises `NotFound`."""
         scope = self._user.owner.session(name_of(session, self._user))
         shown = self._service.manage.read(scope)
         config = parsed(dict(shown.settings.memory))

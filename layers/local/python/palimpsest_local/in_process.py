@@ -1,5 +1,5 @@
-"""The whole service in one process, on the in-memory adapters, without queues: each call does its
-work at once.
+"""The whole service in one process, on the in-memory adapters and without queues. Each call does
+its work at once.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """The service over stores of its own. `work` does all pending jobs: call it after each call
-    that may create some.
+    """The service over stores in this process. `work` does all pending jobs. Call it after each
+    call that may create jobs.
     """
 
     service: Service
@@ -78,13 +78,13 @@ def in_process(
     user: UserScope | None = None,
     memory_store: MemoryStore | None = None,
 ) -> InProcess:
-    """A service with one tenant, whose sessions begin with `memory`; over stores of one's `own`,
-    from which what the `user` has is indexed anew, or in memory. A `memory_store` takes the place
-    of long-term memory alone.
+    """Return a service with one tenant, whose sessions begin with the configuration `memory`. It
+    works over your `own` stores or over stores in memory. With `own` stores, the data of `user` is
+    indexed anew. A `memory_store` replaces only long-term memory.
 
     Without `chat`, summaries and memories consist of sentences from the conversation. Without
-    `embedder`, search compares words only. The search index is a file in a temporary folder that is
-    deleted together with the service.
+    `embedder`, search compares words only. The search index is a file in a temporary folder, which
+    is deleted together with the service.
     """
     clock, tokens = clock or system_clock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(MaskedEmbedder(embedder))
@@ -121,7 +121,7 @@ def in_process(
 def _stores(
     own: OwnStores, state: State, *, index: SearchIndex, recalled_from: Memories | None = None
 ) -> Stores:
-    """The stores of the use cases. Those that `own` does not name are in memory."""
+    """Return the stores of the use cases. Stores that `own` does not name are in memory."""
     vectors = own.vectors
     return Stores(
         sessions=own.sessions,
@@ -140,7 +140,9 @@ def _stores(
 
 
 def everything(own: OwnStores, user: UserScope) -> Iterator[Changed]:
-    """All searched records and messages of a user, as if they had changed just now."""
+    """Yield a change for each searchable record and message of a user, so that everything is
+    indexed anew.
+    """
     after = None
     while True:
         page = own.memories.listed(user, limit=PAGE, after=after)
@@ -158,7 +160,7 @@ def everything(own: OwnStores, user: UserScope) -> Iterator[Changed]:
 
 
 def within(state: State) -> OwnStores:
-    """The stores in this process: what they hold ends with it."""
+    """Return stores in this process. Their data ends with the process."""
     memories = InMemoryMemories(state)
     return OwnStores(
         sessions=InMemorySessions(state),
@@ -173,7 +175,7 @@ def within(state: State) -> OwnStores:
 
 
 def _to_nobody(tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
-    """A library measures nothing; its counts can be asked for."""
+    """Do nothing, because a library sends no metrics. The counts can be read as usage."""
 
 
 def _workers(
@@ -184,7 +186,9 @@ def _workers(
     tokens: TokenCounter,
     clock: Clock,
 ) -> tuple[Sequence[Router], Callable[[], object]]:
-    """The workers of the queues, and the sweep. They also see the sessions of erased users."""
+    """Return the workers of the queues, and the sweep. They also see the sessions of erased
+    users.
+    """
     summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
     extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
     of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}
@@ -204,7 +208,7 @@ def _workers(
 
 
 def _index(embedder: Embedder | None, *, life: object) -> EmbeddedIndex:
-    """An index in a folder of its own, removed when `life` ends."""
+    """Return an index in a folder of its own, which is removed when `life` ends."""
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
     index = EmbeddedIndex(folder / "index.sqlite", space=embedder.space if embedder else None)
     weakref.finalize(life, _discard, index, folder)
@@ -218,8 +222,8 @@ def _discard(index: EmbeddedIndex, folder: Path) -> None:
 
 
 class Work:
-    """Does what queues, workers and schedule do on AWS. Safe to call from many threads: one works,
-    the others wait.
+    """Does what queues, workers and schedule do on AWS. Safe for many threads. One thread works,
+    and the others wait.
     """
 
     def __init__(
@@ -243,8 +247,8 @@ class Work:
         self._lock = threading.Lock()
 
     def __call__(self) -> None:
-        """Do every pending job and those that it creates, then update the search index. If a step
-        fails, the next call tries it again; after four attempts the job is marked as failed.
+        """Do all pending jobs and the jobs that these create, then update the search index. If a
+        step fails, the next call tries it again. After four attempts the job is marked as failed.
         """
         with self._lock:
             if seconds(self._clock.now()) >= self._swept_at + SWEEP_SECONDS:

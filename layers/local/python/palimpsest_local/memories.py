@@ -1,4 +1,4 @@
-"""The part of `AgentMemory` that is about what is remembered: saved, recalled, changed, forgotten,
+"""The part of `AgentMemory` for memories, which can be saved, recalled, changed, forgotten and
 exported.
 """
 
@@ -34,18 +34,18 @@ from palimpsest_local.memory_store import StoreIndex
 
 
 class UserMemories(Conversations):
-    """What is remembered of the user, by whom it is used, and what that costs."""
+    """The memories of the user, the tools over them, and the usage."""
 
     _service: Service
     _scope: UserScope
 
     def remember(self, *memories: str | Mapping[str, Any]) -> list[SavedMemory]:
-        """Save 1 to 30 memories: texts, which become facts, or fields as in the API (`type`,
-        `content`, `topic_key` …).
+        """Save 1 to 30 memories. Each is a text, which becomes a fact, or the fields of the API
+        (`type`, `content`, `topic_key` …).
 
-        The `outcome` of each is `created`, `updated` (a stored one got these fields) or
-        `unchanged`. Raises `palimpsest.errors.Unavailable` if a `memory_store` did not take it; the
-        next call tries that again.
+        The `outcome` of each is `created`, `updated` (a stored memory got these fields) or
+        `unchanged`. Raises `palimpsest.errors.Unavailable` if a `memory_store` could not save it.
+        The next call then tries again.
         """
         given = [
             {"type": "fact", "content": memory} if isinstance(memory, str) else memory
@@ -58,35 +58,35 @@ class UserMemories(Conversations):
         return saved
 
     def set_names(self, name: str | None = None, *, aliases: Sequence[str] = ()) -> NamedUser:
-        """Set the name and aliases of the user, as `User.set_names`."""
+        """Set the name and aliases of the user, as `User.set_names` does."""
         return self.user.set_names(name, aliases=aliases)
 
     def profile(self, *, ids: bool | None = None) -> UserProfile:
-        """The profile of the user, in at most 400 tokens, as `User.profile`."""
+        """Return the profile of the user, in at most 400 tokens, as `User.profile` does."""
         return self.user.profile(ids=ids)
 
     def recall(self, query: str, **options: Any) -> Recalled:
         """Return the `memories` of all sessions that answer the query, best first, with their
-        sources, as `User.recall`.
+        sources, as `User.recall` does.
         """
         return self.user.recall(query, **options)
 
     def search(self, query: str | None = None, *, mode: str, **options: Any) -> list[Found]:
-        """The results of one retriever, as `User.search`: `keyword`, or `vector` by the query's
-        meaning or an `embedding`.
+        """Return the results of one retriever, as `User.search` does. `mode` is `keyword`, or
+        `vector` for the meaning of the query or an `embedding`.
         """
         return self.user.search(query, mode=mode, **options)
 
     def ingest(
         self, messages: Sequence[Said], *, session: str | None = None, store: bool = True
     ) -> Job:
-        """Store a transcript as a session's history and have memories extracted from it; `shown` of
-        the job has `session_id` and how many messages were `appended`.
+        """Store a transcript as a session's history, and extract memories from it. `shown` of the
+        job has `session_id` and the number of messages that were `appended`.
 
-        A transcript that has grown may be sent again: only what is new is stored. Raises
-        `TranscriptDiverged` if it contradicts the stored history. Without `store` memories are
-        extracted from what is new and no message is stored; then each has an `id`, and the session
-        is named.
+        A transcript that has grown may be sent again, and only its new messages are stored. Raises
+        `TranscriptDiverged` if it contradicts the stored history. With `store=False`, memories are
+        extracted from the new messages, but no message is stored. Each message then needs an `id`,
+        and the session must be named.
         """
         if store:
             return self.user.ingest_one(messages, session=session, agent=self._agent)
@@ -94,10 +94,12 @@ class UserMemories(Conversations):
         return self.user.learn(messages, session=named, agent=self._agent)
 
     def learn(self, session: str, history: ChatHistoryProvider | Load) -> int:
-        """Extract memories from new messages of a history that the caller keeps; return how many
-        messages were. It is an object with `load`, or a function that returns the messages of a
-        session. Reads no more of it than what is new, where it has `load_recent`. Messages without
-        an `id` go by their place.
+        """Extract memories from new messages of a history that the caller keeps. Return how many
+        messages were new.
+
+        The history is an object with `load`, or a function that returns the messages of a session.
+        If it has `load_recent`, only new messages are read. Messages without an `id` are identified
+        by their position.
         """
 
         def has_met(message: Mapping[str, Any]) -> bool:
@@ -112,40 +114,42 @@ class UserMemories(Conversations):
         return sum(job.shown["appended"] for job in jobs)
 
     def memories(self, **limits: Any) -> Iterator[Memory]:
-        """The user's current memories, newest first, within the limits of the API (`types`,
-        `subject` …).
+        """Yield the user's current memories, newest first. They can be filtered as in the API
+        (`types`, `subject` …).
         """
         return self.user.memories(**limits)
 
     def memory(self, memory_id: str) -> Memory:
-        """A memory with its place among the versions of its topic. Raises `MemoryNotFound`."""
+        """Return a memory as a version of its topic. Raises `MemoryNotFound`."""
         return self.user.memory(memory_id)
 
     def change(self, memory_id: str, **fields: Any) -> Memory:
-        """Change fields of a current memory (`content`, `importance`, `data` …); another `content`
-        is a new version, with another id. Raises `MemoryNotFound`, `NotCurrent`, `IsPreference`.
+        """Change fields of a current memory (`content`, `importance`, `data` …). A change of
+        `content` makes a new version, with another id. Raises `MemoryNotFound`, `NotCurrent` and
+        `IsPreference`.
         """
         return self.user.change(memory_id, **fields)
 
     def delete_memory(self, memory_id: str) -> None:
-        """Remove one version; the topic of the current one has none then. Raises
-        `MemoryNotFound`.
+        """Remove one version. If it is the current one, its topic then has no current version.
+        Raises `MemoryNotFound`.
         """
         self.user.delete(memory_id)
 
     def versions(self, memory_id: str) -> list[Memory]:
-        """Every version of a memory's topic, newest first. Raises `MemoryNotFound`."""
+        """Return every version of a memory's topic, newest first. Raises `MemoryNotFound`."""
         return list(self.user.history(memory_id))
 
     def revert(self, memory_id: str) -> Memory:
-        """Make this version's content current again, as a new version. Raises `MemoryNotFound`,
+        """Make this version's content current again, as a new version. Raises `MemoryNotFound` and
         `IsCurrent`.
         """
         return self.user.revert(memory_id)
 
     def forget(self, **limits: Any) -> list[str]:
-        """Remove the current memories that match a filter of the API, which has at least one limit,
-        with all versions of their topics; return the ids of the matching memories.
+        """Remove the current memories that match a filter, with all versions of their topics.
+        Return the ids of the matching memories. The filter is that of the API and needs at least
+        one condition.
         """
         where: Filter = {**limits}  # type: ignore[typeddict-item] # the service checks it
         ids = self.user.would_forget(where)
@@ -153,21 +157,21 @@ class UserMemories(Conversations):
         return ids
 
     def erase(self) -> None:
-        """Remove everything of the user, for good."""
+        """Remove all data of the user, for good."""
         self.user.erase()
 
     def export(self) -> str:
-        """Everything that is stored of the user, as lines of JSON with ids and all versions:
-        docs/export.md.
+        """Return all stored data of the user, as lines of JSON with ids and all versions
+        (docs/export.md).
         """
         job = self.user.begin_export().wait()
         owner = self._scope.owner
         return self._service.export.text(self._service.read_job(owner, str(job.id), wait=0))
 
     def import_(self, lines: str) -> Mapping[str, int]:
-        """Store what an export holds under the same ids; return how much was `restored`, was
-        `there` already, and `conflicts` with something else in its place. Raises `InvalidImport`
-        that names the line.
+        """Store the contents of an export under the same ids. Return how many items were
+        `restored`, were `there` already, and were `conflicts` with another stored item. Raises
+        `InvalidImport`, which names the line.
         """
         data: str | Mapping[str, str] = lines
         if len(lines) > PART:
@@ -180,8 +184,8 @@ class UserMemories(Conversations):
         return result
 
     def tools(self, form: str = "openai") -> list[dict[str, Any]]:
-        """The definitions of the tools that a model may be given: to search this memory, to
-        remember, to forget.
+        """Return the definitions of the tools for a model: search this memory, remember something,
+        forget something.
         """
         return self.client.tools(format=form)
 
@@ -193,27 +197,30 @@ class UserMemories(Conversations):
         tool_call_id: str | None = None,
         session: str | None = None,
     ) -> ToolResult:
-        """Answer a model's call of a tool with a tool message that can be appended as it is; with
-        the asking `session` a search repeats nothing that its window holds. Raises `ToolNotFound`.
+        """Answer a model's call of a tool with a tool message that can be appended as it is. With
+        `session`, which is the asking session, a search repeats nothing that is in its window.
+        Raises `ToolNotFound`.
         """
         return self.user.call_tool(name, arguments, call_id=tool_call_id, session=session)
 
     def static_facts(self) -> list[StaticFact]:
-        """What is stated for all users, by id; no conversation changes it."""
+        """Return the facts that are stated for all users, by id. No conversation can change
+        them.
+        """
         return list(self.client.static_facts())
 
     def put_static_fact(self, fact_id: str, content: Any, *, agent: str | None = None) -> None:
-        """State a text, or any other JSON, from now on in the context of every session with a
-        static block, or only in those of `agent`.
+        """State a fact for all users, as a text or any other JSON. From now on it is in the context
+        of every session that has a static block, or only in those of `agent`.
         """
         self.client.put_static_fact(fact_id, content, agent=agent)
 
     def delete_static_fact(self, fact_id: str) -> None:
-        """State it no more. Raises `FactNotFound`."""
+        """Remove a fact that was stated for all users. Raises `FactNotFound`."""
         self.client.delete_static_fact(fact_id)
 
     def usage(self, *, by: str = "tenant", **period: Any) -> list[Used]:
-        """The usage of the user, as `Palimpsest.usage`: messages, tokens, bytes, model calls and
-        their cost.
+        """Return the usage of the user, as `Palimpsest.usage` does: messages, tokens, bytes, model
+        calls and their cost.
         """
         return list(self.client.usage(by=by, user_id=self.user.id, **period))

@@ -1,8 +1,8 @@
-"""Long-term memory over a `MemoryStore`: what is current is saved there, and recall and contexts
-read it there.
+"""Long-term memory over a `MemoryStore`. Current memories are saved there, and recall and contexts
+read them there.
 
-The ledger, the ordinary store of memories, holds what has been said since the process began:
-topics, how far extraction is, preferences, graph.
+The ordinary store of memories is the ledger here. It holds what was stored since the process began:
+topics, the progress of extraction, preferences and the graph.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from pydantic import TypeAdapter
 
 MOST_MET = 2_000  # memories that searches found and that may be read right after
 SAID = frozenset[RecordType](get_args(SaidType))
-SPARE = 4  # times as many are searched where a filter or an expiry may leave some out
+SPARE = 4  # times as many are searched if a filter or expiry may remove some
 OWN = frozenset({"id", "content", "valid_from", "embedding", "index_state", "version"})
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 class StoredMemories:
-    """The memories of a `MemoryStore` as records. Safe to use from many threads."""
+    """The memories of a `MemoryStore` as records. Safe for many threads."""
 
     def __init__(
         self, store: MemoryStore, ledger: Memories, clock: Clock, *, space: Space | None
@@ -51,7 +51,9 @@ class StoredMemories:
         self._lock = threading.Lock()
 
     def near(self, owner: UserScope, vector: Vector, *, k: int) -> list[tuple[Record, float]]:
-        """The k nearest that have not expired, nearest first, each with its cosine."""
+        """Return the k nearest records that have not expired, nearest first, each with its
+        cosine.
+        """
         found = self.store.search_by_vector(owner.user, vector, k=k)
         model = self.space.model if self.space else None
         alike = [
@@ -64,13 +66,13 @@ class StoredMemories:
         return [(held[memory.id], score) for memory, score in alike if memory.id in held]
 
     def worded(self, owner: UserScope, text: str, *, k: int) -> list[Record]:
-        """The k with most of the words that have not expired, the best first; of an empty text
-        those said last.
+        """Return the k records that have the most words of the text and have not expired, best
+        first. For an empty text, return the records that were said last.
         """
         return self._held(owner, self.store.search_by_keyword(owner.user, text, k=k))
 
     def met(self, owner: UserScope, ids: Sequence[str]) -> dict[str, Record]:
-        """Those of the ids that a search found lately."""
+        """Return the records with these ids that a search found recently."""
         with self._lock:
             return {name: self._met[owner, name] for name in ids if (owner, name) in self._met}
 
@@ -86,7 +88,9 @@ class StoredMemories:
         return held
 
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> None:
-        """Save the records of these documents as the ledger has them, and delete what is gone."""
+        """Save the records of these documents as the ledger has them, and delete records that the
+        ledger lacks.
+        """
         vectors = {change.key: change.vector for change in changes if isinstance(change, Document)}
         keys = [change.key for change in changes]
         records = {record.id: record for record in self.ledger.records(owner, keys)}
@@ -108,13 +112,13 @@ class StoredMemories:
                 self._remove(owner, change.key)
 
     def _ended(self, owner: UserScope, records: Mapping[str, Record]) -> set[str]:
-        """Those of the records that have ended: what is saved is current."""
+        """Return the ids of the records that have ended. Only current records are saved."""
         topics = sorted({record.topic_key for record in records.values() if record.topic_key})
         pointers = self.ledger.pointers(owner, topics) if topics else {}
         return {pointer.ended for pointer in pointers.values() if pointer.ended}
 
     def _remove(self, owner: UserScope, record_id: str) -> None:
-        """Remove what is saved of a record. What is saved of a topic stays while the topic has a
+        """Remove the saved memory of a record. The memory of a topic stays while the topic has a
         current record.
         """
         topic = self._topics.get((owner, record_id))
@@ -130,7 +134,7 @@ class StoredMemories:
         return self.store.delete(owner.user, memory_id)
 
     def record_ids(self, owner: UserScope, memory_id: str) -> tuple[str, ...]:
-        """The records of the ledger that this memory was made of."""
+        """Return the records of the ledger from which this memory was made."""
         pointers = self.ledger.topics(owner, prefix="")
         of_topics = [
             pointer.record
@@ -159,8 +163,8 @@ class StoredMemories:
 
 
 def stored_id(record_id: str, topic: str | None) -> str:
-    """The id of a memory: of a topic always the same, so that a newer value takes the place of an
-    older one.
+    """Return the id of a memory. The memories of one topic have the same id, so that a newer value
+    replaces an older one.
     """
     return (
         record_id
@@ -170,7 +174,9 @@ def stored_id(record_id: str, topic: str | None) -> str:
 
 
 def _record_of(memory: StoredMemory) -> Record:
-    """The memory as recall reads it. What is stored of a topic is its current value."""
+    """Return the memory as a record, as recall reads it. The stored memory of a topic has its
+    current value.
+    """
     fields = {
         name: value
         for name, value in memory.fields.items()
@@ -189,8 +195,8 @@ def _record_of(memory: StoredMemory) -> Record:
 
 
 class StoreIndex:
-    """Implements `SearchIndex`: memories are in the store; messages and preferences in the index
-    `inner`.
+    """Implements `SearchIndex`. Memories are in the store. Messages and preferences are in the
+    index `inner`.
     """
 
     def __init__(self, inner: SearchIndex, stored: StoredMemories) -> None:
@@ -255,7 +261,9 @@ class StoreIndex:
 
 
 def _is_memory(change: Document | Gone) -> bool:
-    """A removal has no kind: the key tells a message from a memory."""
+    """Return whether the change is of a memory. The change for a removal has no type, so its key
+    decides between a message and a memory.
+    """
     return change.kind in SAID if isinstance(change, Document) else message_of(change.key) is None
 
 
@@ -264,8 +272,8 @@ def _best(hits: Sequence[Hit], *, k: int) -> tuple[Hit, ...]:
 
 
 class RecalledMemories:
-    """The reads of `Memories` that recall makes: memories that searches found in the store,
-    preferences of the ledger.
+    """The reads of `Memories` that recall makes. Memories come from the searches in the store,
+    preferences from the ledger.
     """
 
     def __init__(self, stored: StoredMemories) -> None:

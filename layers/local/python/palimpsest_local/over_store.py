@@ -1,4 +1,4 @@
-"""Put a `MemoryStore` of one's own in the place of long-term memory, within one process."""
+"""Puts a caller's own `MemoryStore` in the place of long-term memory, within one process."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from palimpsest.text.analyser import content_terms
 from palimpsest_local.memory_store import StoredMemories
 
 NEWEST, FOUND = 50, 20
-"""How many memories a context chooses from: those said last, and those found by words and by
-meaning.
+"""How many memories a context chooses from: the number of memories that were said last, and the
+number found by words and by meaning.
 """
 
 
 @dataclass(frozen=True)  # without slots, as `Service`
 class ServiceOverStore(Service):
-    """The service with contexts, removals and erasure over the store; recall reads what `stores`
-    name.
+    """The service with contexts, removals and erasure over the store. Recall reads the store that
+    `stores` names.
     """
 
     stored: StoredMemories = field(kw_only=True)
@@ -77,7 +77,9 @@ def _known(
 def _near(
     service: Service, stored: StoredMemories, owner: UserScope, message: str
 ) -> Iterator[Record]:
-    """Those near in meaning; none where no vector can be made."""
+    """Yield the records that are near in meaning to the message. Yield none if no vector can be
+    made.
+    """
     embedder = service.models.embedder()
     if embedder is None:
         return
@@ -100,13 +102,15 @@ class EraseStored(Erase):
 
 @dataclass(frozen=True, slots=True)
 class ManageStored(ManageMemories):
-    """A store of seven methods has no lists and no versions: only `delete` is there."""
+    """Deletes memories of a caller's own store. That store has seven methods and neither lists nor
+    versions, so only `delete` is possible.
+    """
 
     stored: StoredMemories = field(kw_only=True)
 
     def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> Hidden:
-        """Remove the memory from the store, and from the ledger what it was made of. Raises
-        `NotFound`.
+        """Remove the memory from the store, and from the ledger the records from which it was made.
+        Raises `NotFound`.
         """
         made_of = self.stored.record_ids(scope, record_id)
         was_there = self.stored.drop(scope, record_id)

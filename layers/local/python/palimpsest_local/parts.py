@@ -1,5 +1,5 @@
-"""A user's preferences, vectors and graph: what `AgentMemory` has under these names. Each method is
-one of the client's user, by a shorter name.
+"""A user's preferences, vectors and graph, which `AgentMemory` has as attributes. Each method is a
+method of the client's user, with a shorter name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from palimpsest_client.types import GraphRows
 
 
 class PreferencesOfUser:
-    """The preferences of one user: JSON values of at most 16 KB under keys, at most 500, kept until
+    """The preferences of one user: at most 500 JSON values of at most 16 KB under keys, kept until
     they are deleted. Contexts show them and recall finds them.
     """
 
@@ -20,15 +20,15 @@ class PreferencesOfUser:
         self._user = user
 
     def set(self, key: str, value: Any) -> None:
-        """Set the value under this key. Raises `Invalid`, `TooManyPreferences`."""
+        """Set the value under this key. Raises `Invalid` and `TooManyPreferences`."""
         self._user.prefer({key: value})
 
     def get(self, key: str) -> Any:
-        """The value under this key. Raises `PreferenceNotFound`."""
+        """Return the value under this key. Raises `PreferenceNotFound`."""
         return self._user.preference(key)["value"]
 
     def all(self) -> dict[str, Any]:
-        """Every value by its key."""
+        """Return every value by its key."""
         return {found["key"]: found["value"] for found in self._user.preferences()}
 
     def delete(self, key: str) -> None:
@@ -37,8 +37,8 @@ class PreferencesOfUser:
 
 
 class VectorsOfUser:
-    """Vectors of one user under ids of the caller's own, in namespaces. Fields are those of the
-    API.
+    """Vectors of one user, in namespaces and under ids that the caller chooses. The fields are
+    those of the API.
     """
 
     def __init__(self, user: User) -> None:
@@ -47,30 +47,32 @@ class VectorsOfUser:
     def upsert(
         self, vectors: Sequence[Mapping[str, Any]], *, namespace: str | None = None
     ) -> dict[str, Any]:
-        """Store vectors (`id`, `values` or `text`, `metadata`), replacing those with the same ids,
-        100 at a time; return the namespace.
+        """Store vectors (`id`, `values` or `text`, `metadata`), 100 at a time. A vector replaces a
+        stored one with the same id. Return the namespace.
         """
         return self._user.put_vectors(vectors, namespace=namespace)
 
     def search(self, **options: Any) -> list[dict[str, Any]]:
-        """The nearest vectors to `values` or `text` (`top_k`, `min_score`, `filter` of metadata,
-        `namespace`), nearest first.
+        """Return the vectors that are nearest to `values` or `text`, nearest first. Other fields
+        are `top_k`, `min_score`, `namespace`, and `filter` for conditions on metadata.
         """
         return self._user.search_vectors(**options)
 
     def delete(self, *ids: str, namespace: str | None = None) -> int:
-        """Remove vectors by id, or without any id all of the namespace; return how many."""
+        """Remove vectors by id, or without any id all vectors of the namespace. Return how many
+        were removed.
+        """
         count: int = self._user.delete_vectors(*ids, namespace=namespace)["count"]
         return count
 
     def stats(self) -> list[dict[str, Any]]:
-        """The namespaces that hold vectors, and how many each holds."""
+        """Return the namespaces that hold vectors, and how many each holds."""
         found: list[dict[str, Any]] = self._user.vector_stats()["namespaces"]
         return found
 
 
 class GraphOfUser:
-    """The knowledge graph of one user: docs/graph.md."""
+    """The knowledge graph of one user (docs/graph.md)."""
 
     def __init__(self, user: User) -> None:
         self._user = user
@@ -87,8 +89,8 @@ class GraphOfUser:
     def query(
         self, cypher: str, /, *, around: Mapping[str, Any] | None = None, **parameters: Any
     ) -> GraphRows:
-        """What a query in Cypher that only reads returns over what holds now, or over what is
-        `around` an entity (`entity_id`, `depth`); `$userId` is the user's id. Raises
-        `InvalidQuery`, `QueryWrites`. Needs `pip install palimpsest[graph]`.
+        """Return the result of a read-only query in Cypher over the current graph, or over the part
+        `around` an entity (`entity_id`, `depth`). `$userId` is the user's id. Raises `InvalidQuery`
+        and `QueryWrites`. Needs `pip install palimpsest[graph]`.
         """
         return self._user.query_graph(cypher, parameters, around=around)

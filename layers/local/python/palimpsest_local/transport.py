@@ -1,5 +1,5 @@
-"""The way of a client's requests to a service in the same process: without a socket, through the
-handlers that answer requests over HTTP.
+"""Carries a client's requests to a service in the same process. It uses no socket, but the handlers
+that answer requests over HTTP.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ SHORT = 0.01  # seconds that a waiting call sleeps, before it does the work that
 
 
 class InProcessTransport(httpx2.BaseTransport):
-    """Answers the requests of one tenant. `work` does the work that each of them caused, before the
-    program has the answer.
+    """Answers the requests of one tenant. After each request, `work` does the work that the request
+    caused, before the program gets the answer.
     """
 
     def __init__(self, service: Service, *, tenant: Scope, work: Callable[[], None]) -> None:
@@ -46,7 +46,7 @@ class InProcessTransport(httpx2.BaseTransport):
 
 
 class WorkingClock:
-    """A clock by which a call that waits for work does the work meanwhile."""
+    """A clock for calls that wait for work. While such a call waits, the clock does the work."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -62,7 +62,7 @@ class WorkingClock:
             self.work()
 
     def work(self) -> None:
-        """Do what is to do. Work that waits itself does nothing else meanwhile."""
+        """Do the pending work. While work itself waits, it does no other work."""
         self._is_at_work = True
         try:
             self.todo()
@@ -71,11 +71,11 @@ class WorkingClock:
 
 
 def _nothing() -> None:
-    """Nothing is to do before the service is there."""
+    """Do nothing, because there is no work before the service exists."""
 
 
 def _event(request: httpx2.Request, tenant: Scope) -> dict[str, Any]:
-    """The request as a gateway gives it to a function."""
+    """Return the request as a gateway passes it to a function."""
     query: dict[str, str] = {}
     for name, value in request.url.params.multi_items():
         query[name] = f"{query[name]},{value}" if name in query else value

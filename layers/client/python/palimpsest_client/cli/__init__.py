@@ -1,4 +1,6 @@
-"""The command line `palimpsest`: what typer and rich, the extra `cli`, make of the client."""
+"""The command line `palimpsest`. It shows the client with typer and rich, which the extra `cli`
+installs.
+"""
 
 import sys
 

@@ -25,7 +25,7 @@ app = typer.Typer(
 
 
 def run() -> None:
-    """Run the command; what goes wrong is said in a sentence, with the exit status 1."""
+    """Run the command. An error is shown in one sentence, with the exit status 1."""
     try:
         app(standalone_mode=True)
     except errors.Problem as problem:
@@ -53,7 +53,7 @@ def login(
     key: Annotated[str, typer.Option(prompt="API key", hide_input=True, help="pal_…")],
     json_: AsJson = False,
 ) -> None:
-    """Try address and key, and keep them for every later command."""
+    """Check address and key, and keep them for every later command."""
     with Palimpsest(url, key) as memory:
         next(memory.sessions(limit=1), None)
     file = login_file()
@@ -75,8 +75,8 @@ def chat(
     ] = "gpt-4.1-nano",
     json_: AsJson = False,
 ) -> None:
-    """Talk to a model that remembers; an empty line or the end of input ends it. JSON is a line for
-    each reply.
+    """Talk to a model that remembers. An empty line or the end of input ends the conversation. With
+    JSON, each reply is one line.
     """
     try:
         import openai
@@ -123,7 +123,7 @@ def sessions(user: AnyUser = None, limit: Most = 50, json_: AsJson = False) -> N
 
 @app.command()
 def messages(session: SessionId, limit: Most = 50, json_: AsJson = False) -> None:
-    """Show what was said in a session, word for word."""
+    """Show the messages of a session, word for word."""
     newest = list(Palimpsest().session(session).messages(order="desc", limit=limit))
     columns = {
         "seq": "seq",
@@ -158,7 +158,7 @@ def context(
     ] = False,
     json_: AsJson = False,
 ) -> None:
-    """Show what the model would see next."""
+    """Show the model's next input."""
     found = (
         Palimpsest()
         .session(session)
@@ -199,7 +199,7 @@ def recall(
     ] = None,
     json_: AsJson = False,
 ) -> None:
-    """Find what is remembered that answers a question."""
+    """Find the memories that answer a question."""
     found = Palimpsest().user(user).recall(query, k=k, answer=answer or None, as_of=as_of)
     if json_:
         shown.as_json(found)
@@ -249,7 +249,7 @@ def memories(
     limit: Most = 50,
     json_: AsJson = False,
 ) -> None:
-    """List what is remembered of a user, the newest first."""
+    """List the memories of a user, the newest first."""
     status = "superseded" if superseded else None
     where = {"types": types, "subject": subject, "topic_key": topic, "status": status}
     shown.rows(Palimpsest().user(user).memories(**where, limit=limit), MEMORY, json_wanted=json_)
@@ -257,7 +257,9 @@ def memories(
 
 @app.command()
 def profile(user: User, json_: AsJson = False) -> None:
-    """Show who a user is, on one page: what is current, each line with the id of its memory."""
+    """Show who a user is, on one page. It has current memories only, each line with the id of its
+    memory.
+    """
     found = Palimpsest().user(user).profile()
     if json_:
         shown.as_json(found)
@@ -325,7 +327,7 @@ def name(
     clear: Annotated[bool, typer.Option("--clear", help="Remove the names that were set.")] = False,
     json_: AsJson = False,
 ) -> None:
-    """Show the names of a user, or set them: under these a speaker is the user."""
+    """Show or set the names of a user. A speaker with one of these names is the user."""
     sarah = Palimpsest().user(user)
     is_set = name is not None or aliases or clear
     found = sarah.set_names(name, aliases=aliases or ()) if is_set else sarah.read()
@@ -342,9 +344,7 @@ def usage(
     user: AnyUser = None,
     json_: AsJson = False,
 ) -> None:
-    """Show what was used: messages, model calls, tokens and cost. Needs a key with the scope
-    admin.
-    """
+    """Show the usage: messages, model calls, tokens and cost. Needs a key with the scope admin."""
     of = {"day": {"day": "day"}, "user": {"user": "user_id"}}.get(by, {})
     columns = of | {
         "messages": "messages", "bytes": "bytes", "model calls": "model_calls",
@@ -393,7 +393,7 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json_: AsJson = False,
 ) -> None:
-    """Remove everything of a user, for good, and show the receipt."""
+    """Remove all data of a user, for good, and show the receipt."""
     if not yes:
         typer.confirm(f"Erase everything of {user}, for good?", abort=True, err=True)
     shown.facts(Palimpsest().user(user).erase().wait().receipt or {}, json_wanted=json_)
@@ -401,13 +401,13 @@ def erase(
 
 @app.command()
 def mcp(user: User) -> None:
-    """Be an MCP server on standard input and output, for clients that can send no header."""
+    """Run an MCP server on standard input and output, for clients that can't send headers."""
     with httpx2.Client(**options(find(), timeout=TIMEOUT)) as http:
         stdio.serve(http, user, lines=sys.stdin, out=sys.stdout)
 
 
 def _lines(*, prompt: str) -> Iterator[str]:
-    """The lines that a person types, until an empty line or the end."""
+    """Yield the lines that a person types, until an empty line or the end of input."""
     with suppress(EOFError):
         yield from iter(lambda: shown.console.input(prompt), "")
 

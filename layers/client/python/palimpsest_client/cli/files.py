@@ -1,5 +1,5 @@
-"""Commands that read and write files: conversations to take in, exports of this service and of
-others.
+"""Commands that read and write files: conversations, and exports of this service and of other
+systems.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def ingest(
     session: Annotated[str | None, typer.Option(help="Of messages that name none.")] = None,
     json_: AsJson = False,
 ) -> None:
-    """Take in conversations from a file, and wait until memories are extracted."""
+    """Store conversations from a file, and wait until memories are extracted."""
     sarah, transcripts = Palimpsest().user(user), conversations(file, session)
     with Progress(console=shown.errors, disable=json_) as progress:
         jobs = [
@@ -53,7 +53,7 @@ def export_(
     ] = None,
     json_: AsJson = False,
 ) -> None:
-    """Write everything of a user, with ids and all versions, ready to be imported."""
+    """Write all data of a user to a file, with ids and all versions, ready to be imported."""
     sarah = Palimpsest().user(user)
     if file is None:
         for row in sarah.exported():
@@ -77,7 +77,9 @@ def import_(
     ] = None,
     json_: AsJson = False,
 ) -> None:
-    """Store what was exported here or by another system. The same file again changes nothing."""
+    """Store an export of this service or of another system. Importing the same file again changes
+    nothing.
+    """
     source = source or ("palimpsest" if is_export(file) else "mem0")
     if source not in ("mem0", "agentcore", "palimpsest"):
         raise typer.BadParameter("--from is mem0, agentcore or palimpsest.")

@@ -1,4 +1,4 @@
-"""How the command line shows what the service answers: tables for people, JSON for programs."""
+"""Shows the service's answers on the command line: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from rich.text import Text
 
 NEVER_BROKEN = ("id", "session", "since", "until", "last", "at")
 UNLIMITED = 10_000
-"""The width of what is no terminal: a program that reads a table gets each row on one line."""
+"""The width of an output that is not a terminal. A program that reads a table gets each row on one
+line.
+"""
 MOST_ROWS = 10_000
-"""The most rows that a command shows: a list may have no end."""
+"""The most rows that a command shows, because a list may be endless."""
 LONGEST_SENTENCE = 500
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(\.\d+)?Z")
 
@@ -26,12 +28,14 @@ errors = Console(stderr=True)
 
 
 def as_json(found: Any) -> None:
-    """One document: an object, or a list."""
+    """Show one JSON document, an object or a list."""
     print(json_of(found, indent=2))
 
 
 def json_of(found: Any, **form: Any) -> str:
-    """JSON that a terminal shows and does not obey: what does not print is escaped."""
+    """Return JSON in which control characters are escaped, so that a terminal does not obey
+    them.
+    """
     text = json.dumps(found, ensure_ascii=False, default=str, **form)
     return "".join(
         each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text
@@ -39,7 +43,7 @@ def json_of(found: Any, **form: Any) -> str:
 
 
 def sentence(said: Any) -> Text:
-    """An error message on one line, shortened."""
+    """Return an error message as one shortened line."""
     text = " ".join(str(said).split())
     return plain(text if len(text) <= LONGEST_SENTENCE else text[:LONGEST_SENTENCE] + " …")
 
@@ -47,8 +51,9 @@ def sentence(said: Any) -> Text:
 def rows(
     found: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json_wanted: bool
 ) -> None:
-    """A table with a column for each field; a dot in a field's name leads into it. What is stored
-    is shown as text: no markup in it is read, and no control character reaches the terminal.
+    """Show a table with a column for each field. A dot in a column's name leads into a nested
+    field. Stored texts are shown as plain text. Markup in them is not interpreted, and no control
+    character reaches the terminal.
     """
     rows = list(islice(found, MOST_ROWS + 1))
     if len(rows) > MOST_ROWS:
@@ -66,7 +71,7 @@ def rows(
 
 
 def facts(found: Mapping[str, Any], *, json_wanted: bool) -> None:
-    """An object, a line for each field that says something."""
+    """Show an object, with one line for each field that has a value."""
     if json_wanted:
         as_json(found)
         return
@@ -76,17 +81,17 @@ def facts(found: Mapping[str, Any], *, json_wanted: bool) -> None:
 
 
 def text(found: str) -> None:
-    """A text of several lines."""
+    """Show a text of several lines."""
     console.print(plain(found.rstrip("\n")) if found else "[dim]Nothing.[/dim]")
 
 
 def as_it_comes(text: str) -> None:
-    """A piece of a reply, after the pieces shown before."""
+    """Show a piece of a reply, after the pieces shown before."""
     console.print(plain(text), end="")
 
 
 def plain(value: Any, *, style: str = "") -> Text:
-    """A value as text that a terminal shows and does not obey."""
+    """Return a value as text without control characters that a terminal would obey."""
     text = _words(value)
     shown = "".join(
         each if each == "\n" or each.isprintable() else f"\\x{ord(each):02x}" for each in text
@@ -95,8 +100,8 @@ def plain(value: Any, *, style: str = "") -> Text:
 
 
 def _words(value: Any) -> str:
-    """Lists and objects are their parts with commas, without what says nothing; a fraction has four
-    digits.
+    """Return a value in words. Lists and objects become their parts with commas, without empty
+    parts. A fraction has four digits.
     """
     if isinstance(value, list):
         return ", ".join(map(_words, value))
@@ -114,7 +119,7 @@ def _words(value: Any) -> str:
 
 
 def _minutes(value: Any) -> Any:
-    """A time as a person reads it; it stays in UTC."""
+    """Return a time in a form for people, in UTC. Return any other value unchanged."""
     found = TIME.fullmatch(value) if isinstance(value, str) else None
     return f"{found[1]} {found[2]}" if found else value
 

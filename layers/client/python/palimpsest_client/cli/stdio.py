@@ -1,5 +1,5 @@
-"""MCP over standard input and output: each message is passed on to the service's own endpoint, with
-the key.
+"""MCP over standard input and output. Each message is passed on to the service's own MCP endpoint,
+with the key.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ FAILED = -32603
 
 
 def serve(http: httpx2.Client, user: str, *, lines: Iterable[str], out: TextIO) -> None:
-    """Answer every message, a line each, until there are no more. Raises `InvalidId` if the user's
-    id is none.
+    """Answer every message with one line, until there are no more messages. Raises `InvalidId` if
+    the user's id is not valid.
     """
     checked_id(user)
     for line in lines:
@@ -31,7 +31,7 @@ def serve(http: httpx2.Client, user: str, *, lines: Iterable[str], out: TextIO) 
 
 
 def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
-    """The answer as one line; None for a notification."""
+    """Return the answer as one line, or None for a notification."""
     try:
         asked = json.loads(line)
     except ValueError:
@@ -61,7 +61,7 @@ def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
 
 
 def _headers(asked: dict[str, Any]) -> dict[str, str]:
-    """The HTTP headers of a message, from 2026-07-28 on."""
+    """Return the HTTP headers of a message, which MCP requires from its version 2026-07-28 on."""
     params = asked.get("params")
     if not isinstance(params, dict):
         return {}

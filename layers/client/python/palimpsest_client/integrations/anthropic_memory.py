@@ -24,9 +24,11 @@ ROOT = "/memories"
 
 
 class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
-    """The SDK's own tool, each of whose commands works on a copy of the user's files; what it
-    changes is stored. A file is a memory of its own: what is written over stays in its history, and
-    recall finds it. A file holds up to 16 KB.
+    """The SDK's own memory tool. Each command works on a copy of the user's files, and its changes
+    are stored.
+
+    Each file is one memory. Overwritten text stays in the memory's history, and recall finds the
+    file. A file holds up to 16 KB.
     """
 
     def __init__(self, *, user: str, memory: Palimpsest | None = None) -> None:
@@ -36,8 +38,8 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
         super().__init__(self._folder.name)
 
     def execute(self, command: Any) -> Any:
-        """Do one command. Raises `ToolError`, which the model reads, also where the service
-        refuses.
+        """Do one command, and return its answer. Raises `ToolError`, which the model reads. Errors
+        of the service are raised as `ToolError` too.
         """
         with self._turn:
             try:
@@ -51,7 +53,7 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
             return answer
 
     def _fetched(self) -> Mapping[str, tuple[str, str]]:
-        """Have the copy hold what is stored; return text and memory of each path."""
+        """Load the stored files into the copy. Return the text and the memory of each path."""
         super().clear_all_memory()
         stored = {
             memory["data"]["path"]: (memory["data"]["text"], memory["id"])
@@ -90,8 +92,8 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
             return answer
 
     def _is_ours(self, path: str) -> bool:
-        """Whether it leads into the folder: whoever may write memories could have stored another
-        one.
+        """Return whether the path is within the folder. Anybody who may write memories could have
+        stored another path.
         """
         return self._file(path).resolve().is_relative_to(Path(self.memory_root).resolve())
 

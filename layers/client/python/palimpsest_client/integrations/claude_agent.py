@@ -23,9 +23,9 @@ PREFIX = "claude"
 
 
 class PalimpsestSessionStore(SessionStore):
-    """A transcript is a session of the user. Statements of user and assistant are ordinary
-    messages, and memories are extracted from them. Every other entry is stored beside them. An
-    entry with a `uuid` comes back once.
+    """Stores each transcript as a session of the user. Statements of user and assistant are stored
+    as messages, and memories are extracted from them. Every other entry is stored with the
+    conversation, as an item without a message. An entry with a `uuid` is returned only once.
     """
 
     def __init__(self, *, user: str, memory: AsyncPalimpsest | None = None) -> None:
@@ -40,7 +40,7 @@ class PalimpsestSessionStore(SessionStore):
             await self._session(self._name(key)).append(*messages[start : start + MOST_AT_ONCE])
 
     async def load(self, key: Key) -> list[Entry] | None:
-        """Every entry in its order, None for a transcript that was never written."""
+        """Return every entry in its order, or None for a transcript that was never written."""
         found: list[Entry] = []
         seen: set[str] = set()
         try:
@@ -54,7 +54,7 @@ class PalimpsestSessionStore(SessionStore):
         return found
 
     async def list_sessions(self, project_key: str) -> list[Any]:
-        """The transcripts of a project, without those of subagents."""
+        """Return the transcripts of a project, without those of subagents."""
         return [
             {
                 "session_id": name.split("|", 2)[2],
@@ -65,7 +65,7 @@ class PalimpsestSessionStore(SessionStore):
         ]
 
     async def list_subkeys(self, key: Key) -> list[str]:
-        """The subpaths of the subagents' transcripts."""
+        """Return the subpaths of the subagents' transcripts."""
         found: list[str] = []
         async for name, _ in self._names():
             if name.startswith(f"{self._name(key).replace(PREFIX, PREFIX + '-sub', 1)}|"):
@@ -74,7 +74,7 @@ class PalimpsestSessionStore(SessionStore):
         return found
 
     async def delete(self, key: Key) -> None:
-        """Remove a transcript, and with a main one those of its subagents."""
+        """Remove a transcript. With a main transcript, remove those of its subagents too."""
         if not key.get("subpath"):
             for subpath in await self.list_subkeys(key):
                 await self.delete({**key, "subpath": subpath})
@@ -87,11 +87,11 @@ class PalimpsestSessionStore(SessionStore):
         return self._memory.session(name, user=self._user, tools=False)
 
     def _project(self, project_key: str) -> str:
-        """The part of an id that represents a project, different for sessions of two users."""
+        """Return the part of an id that represents a project. It differs between users."""
         return _short(f"{self._user}|{project_key}")
 
     def _name(self, key: Key) -> str:
-        """The id of a transcript's session, which says what it belongs to."""
+        """Return the id of a transcript's session, which names the project and the transcript."""
         main = f"|{self._project(key['project_key'])}|{key['session_id']}"
         subpath = key.get("subpath")
         return f"{PREFIX}-sub{main}|{_short(subpath)}" if subpath else PREFIX + main
@@ -106,7 +106,9 @@ def _short(text: str) -> str:
 
 
 def _message(entry: Entry) -> Message:
-    """An entry's text as a message. An entry without text is an item beside the conversation."""
+    """Return an entry's text as a message. An entry without text becomes an item that is not a
+    message of the conversation.
+    """
     said = entry.get("message")
     if entry["type"] in ("user", "assistant") and isinstance(said, Mapping):
         content = said.get("content")

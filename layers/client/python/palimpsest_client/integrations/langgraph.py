@@ -37,7 +37,7 @@ from palimpsest_client.said import parts
 from palimpsest_client.used import Used, counted, summed
 
 Namespace = tuple[str, ...]
-MOST_FOUND = 100  # of one recall
+MOST_FOUND = 100  # memories of one recall
 MOST_AT_ONCE = 50  # messages that one append takes
 LONGEST = 4000  # characters of a memory
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
@@ -51,11 +51,12 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class PalimpsestStore(BaseStore):
-    """Each item is a memory of a user, with versions: what is put over stays in its history. `user`
-    is whose memory a namespace is, or a function that tells it, and returns None for a prefix that
-    several users share.
+    """Stores each item as a memory of a user, with versions. Overwritten values stay in its
+    history.
 
-    A search with a `query` finds by words and meaning, with scores; without one it lists the newest
+    `user` is the user to whom all namespaces belong, or a function that returns the user of a
+    namespace. The function returns None for a prefix that several users share. A search with a
+    `query` finds by words and meaning, with scores. A search without one lists the newest items
     first.
     """
 
@@ -66,7 +67,7 @@ class PalimpsestStore(BaseStore):
         self._memory = memory or Palimpsest()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do the operations one after another."""
+        """Do the operations one after another, and return their results."""
         return [self._done(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -145,7 +146,7 @@ class PalimpsestStore(BaseStore):
         return self._memory.user(user)
 
     def _owners(self, prefix: Namespace) -> Iterator[User]:
-        """Those whose memory may hold items under a prefix."""
+        """Yield the users whose memory may hold items under a prefix."""
         try:
             user = self._user if isinstance(self._user, str) else self._user(prefix)
         except IndexError:  # the prefix is too short to name one
@@ -156,8 +157,8 @@ class PalimpsestStore(BaseStore):
 
 class PalimpsestChatMessageHistory(BaseChatMessageHistory):
     """Implements LangChain's chat history. `messages` is the model's next input. It is within the
-    session's budget and has memories of the user, from the first message of a session on. With
-    `whole` it is every stored message, and nothing else.
+    session's budget, and has memories of the user from the session's first message on. With
+    `whole`, `messages` is every stored message, and nothing else.
     """
 
     def __init__(
@@ -234,12 +235,12 @@ def _topic(namespace: Namespace, key: str) -> str:
 
 
 def _labels(namespace: Namespace) -> dict[str, str]:
-    """Terms by which a prefix is found."""
+    """Return the labels by which a prefix of namespaces is found."""
     return {f"ns{place}": label for place, label in enumerate(namespace)}
 
 
 def _text(value: Mapping[str, Any]) -> str:
-    """The searched text of a value."""
+    """Return the text of a value by which it is searched."""
     if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
         return only
     said = {
@@ -250,7 +251,9 @@ def _text(value: Mapping[str, Any]) -> str:
 
 
 def _passes(value: Any, wanted: Any) -> bool:
-    """Whether a value passes a filter: equal to it, or as its operators say."""
+    """Return whether a value passes a filter. It must be equal to the filter's value, or pass the
+    filter's operators.
+    """
     if not (isinstance(wanted, Mapping) and any(name.startswith("$") for name in wanted)):
         return bool(value == wanted)
     try:

@@ -22,16 +22,18 @@ from palimpsest_client.errors import SessionNotFound, ToolMessageWithoutCall
 from palimpsest_client.said import Message, parts
 from palimpsest_client.wrapping import mark_of
 
-LETTERS = 4  # of a token, about
+LETTERS = 4  # characters of a token, roughly
 MOST_AT_ONCE = 50  # messages that one append takes
-MOST_FOUND = 100  # of one recall
+MOST_FOUND = 100  # memories of one recall
 SESSION = "session_id"
 
 
 class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
-    """The memories that answer the user's newest message. A `PalimpsestMemory` stores every message
-    in its session as it comes. A plain `Memory` hands over only messages that leave its window.
-    They are then stored, and memories are extracted from them. A short conversation is not stored.
+    """The memories that answer the user's newest message.
+
+    A `PalimpsestMemory` stores every message in its session at once. A plain `Memory` passes on
+    only messages that leave its window. These are then stored, and memories are extracted from
+    them. So a short conversation in a plain `Memory` is not stored.
     """
 
     name: str = "palimpsest"
@@ -77,8 +79,8 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         )
 
     def store(self, messages: Sequence[ChatMessage], session: str) -> None:
-        """Store messages at the end of a session; memories are extracted by the session's own
-        rule.
+        """Store messages at the end of a session. The session's own configuration decides when
+        memories are extracted.
         """
         talk = self._memory.session(session, user=self.user, tools=False)
         for part in parts(chats_of(messages), most=MOST_AT_ONCE):
@@ -94,7 +96,7 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
                 talk.append(*kept)
 
     def store_missing(self, messages: Sequence[ChatMessage], session: str) -> None:
-        """Store those of a whole history that the session lacks."""
+        """Store the messages of a whole history that the session lacks."""
         talk = self._memory.session(session, user=self.user, tools=False)
         try:
             there = Counter(mark_of(row) for row in talk.messages() if row["role"] != "item")
@@ -109,7 +111,7 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         self.store(missing, session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Leave out what answers least, until so many tokens are gone."""
+        """Leave out the least relevant memories, until this number of tokens is removed."""
         lines = content.splitlines()
         letters = tokens_to_truncate * LETTERS
         while lines and letters > 0:
@@ -118,14 +120,15 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
 
 
 class PalimpsestMemory(Memory):
-    """LlamaIndex's `Memory`. Each message that is put into it is stored by its blocks of ours at
-    once, however large the window is; what leaves the window is not stored again.
+    """LlamaIndex's `Memory`. Every message that is put into it is stored at once by its
+    `PalimpsestMemoryBlock`s, however large the window is. Messages that leave the window are not
+    stored again.
     """
 
     @classmethod
     def from_defaults(cls, *, chat_history: list[ChatMessage] | None = None, **fields: Any) -> Self:
-        """As `Memory.from_defaults`. A `chat_history` is stored, too: those of its messages that
-        the session lacks.
+        """Make the memory as `Memory.from_defaults` does. Messages of the `chat_history` that the
+        session lacks are stored.
         """
         memory: Self = super().from_defaults(**fields)
         if chat_history is not None:
@@ -159,7 +162,7 @@ class PalimpsestMemory(Memory):
 
 
 def chats_of(messages: Sequence[ChatMessage]) -> list[Message]:
-    """LlamaIndex's messages as chat messages."""
+    """Return LlamaIndex's messages as chat messages."""
     return [_chat(message) for message in messages]
 
 
@@ -184,7 +187,9 @@ def _call(block: ToolCallBlock) -> Message:
 
 
 def _taken(there: Counter[str], mark: str) -> bool:
-    """Whether a message with this mark is there; each counts once."""
+    """Return whether a message with this mark is among the stored ones, and remove it from them, so
+    that each counts once.
+    """
     found = there[mark] > 0
     there[mark] -= found
     return found

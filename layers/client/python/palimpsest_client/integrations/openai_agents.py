@@ -16,16 +16,16 @@ from palimpsest_client.said import Message, parts
 
 Item = dict[str, Any]
 MOST_AT_ONCE = 50
-"""Messages that one append takes."""
+"""The most messages that one append accepts."""
 ITEMS = "items"
-"""The field of a stored message that holds the items which it stands for, as they were given."""
+"""The field of a stored message that holds its original items."""
 
 
 class PalimpsestSession:
-    """Implements `agents.memory.Session`. Items come back as they were given; parallel calls are
-    one stored message, and what no chat message is like, such as reasoning, is kept.
+    """Implements `agents.memory.Session`. Items are returned as they were given. Parallel calls are
+    one stored message. Items that are not like any chat message, such as reasoning, are kept too.
 
-    A runner is given every item, however many there are. With `whole=False` it gets the session's
+    A runner gets every item, however many there are. With `whole=False` it gets the session's
     context within its budget: memories of the user, a summary of earlier items, and the newest
     items.
     """
@@ -45,8 +45,8 @@ class PalimpsestSession:
         self._whole = whole
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
-        """The newest `limit` items, or, without one, all of them or those of the context; oldest
-        first.
+        """Return the newest `limit` items, oldest first. Without a limit, return all items, or
+        those of the context.
         """
         if limit is None and not self._whole:
             return await self._items_of_context()
@@ -61,8 +61,8 @@ class PalimpsestSession:
         return (found if limit is None else found[:limit])[::-1]
 
     async def _items_of_context(self) -> list[Item]:
-        """The items of the context. Unabridged messages become their original items, with the
-        reasoning between them.
+        """Return the items of the context. Unabridged messages become their original items, with
+        the reasoning between them.
         """
         context = await self._session.begun_context()
         shown = {ref["seq"] for ref in context["refs"] if ref}
@@ -82,12 +82,12 @@ class PalimpsestSession:
         return items + [item for seq in between for item in _items(rows[seq])]
 
     async def add_items(self, items: Sequence[Item]) -> None:
-        """Store items, up to 50 messages of them all or none."""
+        """Store items. Up to 50 messages made from them are stored together, all or none."""
         for part in parts(messages_of(items), most=MOST_AT_ONCE):
             await self._session.append(*part)
 
     async def pop_item(self) -> Item | None:
-        """Remove the newest item and return it. Of concurrent calls each gets another one."""
+        """Remove the newest item and return it. Concurrent calls get different items."""
         while True:
             try:
                 newest = [row async for row in self._session.messages(order="desc", limit=1)]
@@ -111,8 +111,8 @@ class PalimpsestSession:
 
 
 def messages_of(items: Sequence[Item]) -> list[Message]:
-    """Items of the Responses API as messages to store, each with its items. Consecutive calls are
-    one message, with the reasoning between them.
+    """Return items of the Responses API as messages to store, each with its items. Consecutive
+    calls of tools become one message, with the reasoning between them.
     """
     messages: list[Message] = []
     for item in items:
@@ -146,7 +146,7 @@ def _message(item: Item) -> Message:
 
 
 def _text(content: Any) -> str:
-    """The text of a content, or else its JSON."""
+    """Return the text of a content. Return the JSON of a content that has no text."""
     if isinstance(content, str):
         return content
     parts = [
@@ -161,7 +161,7 @@ def _text(content: Any) -> str:
 
 
 def _items(row: Mapping[str, Any]) -> list[Item]:
-    """The items of a stored message; a message that other programs have stored is one item."""
+    """Return the items of a stored message. A message that another program stored is one item."""
     if ITEMS in row:
         return list(row[ITEMS])
     if row["role"] == "item":

@@ -20,9 +20,9 @@ from palimpsest_client.said import Message
 
 
 class PalimpsestMemoryStore(MemoryStore):
-    """The memories of a user. With `extraction` (the default) the manager hands conversations over,
-    and the service extracts memories from them. They are stored in `session`, or in a session of
-    this object.
+    """The memories of a user. With `extraction` (the default), the manager passes conversations on,
+    and the service extracts memories from them. They are stored in `session`, or in a session that
+    this object creates.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class PalimpsestMemoryStore(MemoryStore):
         self._run = uuid.uuid4().hex
 
     async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
-        """The memories that answer the query best."""
+        """Return the memories that answer the query best."""
         k = (options or {}).get("max_search_results") or self.max_search_results
         found = await anyio.to_thread.run_sync(partial(self._user.recall, query, k=k))
         return [
@@ -58,14 +58,14 @@ class PalimpsestMemoryStore(MemoryStore):
         ]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> Any:
-        """Save a fact. The same one again changes nothing."""
+        """Save a fact. Saving the same fact again changes nothing."""
         return await anyio.to_thread.run_sync(
             partial(self._user.remember, content, metadata=metadata or None)
         )
 
     async def add_messages(self, messages: Sequence[Mapping[str, Any]], context: Any = None) -> Any:
-        """Store a batch of a conversation, once however often it is handed over, and have memories
-        extracted.
+        """Store a batch of a conversation, and extract memories from it. A batch that is passed on
+        several times is stored once.
         """
         chats = [chat for message in messages for chat in chats_of(message)]
         numbers = getattr(context, "sequence_numbers", None)
@@ -78,7 +78,9 @@ class PalimpsestMemoryStore(MemoryStore):
 
 
 def chats_of(message: Mapping[str, Any]) -> list[Message]:
-    """A message of Bedrock's Converse as chat messages: each result of a tool is one of its own."""
+    """Return a message of Bedrock's Converse as chat messages. Each result of a tool becomes a
+    message of its own.
+    """
     blocks = message["content"]
     results: list[Message] = [
         {

@@ -1,4 +1,4 @@
-"""Restore a window as it was after an earlier message, from the compactions since then."""
+"""Restores a window as it was after an earlier message, from the compactions since then."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PAGE = 20
 
 
 def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int) -> Head:
-    """Return the head with its window as it was after message `seq`; its messages are not counted
-    yet.
+    """Return the head with its window as it was after message `seq`. The messages of that window
+    are not counted yet.
 
     Raises `NotFound` (`message_not_found`) if there is no such message or it was withdrawn.
     """
@@ -40,8 +40,8 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
 def _compactions(
     sessions: Sessions, scope: SessionScope, head: Head, *, last: int
 ) -> Iterator[Compaction]:
-    """The compactions through `last` that are still valid, the newest first. A withdrawal undoes
-    each compaction whose messages it withdraws.
+    """Yield the compactions through `last` that are still valid, the newest first. The withdrawal
+    of messages undoes each compaction that includes one of them.
     """
     while last > head.base:
         page = sessions.compactions(

@@ -1,5 +1,5 @@
-"""Says what a prompt cache can serve of a context: where its parts end, and how much it shares with
-the context before.
+"""Determines what a prompt cache can serve of a context: where its parts end, and how much it
+shares with the context before.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ LONGEST_MARK = 4 * (DIGEST + 1) * MOST_MARKED // 3 + 4  # characters
 
 @dataclass(frozen=True, slots=True)
 class CacheUse:
-    """The beginning that a context shares with an earlier one: `common_tokens` tokens of messages,
-    up to the message with the number `broke_at`, which belongs to the part `why`. If `broke_at` is
-    None, it begins with the whole earlier context.
+    """The beginning that a context shares with an earlier context. It has `common_tokens` tokens
+    and ends before the message with the number `broke_at`, which belongs to the part `why`. If
+    `broke_at` is None, the context begins with the whole earlier context.
     """
 
     common_tokens: int
@@ -44,7 +44,7 @@ class CacheUse:
 
 
 def parts_of(context: SessionContext) -> list[Part]:
-    """The part that each message belongs to."""
+    """Return the part to which each message belongs."""
     memory = context.memory
     last = len(context.messages) - 1
     found: list[Part] = []
@@ -63,13 +63,13 @@ def parts_of(context: SessionContext) -> list[Part]:
 
 
 def _carries(chat: Chat, text: str) -> bool:
-    """Whether the message carries the memory, or calls the tool whose result carries it."""
+    """Return whether the message carries the memory, or calls the tool whose result carries it."""
     calls = [call.get("id") for call in chat.get("tool_calls") or ()]
     return bool(text) and (chat.get("content") == text or "call_memory_recall" in calls)
 
 
 def _made(chat: Chat, *, is_memory: bool) -> Part:
-    """The part that a message belongs to which was made for the context."""
+    """Return the part of a message that was made for the context."""
     if is_memory:
         return "memory"
     is_summary = not str(chat.get("content") or "").startswith("CONVERSATION SUMMARY")
@@ -77,9 +77,9 @@ def _made(chat: Chat, *, is_memory: bool) -> Part:
 
 
 def points_of(context: SessionContext) -> tuple[int, ...]:
-    """The numbers of the messages after which a cache point is worth its price: the last message
-    before the conversation, and the last message that the next context will have in the same place.
-    There are none for a short context without memory, because no provider caches it.
+    """Return the numbers of the messages after which a cache point is worth its price. These are
+    the last message before the conversation, and the last message that the next context will have
+    in the same place. A short context without memory has none, because no provider caches it.
     """
     if not (context.memory.stable or context.head.is_cacheable):
         return ()
@@ -90,8 +90,8 @@ def points_of(context: SessionContext) -> tuple[int, ...]:
 
 
 def mark_of(context: SessionContext) -> str:
-    """A short text that identifies the messages of the context. The caller sends it with the next
-    call.
+    """Return a short text that identifies the messages of the context. The caller sends it with the
+    next call.
     """
     marked = zip(context.messages, parts_of(context), strict=True)
     data = b"".join(
@@ -101,8 +101,8 @@ def mark_of(context: SessionContext) -> str:
 
 
 def use_of(context: SessionContext, weights: Sequence[int], *, after: str) -> CacheUse:
-    """How much the context shares with the context whose mark is `after`. `weights` are the tokens
-    of its messages. Raises `BadRequest` (`invalid_after`).
+    """Return how much the context shares with the context whose mark is `after`. `weights` are the
+    tokens of its messages. Raises `BadRequest` (`invalid_after`).
     """
     before = _read(after)
     digests = [_digest(chat) for chat in context.messages]
@@ -134,7 +134,7 @@ def _digest(chat: Chat) -> bytes:
 
 
 def cache_key(scope: SessionScope) -> str:
-    """A key by which providers route prompts to the same cache. It is a digest, so it reveals no
-    id.
+    """Return a key by which providers route prompts to the same cache. It is a digest, so it
+    reveals no id.
     """
     return hashlib.sha256(scope.session.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Explain a context: why each part is in it, and why other parts were left out."""
+"""Explains a context: why each part is in it, and why other parts were left out."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Write a context for other APIs than OpenAI's chat: Anthropic's Messages, Amazon Bedrock's
-Converse, OpenAI's Responses.
+"""Writes a context for APIs other than OpenAI's chat: Anthropic's Messages, Amazon Bedrock's
+Converse, and OpenAI's Responses.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ BEFORE = "[The conversation began earlier.]"
 require a user message first.
 """
 EMPTY = "[empty]"
-"""The text of a message or result that has none, because these APIs refuse an empty one."""
+"""The text of a message or result without text, because these APIs refuse an empty text."""
 CACHE_CONTROL: Block = {"cache_control": {"type": "ephemeral"}}
-"""The field on the last block that Anthropic's cache should hold."""
+"""The field on the last block that Anthropic's cache should store."""
 CACHE_POINT: Block = {"cachePoint": {"type": "default"}}
-"""The block after the last block that Converse's cache should hold."""
+"""The block after the last block that Converse's cache should store."""
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
 IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-"""The media types of images that Anthropic's models take, and Converse's names of them."""
+"""The media types of images that Anthropic's models accept, and Converse's names for these."""
 PDF = "application/pdf"
 _FILE = ("file_id", "file_data", "filename")
 
@@ -41,8 +41,8 @@ class FormattedMessages:
     """Messages for an API, and the value of its parameter `system` (None: its messages hold
     everything).
 
-    `origins` has, for each message, the number of the first chat message in it; None for messages
-    without a chat message (a summary, a block).
+    `origins` has, for each message, the number of the first chat message in it. It is None for a
+    message without a chat message (a summary, a block).
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -87,8 +87,8 @@ class _Blocks:
     pointed: Callable[[list[Block]], list[Block]]
 
     def content(self, content: Any) -> list[Block]:
-        """The blocks of a content, text or parts; blank texts, which both APIs refuse, are left
-        out.
+        """Return the blocks of a content, which is a text or parts. Blank texts are left out,
+        because both APIs refuse them.
         """
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
         return [block for part in parts if (block := self._block(part))]
@@ -115,8 +115,9 @@ class _Blocks:
 def _alternating(
     chats: Sequence[Chat], blocks: _Blocks, *, points: Sequence[int]
 ) -> list[tuple[str, list[Block], int | None]]:
-    """Role, blocks and origin of each message. The user begins, and user and assistant alternate.
-    Results of tools have the role of the user. A cache point comes after each message of `points`.
+    """Return role, blocks and origin of each message. The first message is the user's, and then
+    assistant and user alternate. Results of tools have the role of the user. A cache point comes
+    after each message of `points`.
     """
     turns: list[tuple[str, list[Block], int | None]] = []
     for number, chat in enumerate(chats):
@@ -134,13 +135,13 @@ def _alternating(
 
 
 def _call_id(call_id: str) -> str:
-    """The id of a tool call in the form that these APIs accept."""
+    """Return the id of a tool call in the form that these APIs accept."""
     return call_id if _CALL_ID.fullmatch(call_id) else digested_call_id(call_id)
 
 
 def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a call as an object. Arguments that are not an object, such as the text of a
-    custom tool, come under `input`.
+    """Return the arguments of a call as an object. Arguments that are not an object, such as the
+    text of a custom tool, are the value of `input`.
     """
     _, text = called(call)
     try:
@@ -151,7 +152,9 @@ def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _media(part: Mapping[str, Any]) -> tuple[str, str]:
-    """Media type and base64 of an image or file in a data URL; ("", "") for any other address."""
+    """Return media type and base64 of an image or file in a data URL, or ("", "") for any other
+    address.
+    """
     held = part.get(part["type"]) or {}
     found = _DATA_URL.fullmatch(str(held.get("url") or held.get("file_data") or ""))
     return (found["media"], found["data"]) if found else ("", "")
@@ -206,7 +209,7 @@ _CONVERSE = _Blocks(
 
 
 def _items(chat: Chat) -> list[Block]:
-    """The chat message as items of the Responses API."""
+    """Return the chat message as items of the Responses API."""
     role, content = chat["role"], chat.get("content")
     if role == "tool":
         return [

@@ -1,5 +1,5 @@
-"""The lines of a memory: one heading for each speaker and day, days in their order, and of two
-statements about the same subject the later one last.
+"""Writes the lines of a memory. Each speaker and day has one heading, and the days are in order. Of
+two statements about the same subject, the later one comes last.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ MAX_LINE = 2_000  # characters of one item
 MOST_COMMON = 2  # texts: a word of more of them, and of more than half of all, says no subject
 SAME, NEARLY_SAME = 0.5, 0.75  # parts of the words of two statements about the same
 DATED = frozenset({"event", "message"})
-"""The kinds of items that are shown with their day. Quotes of the user are too, because "we moved
-last weekend" means little without the day, and because the later of two statements is the valid
-one.
+"""The kinds of items that are shown with their day. Quotes of the user are shown with their day
+too, because "we moved last weekend" means little without it, and because the later of two
+statements is the valid one.
 """
 
 
 def lines_of(taken: Mapping[BlockType, Sequence[Item]]) -> Mapping[BlockType, Sequence[str]]:
-    """The lines of each block that has any. All statements of a speaker and day come under one
-    heading, in the first block that has some of them. The days of each speaker come in their order
-    over all blocks, in the places of that speaker's statements. A profile is the beginning of its
-    block.
+    """Return the lines of each block that has any.
+
+    All statements of a speaker and day come under one heading, in the first block that has one of
+    them. The statements of a speaker keep their places as a whole, and fill them in the order of
+    the days, over all blocks. A profile comes at the beginning of its block.
     """
     together: dict[str, list[Item]] = {}
     places: list[tuple[BlockType, str]] = []
@@ -49,7 +50,7 @@ def lines_of(taken: Mapping[BlockType, Sequence[Item]]) -> Mapping[BlockType, Se
 
 
 def _profile_lines(items: Sequence[Item]) -> Iterator[str]:
-    """The lines of the user's profile, as `profile.text_of` writes them, without ids."""
+    """Yield the lines of the user's profile, as `profile.text_of` writes them, without ids."""
     begun = set[SectionKind | None]()
     of_profile = [item for item in items if item.section is not None]
     for item in sorted(of_profile, key=lambda each: ORDER[each.section or "more"]):
@@ -59,7 +60,9 @@ def _profile_lines(items: Sequence[Item]) -> Iterator[str]:
 
 
 def profile_headings(item: Item, begun: Collection[SectionKind | None]) -> Iterator[str]:
-    """The headings before the line of a profile's item, if the sections `begun` come before it."""
+    """Yield the headings before the line of a profile's item. `begun` are the sections that come
+    before it.
+    """
     if not begun:
         yield HEAD
     if item.section not in begun:
@@ -69,7 +72,7 @@ def profile_headings(item: Item, begun: Collection[SectionKind | None]) -> Itera
 def _days_in_order(
     places: Sequence[tuple[BlockType, str]], together: Mapping[str, Sequence[Item]]
 ) -> Iterator[str]:
-    """The names at the places, with each speaker's headings by day."""
+    """Yield the names at the places, with each speaker's headings by day."""
     days: dict[str | None, list[str]] = defaultdict(list)
     for _, name in places:
         first = together[name][0]
@@ -91,8 +94,9 @@ def _written(name: str, items: Sequence[Item]) -> Iterator[str]:
 
 
 def _later_last(items: Sequence[Item]) -> list[Item]:
-    """The items in their order. Items about the same subject that have no heading are sorted by
-    time, in the places that they have, so the latest statement comes last.
+    """Return the items in their order, with one exception. Items about the same subject that have
+    no heading are sorted by time within the places that they occupy, so that the latest statement
+    comes last.
     """
     ordered = list(items)
     loose = [at for at, item in enumerate(items) if heading_of(item) is None]
@@ -105,8 +109,8 @@ def _later_last(items: Sequence[Item]) -> list[Item]:
 
 
 def _about_the_same(bags: Sequence[frozenset[str]]) -> Sequence[Sequence[int]]:
-    """The numbers of the texts with these words in groups: texts of a group share more than three
-    quarters of their words, or half of the words that only some texts have.
+    """Return the numbers of the texts in groups, given the words of each text. Texts of a group
+    share more than three quarters of their words, or half of the words that not all texts have.
     """
     counts = Counter(word for bag in bags for word in bag)
     most = max(MOST_COMMON, len(bags) // 2)
@@ -126,24 +130,24 @@ def _about_the_same(bags: Sequence[frozenset[str]]) -> Sequence[Sequence[int]]:
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    """The part of the words of the shorter text that both have."""
+    """Return the share of the shorter text's words that the other text has too."""
     return len(one & other) / max(1, min(len(one), len(other)))
 
 
 def plain_line(item: Item) -> str:
-    """The item as one line without a bullet."""
+    """Return the item as one line without a bullet."""
     return line(item).removeprefix("- ")
 
 
 def line(item: Item) -> str:
-    """Write the item as one line: nothing in it can end the line, close a tag or look like a
-    role.
+    """Return the item as one line. Nothing in it can end the line, close a tag or look like
+    a role.
     """
     return f"- {line_of(said(item), who=item.who, day=_day(item))}"
 
 
 def said(item: Item) -> str:
-    """The text of the item without its speaker and day, as data."""
+    """Return the text of the item as data, without its speaker and day."""
     text = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
     if item.when is not None:
         text += f" ({item.when})"
@@ -151,7 +155,7 @@ def said(item: Item) -> str:
 
 
 def heading_of(item: Item) -> str | None:
-    """The speaker and day of the item; None if it quotes nobody, or has no day."""
+    """Return the speaker and day of the item, or None if it quotes nobody or has no day."""
     day = _day(item)
     return f"{item.who}, {day}" if item.who is not None and day is not None else None
 

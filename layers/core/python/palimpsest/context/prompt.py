@@ -1,5 +1,5 @@
-"""Writes memory into a context, within its share of the budget, as data in tags that no stored text
-can close.
+"""Writes memory into a context, within its share of the budget. Memory is data in tags that no
+stored text can close.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ Why = Literal["in_window", "shown_before", "no_room", "over_limit", "not_asked_f
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An item that is not in the prompt, with the reason. `in_window`: the window shows its
-    messages, or the summary its text. `shown_before`: a block of higher priority shows it or nearly
-    all of its text. `not_asked_for`: it shares no word with the newest message. `over_limit`: its
-    block may show no more items. Otherwise there was no room.
+    """An item that is not in the prompt, with the reason.
+
+    `in_window`: the window shows the item's messages, or the summary has its text. `shown_before`:
+    a block of higher priority shows the item, or nearly all of its text. `not_asked_for`: the item
+    shares no word with the newest message. `over_limit`: the block may show no more items. For any
+    other reason, there was no room.
     """
 
     block: BlockType
@@ -79,9 +81,10 @@ def shared_out(
     before: Sequence[Item] = (),
 ) -> MemoryPrompt:
     """Give the room (in tokens) to the blocks by priority, and within a block to the best items
-    that fit and that the window does not show (`is_held`). `cost` gives the tokens that the whole
-    text takes of the room, `count` the tokens of a part. `before` has items that the context shows
-    elsewhere.
+    that fit. Items that the window shows (`is_held`) are left out.
+
+    `cost` returns how many tokens of the room the whole text takes, and `count` the tokens of a
+    part. `before` has items that the context shows elsewhere.
     """
     taken: dict[BlockType, list[Item]] = {}
     left_out: list[LeftOut] = []
@@ -112,7 +115,7 @@ def shared_out(
 
 
 def _is_shown(item: Item, before: Sequence[Item]) -> bool:
-    """Whether the item is in `before`, or is a message that items in `before` quote nearly
+    """Return whether the item is in `before`, or is a message that items in `before` quote nearly
     whole.
     """
     if item.kind != "message":
@@ -136,7 +139,7 @@ class _Share:
         self._count = count
         self._headings: Counter[str] = Counter()
         self._ids = set[str]()
-        self._page = MOST_TOKENS  # of the lines of a profile
+        self._page = MOST_TOKENS  # tokens of the lines of a profile
 
     def refused(self, item: Item, *, is_held: bool, is_shown: bool) -> Why | None:
         """Take the item and return None, or return the reason why it is left out."""
@@ -162,8 +165,8 @@ class _Share:
         return None
 
     def _weight(self, item: Item) -> int:
-        """The tokens that the item adds. Its heading does not count if another item has the same
-        one.
+        """Return how many tokens the item adds. Its heading does not count if another item has the
+        same heading.
         """
         there = self._headings[heading_of(item) or ""]
         if item.section is not None:
@@ -184,7 +187,7 @@ def _shed(taken: dict[BlockType, list[Item]]) -> LeftOut:
 
 
 def memory_text(taken: Mapping[BlockType, Sequence[Item]], tags: Tags) -> str:
-    """The items by block, as one element; "" without items."""
+    """Return the items by block, as one element, or "" without items."""
     parts = [
         within_tag(_tag(block, tags), "\n" + "\n".join(lines) + "\n")
         for block, lines in lines_of(taken).items()
@@ -197,13 +200,13 @@ def _tag(block: BlockType, tags: Tags) -> str:
 
 
 def within_tag(tag: str, text: str) -> str:
-    """The text in an element of this name."""
+    """Return the text within an element of this name."""
     return f"<{tag}>{text}</{tag}>"
 
 
 def memory_messages(text: str, memory_as: MemoryAs) -> tuple[Chat, ...]:
-    """The messages after the system message that carry the memory. There are none if the memory is
-    elsewhere.
+    """Return the messages that carry the memory and come after the system message. There are none
+    if the memory is elsewhere.
     """
     if memory_as == "user":
         return ({"role": "user", "content": text},)
@@ -233,9 +236,11 @@ def fit_with_memory(
     memory_as: MemoryAs,
     tags: Tags = NO_TAGS,
 ) -> tuple[Fitted, MemoryPrompt]:
-    """Return a context and its memory. With `none`, the memory is not in the messages, but both
-    together keep within the budget. `tags` are the tags of named blocks. The memory does not repeat
-    messages that the context shows, or words of its summary. Raises `BudgetTooSmall`.
+    """Return a context and its memory. If `memory_as` is `none`, the memory is not in the messages,
+    but messages and memory together keep within the budget.
+
+    `tags` are the tags of named blocks. The memory repeats neither messages that the context shows,
+    nor words of its summary. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     room = room_for(material)
@@ -252,16 +257,16 @@ def fit_with_memory(
 
 @dataclass(frozen=True, slots=True)
 class MemoryRoom:
-    """The tokens that memory may take, and the context that leaves them free."""
+    """The number of tokens that memory may take, and the context that leaves them free."""
 
     tokens: int
     fitted: Fitted
 
 
 def room_for(material: Material) -> MemoryRoom:
-    """The room for memory: at most half of the budget, and no more than the whole window leaves
-    free. If the window does not fit anyway, because it waits for its compaction, it shares the
-    budget with the memory.
+    """Return the room for memory. It is at most half of the budget, and no more than the whole
+    window leaves free. If the window does not fit, because it waits for its compaction, it shares
+    the budget with the memory.
     """
     most = material.budget // MEMORY_SHARE
     whole = fit(material)
@@ -274,8 +279,8 @@ def room_for(material: Material) -> MemoryRoom:
 
 
 def held_by(session: str, fitted: Fitted, material: Material) -> Callable[[Item], bool]:
-    """A test whether the context shows the messages that an item came from, or shows the item's
-    text elsewhere, such as in the summary.
+    """Return a test that says whether the context shows the messages that an item came from, or
+    shows the item's text elsewhere, such as in the summary.
     """
     seqs = frozenset(fitted.seqs)
     made = [*([material.summary] if fitted.summary_tokens else []), text_of(material.system or {})]
@@ -286,8 +291,8 @@ def held_by(session: str, fitted: Fitted, material: Material) -> Callable[[Item]
 
 
 def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
-    """The tokens that the memory takes, as messages of its own, in the system message, or outside
-    the messages.
+    """Return how many tokens the memory takes, as messages of its own, in the system message, or
+    outside the messages.
     """
     if memory_as == "none":
         return material.count(text)
@@ -299,8 +304,8 @@ def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
 
 
 def _placed(material: Material, memory: MemoryPrompt, memory_as: MemoryAs) -> Fitted:
-    """The context with the memory in its configured place. If that is outside the messages, the
-    same room is left free.
+    """Return the context with the memory in its configured place. If that is outside the messages,
+    the same room is left free.
     """
     if not memory.text:
         return fit(material)

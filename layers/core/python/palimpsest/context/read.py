@@ -1,5 +1,5 @@
-"""Read the context of a session: the messages for its model's next call, within the budget, without
-waiting for a model.
+"""Reads the context of a session: the messages for its model's next call, within the budget,
+without waiting for a model.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MOST_PARTS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SessionContext:
-    """Chat messages ready to send, with their tokens. `compaction` says whether an overflow is
-    pending or has failed.
+    """Chat messages that are ready to send, with their tokens. `compaction` says whether a
+    compaction of messages over the budget is pending or has failed.
 
     `memory` is the memory from the session's blocks. `tools` are definitions of tools for the
     model, of `tools_tokens` tokens. Messages, memory and tools together keep within the `budget`
@@ -91,10 +91,10 @@ class SessionContext:
         return _tools(form) if self.tools else ()
 
     def refs(self, written: FormattedMessages) -> Sequence[tuple[int, str] | None]:
-        """For each written message, the sequence number and the id of the stored message that it
-        shows (the first if it shows several). None for messages that were made for the context:
-        system message, memory, summary, the message about to be sent, the replacement of a missing
-        result.
+        """Return, for each written message, the sequence number and the id of the stored message
+        that it shows (the first one if it shows several). Return None for a message that was made
+        for the context, such as the system message, memory, the summary, the message about to be
+        sent, or the replacement of a missing result.
         """
         places = [
             None if number is None else self.fitted.places[number] for number in written.origins
@@ -103,8 +103,8 @@ class SessionContext:
 
     @property
     def loses_turns(self) -> bool:
-        """Whether the context lacks turns of the window that a summary could replace, although the
-        budget is the session's own and no summary is being made.
+        """Return whether the context lacks turns of the window that a summary could replace. It is
+        false if the caller set the budget, or if a summary is being made.
         """
         is_folded = isinstance(self.config, Summarize) and self.compaction == "none"
         is_own_budget = self.budget >= self.config.max_tokens
@@ -112,7 +112,7 @@ class SessionContext:
 
     @property
     def _pinned(self) -> int:
-        """How many messages from before the window the context shows."""
+        """Return how many messages from before the window the context shows."""
         return sum(seq < self.head.window_start for seq in self.fitted.seqs)
 
     @property
@@ -121,8 +121,8 @@ class SessionContext:
 
     @property
     def omitted(self) -> tuple[int, int] | None:
-        """The first and the last stored message that neither this context nor its summary covers;
-        None if it covers all.
+        """Return the first and the last stored message that neither this context nor its summary
+        covers, or None if everything is covered.
         """
         shown, head = self.fitted.seqs, self.head
         has_summary = self.summary is not None and self.fitted.summary_tokens > 0
@@ -140,8 +140,8 @@ class SessionContext:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The parameters of reading a context. `settings` and `head` are the session's, as they are now
-    or were at message `at`.
+    """The parameters of reading a context. `settings` and `head` are those of the session now, or
+    those after message `at`.
     """
 
     scope: SessionScope
@@ -157,7 +157,9 @@ class _Plan:
 
     @property
     def system_tokens(self) -> int | None:
-        """The tokens of the system message; None if they were counted in another encoding."""
+        """Return the tokens of the system message, or None if they were counted in another
+        encoding.
+        """
         return self.head.system_tokens if self.head.encoding == self.encoding else None
 
     @property
@@ -266,7 +268,9 @@ class ReadContext:
         )
 
     def _read(self, plan: _Plan) -> SessionContext | None:
-        """The context; None if the head's summary was taken back between the two round trips."""
+        """Return the context, or None if the head's summary was withdrawn while the context was
+        being read.
+        """
         head, config = plan.head, plan.config
         reading = None if plan.begun is None else plan.begun.of(plan.conversation)
         if reading is None and config.blocks and plan.at is None:
@@ -306,8 +310,8 @@ class ReadContext:
         )
 
     def _offers_search(self, plan: _Plan) -> bool:
-        """Whether the context offers the search tool. Without long-term memory there is nothing to
-        search, and no configuration may ask for it.
+        """Return whether the context offers the search tool. It does not if there is no long-term
+        memory, and then no configuration may ask for the tool.
         """
         has_memory = (
             self.blocks.extractive is not None or "auto_recall" in plan.config.model_fields_set
@@ -315,8 +319,8 @@ class ReadContext:
         return has_memory and plan.config.offers_search(plan.budget)
 
     def _was_redacted(self, plan: _Plan) -> bool:
-        """Whether a message of the session was redacted since the head was read, so that its
-        summary may have been taken back.
+        """Return whether a message of the session was redacted since the head was read. Its summary
+        may then have been withdrawn.
         """
         head = self.sessions.open(plan.scope).head
         return head is None or head.redactions != plan.head.redactions
@@ -346,8 +350,8 @@ class ReadContext:
         )
 
     def _window(self, plan: _Plan) -> tuple[Head, tuple[Message, ...]]:
-        """The messages for a context, oldest first: as many as can fit, and the user's newest
-        message.
+        """Return the messages for a context, oldest first: as many as can fit, and the user's
+        newest message.
         """
         head, keeps = plan.head, plan.config.keeps_window
         first = (
@@ -386,7 +390,7 @@ def _tools(form: ContextFormat = "openai") -> tuple[Mapping[str, Any], ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """The window, and the contents of the blocks."""
+    """A context with its window, and the contents of the blocks."""
 
     fitted: Fitted
     memory: MemoryPrompt = field(default_factory=MemoryPrompt)
@@ -395,7 +399,7 @@ class _Fitted:
 
 
 def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitted:
-    """The context with the blocks' contents for the user's newest message."""
+    """Return the context with the blocks' contents for the user's newest message."""
     questions = (
         text_of(message.chat) for message in reversed(material.messages) if message.role == "user"
     )

@@ -30,12 +30,16 @@ from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.text.cutting import Count
 
 STABLE_SHARE, FACTS_SHARE = 4, 10
-"""Divisors of the budget: the most that the stable part takes, as a whole and for its facts."""
+"""Divisors of the budget for the stable part: the largest size of the whole part, and
+of its facts.
+"""
 LEAST_STABLE, LEAST_FACTS = 600, 300
-"""The tokens that both may take of a small budget, but never more than half of it."""
+"""The tokens that the stable part and its facts may take of a small budget, but never more than
+half of it.
+"""
 NEEDED_SHARE, LEAST_NEEDED = 16, 450
-"""A divisor of the budget and a number of tokens: the larger amount is the most that the part for
-one question takes, because no cache serves it. Its facts take at most a third of that.
+"""A divisor of the budget and a number of tokens. The larger amount is the largest size of the part
+for one question, because no cache serves that part. Its facts take at most a third of it.
 """
 STEPS = 3  # how often the stable part is halved before it is left out
 
@@ -46,8 +50,8 @@ UPDATE_LABEL = "Changed since the memory above was written. Only this holds:"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The messages that the session's contexts show until the next compaction: messages of this
-    `session` for which `holds` is true.
+    """The messages that the session's contexts show until the next compaction. These are the
+    messages of `session` for which `holds` is true.
     """
 
     session: str
@@ -58,7 +62,7 @@ class Kept:
         return session == self.session and self.holds(seq)
 
     def shows(self, item: Item) -> bool:
-        """Whether all messages that the item came from are kept."""
+        """Return whether all messages that the item came from are kept."""
         source = item.source
         return (
             source.session == self.session
@@ -73,9 +77,10 @@ def fit_split(
     """Return a context with the memory in two parts, and that memory.
 
     The stable part depends on the budget and on what was known when it was frozen, never on the
-    question. If turns that no summary covers need the room, memory shrinks: first the part for the
-    question, then the stable part, which is halved so that it rarely changes. If there is no room
-    to say what has changed, the stable part is written anew. Raises `BudgetTooSmall`.
+    question. If turns without a summary need the room, memory shrinks. First the part for the
+    question shrinks, then the stable part. The stable part is halved each time, so that it rarely
+    changes. If there is no room to say what has changed, the stable part is written anew. Raises
+    `BudgetTooSmall`.
     """
     material = material.counted()
     room = room_for(material)
@@ -103,8 +108,8 @@ def fit_split(
 def _stable_part(
     material: Material, contents: Sequence[BlockContent], *, kept: Kept, room: int, tags: Tags
 ) -> MemoryPrompt:
-    """The stable part as large as it may be; if there is less room, half, a quarter or an eighth of
-    that. The steps are large, so that a little more or less room changes nothing.
+    """Return the stable part in its full size, or in half, a quarter or an eighth of it if there is
+    less room. The steps are large, so that small differences in room change nothing.
     """
     said = material.summary or ""
     whole = _most(material.budget, share=STABLE_SHARE, least=LEAST_STABLE)
@@ -128,19 +133,19 @@ def _stable_part(
 
 
 def _thawed(content: BlockContent) -> BlockContent:
-    """The content with a stable part of everything that is known now."""
+    """Return the content with a stable part of everything that is known now."""
     now = content.stable
     items = tuple(_as_now(item, now.replaced.get(item.id)) for item in now.items)
     return replace(content, stable=StableItems(items, added=now.added))
 
 
 def _as_now(item: Item, now: Item | None) -> Item:
-    """The item, or the one that holds now in its place and section."""
+    """Return the item, or the item that replaces it now, in the same place and section."""
     return item if now is None else replace(now, section=item.section, who=None, said_at=None)
 
 
 def _first(content: BlockContent, *, facts: int) -> BlockContent:
-    """The stable items of a block within their limits. Facts leave room for the part that a
+    """Return the stable items of a block within their limits. Facts leave room for the part that a
     question needs.
     """
     items, most, max_items = content.stable.items, content.max_tokens, content.max_items
@@ -159,8 +164,8 @@ def _needed_part(
     is_held: Callable[[Item], bool],
     tags: Tags,
 ) -> MemoryPrompt:
-    """The part before the question: first the changes since the stable part was frozen, then the
-    other items that the question needs.
+    """Return the part before the question. It has the changes since the stable part was frozen,
+    then the other items that the question needs.
     """
     count = material.count
     changes = list(_changes(contents, stable))
@@ -198,8 +203,8 @@ def _needed_part(
 def _changes(
     contents: Sequence[BlockContent], stable: MemoryPrompt
 ) -> Iterator[tuple[tuple[BlockType, Item], str]]:
-    """The items that replace items of the stable part now, each with its block and its line. The
-    item with the older value comes first.
+    """Yield the items that replace items of the stable part, each with its block and its line. If
+    both values are still shown, the older one comes first.
     """
     for content in contents:
         for item in stable.of(content.block):
@@ -212,14 +217,14 @@ def _changes(
 
 
 def _needed(update: str, recalled: str) -> str:
-    """The text before the newest user message; "" if it would be empty."""
+    """Return the text before the newest user message, or "" if it would be empty."""
     if not update and not recalled:
         return ""
     return within_tag(OUTER_TAG, f"\n{LABEL}\n{update}{recalled}")
 
 
 def _update_of(contents: Sequence[BlockContent], stable: MemoryPrompt) -> str:
-    """The text that says what has changed; "" if nothing has changed."""
+    """Return the text that says what has changed, or "" if nothing has changed."""
     lines = [text for _, text in _changes(contents, stable)]
     if not lines:
         return ""
@@ -232,9 +237,9 @@ def _rest(
     changes: Sequence[tuple[tuple[BlockType, Item], str]],
     budget: int,
 ) -> BlockContent:
-    """The items of a block that neither the stable part nor the update has: items that were stated
-    since the stable part was frozen, then items that the question is about. If a model chose the
-    facts, all items.
+    """Return the items of a block that neither the stable part nor the update has. Items that were
+    stated since the stable part was frozen come first, then items that the question is about. If a
+    model chose the facts, return all items.
     """
     there = {item.id for item in stable.of(content.block)}
     there |= {item.id for (_, item), _ in changes}
@@ -263,8 +268,8 @@ def _rest(
 
 
 def _most(budget: int, *, share: int, least: int) -> int:
-    """The most tokens of a part of the memory: its share of the budget, or what a small budget
-    allows.
+    """Return the largest number of tokens of a part of the memory: its share of the budget, or the
+    minimum that a small budget allows.
     """
     return max(budget // share, min(least, budget // MEMORY_SHARE))
 
@@ -280,8 +285,8 @@ def _message(text: str) -> Chat:
 def _placed(
     fitted: Fitted, material: Material, stable: MemoryPrompt, recalled: MemoryPrompt
 ) -> Fitted:
-    """The context with the stable part after the system message, and the other part before the
-    newest user message.
+    """Return the context with the stable part after the system message, and the other part before
+    the newest user message.
     """
     messages, places = list(fitted.messages), list(fitted.places)
     first = 0 if material.system is None else 1
@@ -301,15 +306,15 @@ def _placed(
 
 
 def _spoken(fitted: Fitted, material: Material) -> int:
-    """How many messages come after the system message and the summary."""
+    """Return how many messages come after the system message and the summary."""
     shown = [place is not None for place in fitted.places]
     made = shown.index(True) if any(shown) else len(shown) - (material.given is not None)
     return len(fitted.messages) - made
 
 
 def _before_the_question(messages: Sequence[Chat], *, first: int) -> int:
-    """The place of the newest user message from `first` on; without one, the place of the last
-    message and of the call that it answers.
+    """Return the index of the newest user message from `first` on. Without one, return the index of
+    the last message, or of the call that it answers.
     """
     for place in range(len(messages) - 1, first - 1, -1):
         if messages[place]["role"] == "user":
@@ -323,7 +328,7 @@ def _before_the_question(messages: Sequence[Chat], *, first: int) -> int:
 def _together(
     contents: Sequence[BlockContent], stable: MemoryPrompt, recalled: MemoryPrompt, *, tags: Tags
 ) -> MemoryPrompt:
-    """Both parts as one memory, with the items that are true now, best first."""
+    """Return both parts as one memory, with the items that are true now, best first."""
     shown: dict[BlockType, tuple[Item, ...]] = {}
     written: dict[BlockType, tuple[Item, ...]] = {}
     for content in contents:

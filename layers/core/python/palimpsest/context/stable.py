@@ -1,6 +1,6 @@
 """The part of a memory that stays the same from one context to the next, so that a prompt cache can
-serve it: what was known at a moment, in an order that no question changes. It begins with the
-user's profile.
+serve it. It holds what was known at a moment, in an order that no question changes, and begins with
+the user's profile.
 
 A deleted record is never in it. A value that was superseded after the moment stays, and the context
 names its replacement below the window.
@@ -23,10 +23,13 @@ STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", 
 
 @dataclass(frozen=True, slots=True)
 class StableRecords:
-    """The records in their order, and those that the user's `profile` may show, each with its
-    section, in the order in which a profile keeps them; without those that it would cut. `replaced`
-    has, by the id of each record whose value holds no longer, the record that holds now. `added`
-    are the records that came after the moment and replace none of them.
+    """The records of the stable part in their order, and the records that the user's `profile` may
+    show.
+
+    Records of the profile come with their section, in the order in which a profile keeps them.
+    Records whose text a profile would cut are left out there. `replaced` maps the id of each record
+    whose value is no longer valid to the record that is valid now. `added` are the records that
+    were stored after the moment and replace no record of the stable part.
     """
 
     shown: tuple[Record, ...] = ()
@@ -38,10 +41,11 @@ class StableRecords:
 def stable_records(
     current: Sequence[Record], earlier: Sequence[Record], *, user: str, since: int | None, now: int
 ) -> StableRecords:
-    """The user's records as they were known at `since` (None: now). `current` are the current
-    records, and `earlier` are superseded ones. Both times are epoch milliseconds.
+    """Return the user's records as they were known at `since` (None: now). `current` are the
+    current records, and `earlier` are superseded ones. Both times are epoch milliseconds.
 
-    A topic without a current record is left out at once: its value was deleted or has ended.
+    A topic without a current record is left out at once, because its value was deleted or has
+    ended.
     """
     holding = [record for record in current if _is_stable(record, now)]
     if since is None:
@@ -79,7 +83,7 @@ def _is_stable(record: Record, now: int) -> bool:
 
 
 def _by_topic(records: Iterable[Record]) -> dict[str, Record]:
-    """The newest record of each topic."""
+    """Return the newest record of each topic."""
     topics: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         if record.topic_key is not None:
@@ -88,7 +92,7 @@ def _by_topic(records: Iterable[Record]) -> dict[str, Record]:
 
 
 def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
-    """The records sorted by type, then by importance, then by age (oldest first)."""
+    """Return the records sorted by type, then by importance, then by age (oldest first)."""
     return tuple(
         sorted(
             records,

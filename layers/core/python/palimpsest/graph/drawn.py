@@ -1,4 +1,4 @@
-"""Draws entities and relationships from the findings of an extraction, as statements."""
+"""Turns the findings of an extraction into statements that store entities and relationships."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from palimpsest.text.folding import normalized
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The statements that store the drawn entities and relationships, and the topic of each
-    relation's relationship, in order.
+    """The statements that store the entities and relationships of an extraction, and the topic of
+    each relation's relationship, in the order of the relations.
     """
 
     statements: tuple[Statement, ...] = ()
@@ -32,11 +32,11 @@ class Drawn:
 
 
 def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> Drawn:
-    """The statements that store the relations, each with the source and time of the statement that
-    it came with: first its entities, then its relationship.
+    """Return the statements that store the relations. Each relation's statements have the source
+    and time of the statement that it came with. Its entities come first, then its relationship.
 
-    A name means the entity of the graph with this type and name. If there is none, it means the
-    only entity with this name. An entity or relationship that is stored already keeps its
+    A name stands for the entity of the graph with this type and name. If there is none, it stands
+    for the only entity with this name. An entity or relationship that is already stored keeps its
     properties.
     """
     meant = _Meant(graph, user)
@@ -82,7 +82,9 @@ def _edge(relation: Relation, start: Entity, end: Entity, graph: Graph) -> Relat
 
 @dataclass(slots=True)
 class _Meant:
-    """Finds the entity that a name means. Within a chunk a name always means the same entity."""
+    """Finds the entity that a name stands for. Within a chunk, a name always stands for the same
+    entity.
+    """
 
     graph: Graph
     user: str

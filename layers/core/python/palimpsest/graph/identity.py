@@ -14,12 +14,15 @@ from palimpsest.text.folding import normalized
 
 
 def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
-    """Each entity once, and the ids that they were stored under. `stored` is in the order in which
-    it was written.
+    """Return each entity once, and the ids under which the entities were stored. `stored` is in the
+    order in which it was written.
 
-    An entity with several ids is listed under an id from a caller, or else under a made id; of two
-    such ids, under the alphabetically first. Its properties are joined: of two values the later one
-    counts. It began with the first of its parts, and has ended if all of its parts have.
+    An entity with several ids is listed under an id that a caller gave. If no caller gave one, it
+    is listed under an id that was made from its name. Of two ids of the same kind, the
+    alphabetically first counts.
+
+    The properties of the parts are joined, and of two values the later one counts. The entity began
+    with the first of its parts. It has ended if all of its parts have.
     """
     groups: dict[tuple[str, str], list[Entity]] = defaultdict(list)
     for entity in stored:
@@ -57,7 +60,7 @@ def _merged(group: Sequence[Entity]) -> Entity:
 
 
 def between(relationship: Relationship, names: Names) -> Relationship:
-    """The relationship, whose ends have the ids under which they are listed."""
+    """Return the relationship with the ids under which the entities at its two ends are listed."""
     start = names.listed.get(relationship.start, relationship.start)
     end = names.listed.get(relationship.end, relationship.end)
     if (start, end) == (relationship.start, relationship.end):
@@ -66,9 +69,9 @@ def between(relationship: Relationship, names: Names) -> Relationship:
 
 
 def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
-    """The id of a relationship for which the caller gave none. If it is stored already, perhaps
-    between other ids of its ends, it keeps its id. Without an `end` the id means the only
-    relationship of this type from `start`.
+    """Return the id of a relationship for which the caller gave none. If the relationship is
+    already stored, perhaps under other ids of the same two entities, its stored id is returned.
+    Without `end`, the id is that of the only relationship of this type from `start`.
     """
     ends = (None,) if end is None else graph.names.every(end)
     made = [relationship_id(one, kind, other) for one in graph.names.every(start) for other in ends]
@@ -76,8 +79,8 @@ def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
 
 
 def with_stored_ids(relationship: Relationship, graph: Graph) -> Relationship:
-    """A caller's relationship between the ids under which its ends are listed. If its id was made
-    of its ends, it gets the id under which it is stored.
+    """Return a caller's relationship with the ids under which its two entities are listed. If its
+    own id was made from those of the entities, it gets the id under which it is stored.
     """
     start, end = (graph.names.id_of(name) for name in (relationship.start, relationship.end))
     name = relationship.id

@@ -1,5 +1,5 @@
-"""Store, change, read and delete the entities and relationships of a user, up to the limit of their
-number.
+"""Stores, changes, reads and deletes the entities and relationships of a user, up to a limit of
+their number.
 """
 
 from __future__ import annotations
@@ -41,13 +41,16 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class GraphLimit:
-    """`most` is how many entities, and how many relationships, a user may have."""
+    """The limit of a user's graph. `most` is the highest number of entities, and also the highest
+    number of relationships.
+    """
 
     memories: Memories
     most: int = MOST_THINGS
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-        """The commit, guarded so that it is lost if another writer took its room.
+        """Return the commit with a condition, so that it is lost if another writer used up the room
+        that it needs.
 
         Raises `Conflict` (`too_many_entities`, `too_many_relationships`) if there is no room.
         """
@@ -62,7 +65,9 @@ class GraphLimit:
 
 @dataclass(frozen=True, slots=True)
 class ManageGraph:
-    """Every method raises `Unavailable`."""
+    """Stores, changes, reads and deletes entities and relationships. Every method raises
+    `Unavailable`.
+    """
 
     memories: Memories
     remember: Remember
@@ -79,12 +84,14 @@ class ManageGraph:
         agent: str | None = None,
         once: Once | None = None,
     ) -> list[tuple[Entity, Outcome]]:
-        """Store 1 to 30 entities, each as the current version under its id; return the outcome of
-        each.
+        """Store 1 to 30 entities, each as the current version under its id, and return the outcome
+        of each.
 
-        An entity without a given id is stored under the id of the entity that has its type and
-        name, if there is one. Raises, before anything is written, `Unprocessable` for a reserved
-        type or an end before the beginning, and `Conflict` (`too_many_entities`).
+        If an entity's id was not given, and an entity with the same type and name is stored, that
+        entity's id is used.
+
+        Raises errors before anything is written: `Unprocessable` for a reserved type and for an end
+        before the beginning, and `Conflict` (`too_many_entities`).
         """
         for number, one in enumerate(given):
             if one.type == PREFERENCE_TYPE or (one.type == USER_TYPE) != (one.id == scope.user):
@@ -100,8 +107,8 @@ class ManageGraph:
         ]
 
     def _under_stored_ids(self, scope: UserScope, entities: Sequence[Entity]) -> Sequence[Entity]:
-        """The entities, where each whose id was made has the id of the stored entity of its type
-        and name.
+        """Return the entities. Each entity whose id was made from its name gets the id of the
+        stored entity with its type and name.
         """
         made = sorted(
             {
@@ -130,11 +137,11 @@ class ManageGraph:
         agent: str | None = None,
         once: Once | None = None,
     ) -> list[tuple[Relationship, Outcome]]:
-        """Store 1 to 30 relationships, each as the current version under its id; return the outcome
-        of each.
+        """Store 1 to 30 relationships, each as the current version under its id, and return the
+        outcome of each.
 
-        Refused before anything is written: `Unprocessable` (`unknown_entity`, or an end before the
-        beginning), `Conflict` (`too_many_relationships`).
+        Raises errors before anything is written: `Unprocessable` (`unknown_entity`, or for an end
+        before the beginning) and `Conflict` (`too_many_relationships`).
         """
         graph = self.read(scope)
         for number, one in enumerate(given):
@@ -174,7 +181,7 @@ class ManageGraph:
         return self.remember(scope, statements, once=once, guard=partial(self.limit.guarded, scope))
 
     def entity(self, scope: UserScope, name: str) -> Entity:
-        """Raises `NotFound` (`entity_not_found`)."""
+        """Return the entity with this id. Raises `NotFound` (`entity_not_found`)."""
         graph = self.read(scope)
         found = graph.entities.get(graph.names.id_of(name))
         if found is None:
@@ -182,16 +189,18 @@ class ManageGraph:
         return found
 
     def relationship(self, scope: UserScope, name: str) -> Relationship:
-        """Raises `NotFound` (`relationship_not_found`)."""
+        """Return the relationship with this id. Raises `NotFound` (`relationship_not_found`)."""
         found = self.read(scope).relationships.get(name)
         if found is None:
             raise _missing("relationship")
         return found
 
     def change_entity(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Entity:
-        """Set fields of an entity (`name`, `valid_to`) and, of `properties`, those that are given;
-        one that is None is removed. Return the new version, which began when the entity did. Raises
-        `NotFound` (`entity_not_found`), and `Unprocessable` for an end before the beginning.
+        """Change the given fields of an entity (`name`, `valid_to`) and the given ones of its
+        `properties`. A property that is given as None is removed. Return the new version, which has
+        the beginning of the entity.
+
+        Raises `NotFound` (`entity_not_found`), and `Unprocessable` for an end before the beginning.
         """
         graph = self.read(scope)
         stored = graph.names.every(graph.names.id_of(name))
@@ -201,8 +210,8 @@ class ManageGraph:
     def change_relationship(
         self, scope: UserScope, name: str, changes: Mapping[str, Any]
     ) -> Relationship:
-        """As `change_entity`, for `valid_to` and `properties`. Raises `NotFound`
-        (`relationship_not_found`).
+        """Change `valid_to` and the given `properties` of a relationship, as `change_entity` does.
+        Raises `NotFound` (`relationship_not_found`).
         """
         names = self.read(scope).names
         return between(
@@ -212,8 +221,8 @@ class ManageGraph:
     def _changed(
         self, scope: UserScope, kind: GraphType, stored: Sequence[str], changes: Mapping[str, Any]
     ) -> Record:
-        """The record of the first of these ids, after all of them were changed in one
-        transaction.
+        """Change all of the `stored` records in one transaction, and return the new record of the
+        first.
         """
         read = entity_of if kind == "entity" else relationship_of
 
@@ -238,8 +247,8 @@ class ManageGraph:
         return until_committed(attempt, clock=self.clock)
 
     def delete_entity(self, scope: UserScope, name: str) -> None:
-        """Remove an entity with all its versions and the relationships that it has. Raises
-        `NotFound` (`entity_not_found`).
+        """Remove an entity with all its versions, and all its relationships. Raises `NotFound`
+        (`entity_not_found`).
         """
 
         def topics() -> list[str]:
@@ -269,8 +278,8 @@ class ManageGraph:
     def _remove(
         self, scope: UserScope, kind: GraphType, name: str, topics: Callable[[], Sequence[str]]
     ) -> None:
-        """Remove these topics, and every export that may hold them. If a call was interrupted,
-        repeating it finishes the removal. Raises `NotFound`.
+        """Remove these topics, and every export that may hold them. Repeating an interrupted call
+        finishes the removal. Raises `NotFound`.
         """
         try:
             self.entity(scope, name) if kind == "entity" else self._stored(scope, kind, name)
@@ -301,8 +310,8 @@ class ManageGraph:
             self.memories.commit(scope, commit)
 
     def neighbors(self, scope: UserScope, part: GraphPart, *, most: int) -> Around:
-        """The neighbourhood of an entity, the user, or a preference, with at most so many nodes.
-        Raises `NotFound` (`entity_not_found`).
+        """Return the neighbourhood of an entity, of the user, or of a preference, with at most
+        `most` nodes. Raises `NotFound` (`entity_not_found`).
         """
         graph = self.read(scope)
         part = replace(part, start=graph.names.id_of(part.start))
@@ -329,14 +338,16 @@ def _with(thing: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | 
 
 
 def _now(thing: Entity | Relationship, agent: str | None) -> Statement:
-    """The next version of the thing, given now by a caller. It began when the thing did."""
+    """Return the statement of the thing's next version, which a caller gives now. It keeps the
+    beginning of the thing.
+    """
     return statement_of(
         replace(thing, since=thing.valid_from, valid_from=None, method="given"), agent=agent
     )
 
 
 def _check_end(before: Sequence[Entity | Relationship], changes: Mapping[str, Any]) -> None:
-    """Raise `Unprocessable` if the changes end it before it began."""
+    """Raise `Unprocessable` if the changes set an end before the beginning."""
     ends, begun = changes.get("valid_to"), min(record.valid_from or 0 for record in before)
     if ends is not None and ends < begun:
         raise _refused("valid_to", "must not be before valid_from")

@@ -1,4 +1,6 @@
-"""The ids of entities: how an id is made of type and name, and which ids mean the same entity."""
+"""The ids of entities. This module makes an id from type and name, and finds the ids that belong to
+the same entity.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from dataclasses import dataclass, field
 from palimpsest.text.folding import normalized
 
 MADE = "ent_"
-"""The prefix of made ids of entities."""
+"""The prefix of entities' ids that are made from a name."""
 
 
 def entity_id(kind: str, name: str) -> str:
-    """The id of an entity whose caller gave none. The same type and name, in any case of letters,
-    have the same id.
+    """Return the id of an entity for which the caller gave none. It depends on type and name,
+    without regard to upper and lower case.
     """
     return MADE + digest(kind, normalized(name))
 
@@ -25,9 +27,11 @@ def digest(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Entities of the same type and name are one, whatever ids they were stored under. `ids` has
-    the id under which one is listed by its type and normalized name, `also` the other ids of the
-    few that have several.
+    """The ids of a user's entities. Entities of the same type and name are one entity, even if they
+    were stored under different ids.
+
+    `ids` maps a type and normalized name to the id under which the entity is listed. `also` has the
+    other ids of the few entities that have several.
     """
 
     ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -37,12 +41,12 @@ class Names:
     )  # the id under which it is listed, by each of `also`
 
     def of(self, kind: str, name: str) -> str | None:
-        """The id under which the entity of this type and name is listed."""
+        """Return the id under which the entity of this type and name is listed, or None."""
         return self.ids.get((kind, normalized(name)))
 
     def id_of(self, name: str) -> str:
-        """The listed id of the entity that has this id. The id made from its type and name always
-        means it.
+        """Return the listed id of the entity that has the id `name`. The id that is made from an
+        entity's type and name always belongs to it.
         """
         if name in self.listed or not name.startswith(MADE):
             return self.listed.get(name, name)
@@ -51,5 +55,5 @@ class Names:
         )
 
     def every(self, name: str) -> tuple[str, ...]:
-        """All ids of the entity that is listed under this id."""
+        """Return all ids of the entity that is listed under the id `name`."""
         return (name, *self.also.get(name, ()))

@@ -16,8 +16,9 @@ Direction = Literal["out", "in", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """A selection of entities or relationships: by type; entities by a part of their name, in any
-    case; relationships by their start and end. None sets no condition.
+    """A selection of entities or relationships. Both are selected by type. Entities are selected by
+    a part of their name, in any case, and relationships by their start and end. None sets no
+    condition.
     """
 
     kind: str | None = None
@@ -38,8 +39,8 @@ ANY = Which()
 
 @dataclass(frozen=True, slots=True)
 class GraphPart:
-    """The part of a graph within `depth` steps of a node, by its id. If there are `types`, only
-    relationships of these types are followed.
+    """The part of a graph within `depth` steps of a node, which is given by its id. If `types` are
+    given, only relationships of these types are followed.
     """
 
     start: str
@@ -50,13 +51,12 @@ class GraphPart:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The current versions of a user's entities and relationships, by id, in the order of their
-    ids.
+    """The current versions of a user's entities and relationships, in the order of their ids.
 
-    `nodes` and `edges` are those that hold now, including the user and their preferences. Ended
-    ones, and relationships without one of their ends, are left out. `names` are the ids of the
-    entities. `key` is unique to this graph. `until` is when the first part of it ends (epoch
-    milliseconds; None: no part ends).
+    `nodes` and `edges` are the parts that are valid now, by id. They include the user and the
+    user's preferences. They leave out what has ended, and relationships of which one end is
+    missing. `names` are the ids of the entities. `key` is unique to this graph. `until` is the
+    earliest time at which one of its parts ends (epoch milliseconds), or None if no part ends.
     """
 
     entities: Mapping[str, Entity] = field(default_factory=dict)
@@ -80,8 +80,8 @@ class Around:
 
 
 def around(graph: Graph, part: GraphPart, *, most: int) -> Around:
-    """The nodes of the part, whose start is among `graph.nodes`, at most `most` besides the
-    start.
+    """Return the surroundings of the part's start, which must be among `graph.nodes`. They hold at
+    most `most` nodes besides the start.
     """
     ways = _ways(graph.edges, part)
     found, edge_ids, reached = {part.start: 0}, dict[str, Relationship](), [part.start]

@@ -13,8 +13,8 @@ from palimpsest.scope import UserScope
 
 @dataclass(frozen=True, slots=True)
 class GraphLimits:
-    """The limits of a query. `memory` is in bytes, besides the memory of the graph itself; `answer`
-    is bytes of JSON.
+    """The limits of a query. `memory` is in bytes, in addition to the memory of the graph itself.
+    `answer` is in bytes of JSON.
     """
 
     seconds: float = 5.0
@@ -35,16 +35,17 @@ class Rows:
 
 
 class GraphEngine(Protocol):
-    """Reads only the given graph: no query can change a graph, see another user's, or reach files
-    or the network. `most` is how many entities, and how many relationships, a graph may have.
+    """Answers queries in Cypher over one given graph. No query can change a graph, see another
+    user's graph, or reach files or the network. `most` is how many entities, and how many
+    relationships, a graph may have.
     """
 
     @property
     def most(self) -> int: ...
 
     def read(self, text: str) -> CypherQuery:
-        """The query, if it only reads. Raises `Unprocessable` (`query_writes`, `invalid_query`,
-        `query_too_large`).
+        """Return the query if it only reads. Raises `Unprocessable` (`query_writes`,
+        `invalid_query`, `query_too_large`).
         """
 
     def query(
@@ -56,9 +57,9 @@ class GraphEngine(Protocol):
         *,
         limits: GraphLimits,
     ) -> Rows:
-        """The result of the query over the nodes and edges of the user's graph. A node is `{_label,
-        id, name, …}`, an edge `{_label, id, …}`; missing properties are null. An unknown type or
-        property matches nothing.
+        """Return the result of the query over the nodes and edges of the user's graph. A node is
+        `{_label, id, name, …}`, an edge `{_label, id, …}`. Missing properties are null. An unknown
+        type or property matches nothing.
 
         Raises `Unprocessable`: `invalid_query` for an invalid query, `query_stopped` for a query
         that failed while it ran or exceeded its limits, `no_graph_engine` if there is no engine.

@@ -1,4 +1,4 @@
-"""A query in Cypher, once it is read."""
+"""A query in Cypher, after it was checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_QUERY = 2_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A type that a query names, and where: of nodes or of edges."""
+    """A type that a query names, its position, and whether it is a type of nodes or of edges."""
 
     text: str
     of: Literal["node", "edge"]
@@ -21,8 +21,8 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class CypherQuery:
-    """A query that only reads, with the types that it names, its properties in order, and its
-    parameters.
+    """A query that only reads. It holds the types and parameters that the query names, and its
+    properties in the order of the query.
     """
 
     text: str
@@ -31,8 +31,8 @@ class CypherQuery:
     parameters: frozenset[str]
 
     def renamed(self, names: Mapping[str, str]) -> str:
-        """The text with the engine's names for the types of edges. `names` has the types in lower
-        case.
+        """Return the text with the engine's names for the types of edges. `names` maps types in
+        lower case to the engine's names.
         """
         text = self.text
         for name in reversed(self.types):

@@ -1,4 +1,4 @@
-"""Reads a user's graph whole, keeps it while nothing in it changes, and answers queries in Cypher
+"""Reads a user's whole graph, keeps it while nothing in it changes, and answers queries in Cypher
 over it.
 """
 
@@ -51,9 +51,7 @@ class _CachedGraph:
 
 class ReadGraph:
     """Reads a user's whole graph once, and after that only the changes. The result is always the
-    state of the tables now. Entities and relationships are in the order of their ids, those after
-    `after`, at most `most` (None: all). Every call raises `Unavailable`. Safe to use from many
-    threads.
+    present state of the tables. Every method raises `Unavailable`. Safe for many threads.
     """
 
     def __init__(self, memories: Memories, clock: Clock) -> None:
@@ -111,7 +109,9 @@ class ReadGraph:
         return [thing for thing in found if _is_after(thing, after) and which.has(thing)][:most]
 
     def whole(self, scope: UserScope, *, most: int) -> Graph:
-        """The user's graph. Raises `Conflict` (`too_many_entities`, `too_many_relationships`)."""
+        """Return the user's graph as it is stored now. Raises `Conflict` (`too_many_entities`,
+        `too_many_relationships`) if it has more than `most` of either.
+        """
         graph = self(scope)
         check_sizes(len(graph.entities), len(graph.relationships), most=most)
         return graph
@@ -119,8 +119,8 @@ class ReadGraph:
     def _records(
         self, scope: UserScope, known: Mapping[str, Record], *, now: int
     ) -> dict[str, Record]:
-        """The current records by id. Known records are not read again, unless they seem to have
-        expired.
+        """Return the current records by id. Known records are not read again, unless they seem to
+        have expired.
         """
         pointers = parallel.run_each(
             lambda prefix: self._memories.topics(scope, prefix=prefix), PREFIXES
@@ -191,7 +191,7 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
 
 
 def _preference(record: Record) -> Entity:
-    """A preference as a node; its id has a `/`, which no caller's id has."""
+    """Return a preference as a node. Its id has a `/`, which no caller's id has."""
     key = key_of(record.topic_key or "")
     value = (
         record.data
@@ -218,7 +218,7 @@ def check_sizes(entities: int, relationships: int, *, most: int = MOST_THINGS) -
 
 
 USER = "userId"
-"""A parameter that every query has: the user's id."""
+"""The name of a parameter that every query has. Its value is the user's id."""
 
 
 @dataclass(frozen=True, slots=True)

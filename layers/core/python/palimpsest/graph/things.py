@@ -1,4 +1,6 @@
-"""Entities and relationships, and the record that stores each: its topic is its id."""
+"""Entities and relationships, and the records that store them. The topic of such a record is the id
+of the entity or relationship.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from palimpsest.memory.statements import Statement
 from palimpsest.text.folding import normalized
 
 USER_TYPE, PREFERENCE_TYPE = "User", "Preference"
-"""Types of the user's own node, whose id is the user's, and of the nodes that their preferences are
-in the graph.
+"""The types of two kinds of nodes in the graph: the user's own node, whose id is the user's id, and
+the nodes of the user's preferences.
 """
 
 PREFERS = "PREFERS"
@@ -28,23 +30,21 @@ RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
 PROPERTY = r"[a-z][A-Za-z0-9_]*"
 
 OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
-"""Reserved names of the graph's own fields. No property may have such a name, in upper or lower
-case.
-"""
+"""The names of the graph's own fields. No property may have such a name, in upper or lower case."""
 
 USER_NAMES = frozenset({"user", "the user"})
 
 IMPORTANCE = 0.6
 
 MOST_THINGS = 20_000
-"""How many entities, and how many relationships, of a user a process can hold."""
+"""How many entities, and how many relationships, of one user a process can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still
-    is. `since` is when it began, where a version before the current one began then; None: the
-    current version began with it.
+    """A person or thing in the user's life. Times are epoch milliseconds. If `valid_to` is None, it
+    has not ended. `since` is the beginning of the entity if an earlier version began it, and None
+    if the current version did.
     """
 
     id: str
@@ -54,14 +54,16 @@ class Entity:
     valid_from: int | None = None
     valid_to: int | None = None
     source: Source = field(default_factory=Source)
-    record: str = ""  # the id of the record that holds it
+    record: str = ""  # the id of the record that stores it
     method: Method = "given"
     since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """What holds from one entity, `start`, to another, `end`, both by id. Times as of an entity."""
+    """A relationship from the entity `start` to the entity `end`, both given by id. Its times are
+    those of an `Entity`.
+    """
 
     id: str
     type: str
@@ -78,8 +80,9 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What messages say of two people or things, by name; `user` is the user. `single`: it holds of
-    one at a time.
+    """A relationship that messages state between two people or things, which are given by name. The
+    name `user` stands for the user. If `single` is true, only one relationship of this type can be
+    valid at a time.
     """
 
     start: str
@@ -91,13 +94,13 @@ class Relation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that the messages must hold: all but that of the user."""
+        """Return the names that must occur in the messages: all names except that of the user."""
         return tuple(name for name in (self.start, self.end) if normalized(name) not in USER_NAMES)
 
 
 def relationship_id(start: str, kind: str, end: str | None) -> str:
-    """The id of a relationship whose caller gave none. Without an `end`, it is the id of the only
-    relationship of its type.
+    """Return the id of a relationship for which the caller gave none. Without `end`, it is the id
+    of the only relationship of its type from `start`.
     """
     return "rel_" + digest(start, kind, end or "")
 
@@ -109,7 +112,7 @@ def topic_of(kind: GraphType, name: str) -> str:
 def statement_of(
     thing: Entity | Relationship, *, agent: str | None = None, prompt_hash: str | None = None
 ) -> Statement:
-    """The statement that stores it as the current version under its id."""
+    """Return the statement that stores the thing as the current version under its id."""
     kind: GraphType = "entity" if isinstance(thing, Entity) else "relationship"
     own = (
         {"name": thing.name}
@@ -145,8 +148,8 @@ def statement_of(
 
 
 def is_sound(record: Record) -> bool:
-    """Whether a record of these types holds an entity or relationship: an import might bring
-    another value.
+    """Return whether a record of these types holds an entity or relationship. A record from an
+    import might hold another value.
     """
     data, kind = record.data, record.type
     is_entity = kind == "entity"
@@ -169,7 +172,7 @@ def is_sound(record: Record) -> bool:
 
 
 def entity_of(record: Record) -> Entity:
-    """The entity that a record of this type holds."""
+    """Return the entity that a record of such a type holds."""
     return Entity(**_common(record), name=record.data["name"])
 
 
@@ -193,8 +196,8 @@ def _common(record: Record) -> dict[str, Any]:
 
 
 def as_entity_type(text: str) -> str | None:
-    """The text as a type of entities, `software project` as `SoftwareProject`; None if it has no
-    words for one.
+    """Return the text as a type of entities, `software project` as `SoftwareProject`. Return None
+    if the text has no words for one.
     """
     words = re.findall(r"[A-Za-z0-9]+", text)
     made = "".join(word[:1].upper() + word[1:] for word in words)[:64]
@@ -203,8 +206,8 @@ def as_entity_type(text: str) -> str | None:
 
 
 def as_relationship_type(text: str) -> str | None:
-    """The text as a type of relationships, `works at` as `WORKS_AT`; None if it has no words for
-    one.
+    """Return the text as a type of relationships, `works at` as `WORKS_AT`. Return None if the text
+    has no words for one.
     """
     made = "_".join(re.findall(r"[A-Za-z0-9]+", text)).upper()[:64]
     return made if re.fullmatch(RELATIONSHIP_TYPE, made) else None

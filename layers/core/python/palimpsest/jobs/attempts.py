@@ -1,4 +1,4 @@
-"""The jobs that follow a job: its next step, and another attempt after a failure."""
+"""Makes the jobs that follow a job: its next step, and another attempt after a failure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from palimpsest.jobs.payloads import Payload
 
 MAX_RECEIVES = 4
 
-LONGEST_DELAY = 300  # seconds until a failed job is begun again
+LONGEST_DELAY = 300  # seconds until a failed job is started again
 
 
 def next_step(
     job: Job, *, first: int | None = None, payload: Payload | None = None, now: int
 ) -> Job:
-    """The next step. It begins with message `first`, or continues a list at the place in `payload`.
+    """Return the job for the next step. It begins with message `first`, or continues a list at the
+    place in `payload`.
 
-    Its id follows from the place where it begins, so that a step that is done twice has one step
-    after it.
+    Its id depends on the place where it begins. So a step that is done twice is followed by a
+    single step.
     """
     first = job.first if first is None else first
     step = job.step if payload is None else job.step + 1
@@ -30,8 +31,9 @@ def next_step(
 def another_attempt(
     job: Job, *, parent: str | None = None, first: int | None = None, now: int
 ) -> Job:
-    """The same work as a new job, from message `first` on, because the job failed or its queue
-    message was lost. It is a job of its own, or a step of the job `parent`.
+    """Return a new job that does the same work from message `first` on, because the job failed or
+    its queue message was lost. With `parent`, the new job is a step of that job. Without it, it
+    stands on its own.
     """
     attempt = job.attempt + 1
     again = (
@@ -44,8 +46,9 @@ def another_attempt(
 
 
 def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
-    """The newest attempt at the work of this first attempt; `read` gives a stored job by its id.
-    Attempts are numbered without a gap, so that it reads few of many.
+    """Return the newest attempt at the work of `job`, which is the first attempt. `read` returns a
+    stored job by its id. Attempts are numbered without gaps, so only a few of many attempts are
+    read.
     """
     newest, missing = job, 1
     while (found := read(_attempt_id(job.id, missing))) is not None:
@@ -58,8 +61,8 @@ def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
 
 
 def retry_delay(attempts: int) -> int:
-    """Seconds until what failed is begun again: min(5 min, 1 min x 2^attempts). So all work is done
-    within ten minutes after a model or a store works again, however long it was down.
+    """Return how many seconds to wait before failed work is done again: min(5 min, 1 min x
+    2^attempts). So all work is done within ten minutes after a failed model or store works again.
     """
     return int(min(LONGEST_DELAY, 60 * 2 ** min(attempts, 10)))
 

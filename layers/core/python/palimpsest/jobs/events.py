@@ -1,5 +1,5 @@
 """The contents of queues and streams: notices of jobs, changes of a table, and events. They hold
-ids and places, never a text.
+ids and positions, never a text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from palimpsest.usage import Tally
 
 @dataclass(frozen=True, slots=True)
 class JobNotice:
-    """A queue message that names a job. It holds no text of the user."""
+    """A queue message that names a job. It holds no text of a user."""
 
     tenant: str
     job_id: str
@@ -23,7 +23,9 @@ class JobNotice:
 
 @dataclass(frozen=True, slots=True)
 class RecordChanged:
-    """A record was written, changed or removed, so its search document may be out of date."""
+    """A notice that a record was written, changed or removed, so its search document may be out of
+    date.
+    """
 
     tenant: str
     user: str
@@ -32,8 +34,8 @@ class RecordChanged:
 
 @dataclass(frozen=True, slots=True)
 class MessageChanged:
-    """A message was appended or removed. The session's head names its user, even after the session
-    was deleted.
+    """A notice that a message was appended or removed. The session's head names its user, even
+    after the session was deleted.
     """
 
     tenant: str
@@ -43,8 +45,8 @@ class MessageChanged:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A redaction or an erasure has removed everything from the tables. The job ends once the index
-    holds nothing of it either.
+    """A notice that a redaction or an erasure has removed everything from the tables. Its job ends
+    once everything is removed from the index too.
     """
 
     tenant: str

@@ -1,4 +1,4 @@
-"""A job: work that may outlast a call. It holds ids and counts, never text."""
+"""The job: work that may outlast a call. It holds ids and counts, never text."""
 
 from __future__ import annotations
 
@@ -35,32 +35,34 @@ s. The sweep, which runs once a minute, then sends the job's message again.
 """
 
 MOST_LOST = 3
-"""How often the sweep sends a job's message again because its worker is gone. A job that kills
-every worker then waits until it is overdue.
+"""How often the sweep sends a job's message again because its worker is gone. After that, a job
+whose workers all stop waits until it is overdue.
 """
 
 ERASED, STUCK = "erased", "stuck"
-"""Error codes of jobs. ERASED: the user was erased meanwhile. STUCK: no worker did the job for too
-long.
+"""Error codes of jobs. `ERASED` means that the user was erased in the meantime. `STUCK` means that
+no worker did the job for too long.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work on the messages `first` through `last` of a session (sequence numbers), or on all of a
+    """A job on the messages `first` through `last` of a session (sequence numbers), or on all of a
     user's memory. In the second case `session` is "" and both numbers are 0. Times are epoch
     seconds.
 
-    `payload` holds the other data of its kind. `user` is the user whose data it works on. Work on a
-    user's memory also carries the epoch in which it began. `due_at` is when the sweep looks at the
-    job; None once nothing is left to do. `error` is a code, never a text.
+    `payload` holds the other data of its kind. `user` is the user whose data the job works on. A
+    job on a user's memory also has the epoch in which it began. `due_at` is when the sweep looks at
+    the job. It is None once nothing is left to do. `error` is a code, never a text.
 
-    Work that is too long for one step is a chain of jobs. The first one was requested. Each later
-    one does one step and has the first as its `parent`. `step` counts the steps of walks through
-    lists. A job with `parts` can only be done once all parts are in `stored`. A redaction's job
-    names there the memories that it removed. `usage` is the usage of its model calls, `spent` the
-    usage of calls without a result (`models.catalogue.priced`). `lost` counts the workers that had
-    begun the job and were gone when the sweep looked.
+    Work that is too long for one step is a chain of jobs. The first job was requested. Each later
+    job does one step and has the first one as its `parent`. `step` counts the steps that walk
+    through a list. A job with `parts` can only be done once all parts are in `stored`. In a
+    redaction's job, the parts name the memories that it removed.
+
+    `usage` is the usage of the job's model calls. `spent` is the usage of calls without a result
+    (`models.catalogue.priced`). `lost` counts the workers that began the job and had stopped before
+    the sweep looked.
     """
 
     id: str
@@ -92,22 +94,23 @@ class Job:
 
     @property
     def overdue_at(self) -> int:
-        """When the job becomes stuck, unless it has ended (epoch seconds)."""
+        """Return when the job counts as stuck unless it has ended (epoch seconds)."""
         return self.created_at + OVERDUE_SECONDS
 
     def begun(self, *, now: int) -> Job:
-        """The job in the hands of a worker, which has it for `LEASE_SECONDS`."""
+        """Return the job as running. The worker that begins it has it for `LEASE_SECONDS`."""
         return replace(self, state="running", due_at=now + LEASE_SECONDS)
 
     @property
     def is_unheard(self) -> bool:
-        """Whether its message is sent again once it is due, because no worker has begun the job,
-        its worker is gone, or parts that it waits for may be stored by now.
+        """Return whether the job's message is sent again once the job is due. It is sent again if
+        no worker has begun the job, if the worker is gone, or if missing parts may be stored by
+        now.
         """
         return self.state == "pending" or self.lost < MOST_LOST or bool(self.lacking)
 
     def looked_at(self, *, now: int) -> Job:
-        """The job after the sweep has looked at it, when it was due and had not ended."""
+        """Return the job after the sweep has looked at it. The job was due and had not ended."""
         if self.state == "pending":
             age = max(UNHEARD_SECONDS, now - self.created_at)
             return replace(self, due_at=min(self.overdue_at, self.created_at + 2 * age))
@@ -117,23 +120,27 @@ class Job:
 
     @property
     def lacking(self) -> frozenset[str]:
-        """Parts that are not stored yet."""
+        """Return the parts that are not stored yet."""
         return frozenset(self.parts) - self.stored
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Parts that must be stored before this state of the job may be written: all parts if it is
-        done.
+        """Return the parts that must be stored before this state of the job may be written. If the
+        job is done, these are all its parts.
         """
         return self.parts if self.state == "done" and self.error is None else ()
 
     @property
     def root(self) -> str:
-        """The id of the job that was requested. That is this job, unless it is a step."""
+        """Return the id of the requested job. For a step, that is the first job of the chain. For
+        any other job, it is the job itself.
+        """
         return self.parent or self.id
 
     def payload_as(self, expected: type[P]) -> P:
-        """The payload as this type. Raises `DamagedJob` if the stored payload could not be read."""
+        """Return the payload, which has the type `expected`. Raises `DamagedJob` if the stored
+        payload could not be read.
+        """
         if not isinstance(self.payload, expected):
             raise DamagedJob(f"The payload of a job of kind {self.kind} can't be read.")
         return self.payload
@@ -154,11 +161,12 @@ def armed(
     payload: Payload = NOTHING,
     now: int,
 ) -> Job:
-    """A new job on a session of the user. Its id follows from kind, range, attempt and version, so
-    arming the same work twice makes one job.
+    """Return a new job on a session of the user. Its id depends on kind, range, attempt and
+    version, so the same work requested twice makes one job.
 
-    `version` is the head's version if a range may come back. A withdrawal opens a folded range,
-    which is folded again later, and an import restores a session with its sequence numbers.
+    `version` is the version of the session's head. It is needed if the same range may need the work
+    again. For example, a range whose summary was withdrawn is summarized again later, and an import
+    restores a session with its sequence numbers.
     """
     return Job(
         id=job_id(tenant, kind, session, first, last, attempt, version),
@@ -180,8 +188,8 @@ def armed(
 def on_user(
     scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", payload: Payload, now: int
 ) -> Job:
-    """A new job on the memory of a user in that epoch. `key` distinguishes jobs of one kind and
-    epoch.
+    """Return a new job on the memory of a user in that epoch. `key` distinguishes jobs of the same
+    kind and epoch.
     """
     new_id = job_id(scope.tenant, kind, scope.user, epoch, key)
     return replace(
@@ -201,8 +209,8 @@ def on_tenant(
     payload: Payload,
     now: int,
 ) -> Job:
-    """A new job on data that the payload names, of one user or (`user` is None) of the whole
-    tenant. Its id follows from `key`, or else from the payload.
+    """Return a new job on data that the payload names, of one user or, if `user` is None, of the
+    whole tenant. Its id depends on `key`, or without a key on the payload.
     """
     new_id = job_id(scope.tenant, kind, user or "", key or sorted(as_stored(payload).items()))
     return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)

@@ -1,4 +1,4 @@
-"""The list of all kinds of jobs: the queue of each, and how it is started again.
+"""The list of all kinds of jobs, with the queue of each and how it is started again.
 
 `palimpsest.payloads` lists the payload of each kind.
 """
@@ -26,14 +26,14 @@ TenantJobKind = Literal[
     "import",
 ]
 JobKind = Literal[TenantJobKind, "reindex"]
-"""`reindex` belongs to the operator. No tenant ever sees such a job."""
+"""The kinds of jobs. `reindex` belongs to the operator, so no tenant ever sees such a job."""
 
 
 Queue = Literal["summarize", "extract", "sweep", "reindex"]
-"""Each queue has the name of the function that reads it."""
+"""The queues. Each has the name of the function that reads it."""
 Family = Literal["overflow", "extraction", "steps", "upload"]
-"""Kinds of one family are started again in the same way. Jobs of `steps` do their work in one or
-more steps.
+"""The families of kinds. Kinds of one family are started again in the same way. Jobs of `steps` do
+their work in one or more steps.
 """
 
 

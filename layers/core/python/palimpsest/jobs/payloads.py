@@ -1,6 +1,7 @@
-"""The data of a job besides its range: the base of all payloads, and the forms of their fields.
+"""The data of a job besides its range. This module has the base of all payloads and the types of
+their fields.
 
-The room that does a kind of job defines its payload.
+The package that does a kind of job defines its payload.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ Place = Annotated[str, StringConstraints(pattern=r"^\S{1,4096}$")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """The data of a job besides its range: ids, numbers, digests and places, never text. Most kinds
-    need nothing.
+    """The data of a job besides its range: ids, numbers, digests and positions, never text. Most
+    kinds need none.
 
-    A field that a kind does not know makes the payload damaged, so that a job is never half done.
+    An unknown field makes the payload damaged, so that a job is never half done.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -36,8 +37,8 @@ NOTHING = Payload()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPayload(Payload):
-    """How far a job has walked a list: what it has forgotten so far, of how many messages it has
-    hidden words, and where the next page begins.
+    """How far a job has walked through a list: how many entries it has removed so far, in how many
+    messages it has hidden words, and where the next page begins.
     """
 
     forgotten: int = 0
@@ -68,7 +69,9 @@ def as_stored(payload: Payload) -> dict[str, Any]:
 
 
 def from_stored(stored: Mapping[str, Any], *, expected: type[Payload]) -> Payload:
-    """The payload that `as_stored` wrote; a `DamagedPayload` if it is not of the expected type."""
+    """Return the payload from the JSON object that `as_stored` made. Return a `DamagedPayload` if
+    it is not of the expected type.
+    """
     if not stored and expected is Payload:
         return NOTHING
     try:

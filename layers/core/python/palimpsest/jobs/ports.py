@@ -1,4 +1,4 @@
-"""The stores and queues of jobs, and the bus that events are published to."""
+"""The protocols of job stores and queues, and of the bus to which events are published."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ class Queues(Protocol):
         """
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
-        """Send each change to the queue of the indexer, at least once and in any order. A change
-        only names what changed; the indexer reads its present state. Raises `Unavailable` if any
-        could not be sent.
+        """Send each change to the indexer's queue, at least once and in any order. A change only
+        names the changed item. The indexer then reads the item's present state. Raises
+        `Unavailable` if any change could not be sent.
         """
 
     def send_events(self, events: Sequence[Happened]) -> None:
-        """Send each event that the bus did not take to a queue of its own, from which it is
-        published later, at least once. Raises `Unavailable` if any could not be sent.
+        """Send events that the bus refused to a queue of their own, at least once. They are
+        published from that queue later. Raises `Unavailable` if any event could not be sent.
         """
 
     def park(self, record: str) -> None:
-        """Send a stream record that can't be read (event id and keys only) to the parked queue.
+        """Send an unreadable stream record to the parked queue, with its event id and keys only.
         Raises `Unavailable`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A job that waits for a place in its queue. `since` is its creation (epoch seconds)."""
+    """A job that waits for a place in its queue. `since` is when it was created (epoch seconds)."""
 
     job_id: str
     since: int
 
 
 class Shares(Protocol):
-    """For each tenant and queue: the jobs under way, whose messages are in the queue, and the
-    waiting jobs. Every read is strongly consistent, every call is safe to repeat, and raises
+    """The jobs of each tenant and queue: the jobs under way, whose messages are in the queue, and
+    the waiting jobs. Every read is strongly consistent. Every call is safe to repeat and raises
     `Unavailable`.
     """
 
     def enter(self, scope: Scope, queue: Queue, job_id: str, *, most: int) -> bool:
-        """Count the job as under way, and return True, also if it was under way already. Return
-        False if `most` others are under way.
+        """Count the job as under way and return True, also if it was under way before. Return False
+        if `most` other jobs are under way.
         """
 
     def leave(self, scope: Scope, queue: Queue, job_id: str) -> None:
@@ -61,7 +61,9 @@ class Shares(Protocol):
         """The ids of the jobs that are under way."""
 
     def wait(self, scope: Scope, queue: Queue, job_id: str, *, since: int) -> None:
-        """Add the job to the waiting jobs. It stays there until `call`, even if it enters."""
+        """Add the job to the waiting jobs. It stays among them until `call`, even if it enters the
+        queue before.
+        """
 
     def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
         """The waiting jobs, oldest first. They are read page by page while the caller iterates."""
@@ -79,7 +81,7 @@ class EventBus(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A due item: a job (`job_id`) or the settings of a session (`session_id`)."""
+    """An item that is due: a job (`job_id`) or the settings of a session (`session_id`)."""
 
     tenant: str
     job_id: str | None
@@ -87,54 +89,54 @@ class Due:
 
 
 class Jobs(Protocol):
-    """The store of jobs. Most jobs are stored by the commit that caused them; here they are read
-    and updated. Errors as for `Sessions`.
+    """The store of jobs. Most jobs are stored by the commit that caused them. This store reads and
+    updates them. Its errors are those of `Sessions`.
     """
 
     def put(self, job: Job) -> None:
-        """Store a job on its own. Raises `CommitLost` if its id exists."""
+        """Store a job outside any other commit. Raises `CommitLost` if its id exists."""
 
     def get(self, scope: Scope, job_id: str) -> Job | None:
-        """The job, by a strongly consistent read; None if there is none."""
+        """Return the job, or None if there is none. The read is strongly consistent."""
 
     def listed(
         self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
-        """A user's jobs by creation, without their steps, and the cursor of the next page.
-        Eventually consistent. Raises `BadRequest` (`invalid_cursor`).
+        """Return a user's jobs by creation, without their steps, and the cursor of the next page.
+        The read is eventually consistent. Raises `BadRequest` (`invalid_cursor`).
         """
 
     def failed(
         self, scope: Scope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
-        """The tenant's jobs that have failed, steps included. Order, pages and errors are as for
-        `listed`.
+        """Return the tenant's jobs that have failed, including steps. Order, pages and errors are
+        those of `listed`.
         """
 
     def start(self, job: Job) -> None:
-        """Mark the job as running, to be looked at when this one is due. Does nothing if the stored
+        """Mark the stored job as running, with the `due_at` of `job`. Does nothing if the stored
         job has ended, or rests because other jobs do its work.
         """
 
     def mark(self, job: Job, part: str) -> None:
-        """Add a part to the stored job. Does nothing if it has ended."""
+        """Add a stored part to the job. Does nothing if the stored job has ended."""
 
     def spend(self, job: Job, used: Mapping[str, int]) -> None:
-        """Add, once, to the usage of failed model calls in the requested job (`job.root`). Does
-        nothing if that job is gone.
+        """Add the usage of failed model calls to the requested job (`job.root`). The usage is added
+        only once. Does nothing if the requested job is gone.
         """
 
     def finish(self, job: Job) -> None:
-        """Replace state, due_at, error, result and usage of a job that has not ended. Raises
-        `CommitLost` if it has ended, or lacks a part that is `needed`.
+        """Replace `state`, `due_at`, `error`, `result` and `usage` of a stored job that has not
+        ended. Raises `CommitLost` if the stored job has ended, or lacks a part that is `needed`.
         """
 
     def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
-        """Change when the sweep looks at a job again; None = never. `lost` becomes that of this
-        job. With `state`, only while the job is in it.
+        """Change when the sweep looks at the job again (None: never), and set `lost` as in `job`.
+        With `state`, change it only while the stored job is in that state.
         """
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
-        """The items that are due at `now`, at most `limit` of each shard, oldest first. Eventually
-        consistent.
+        """Yield the items that are due at `now`, oldest first, at most `limit` of each shard. The
+        read is eventually consistent.
         """

@@ -1,5 +1,5 @@
-"""Keeps each tenant to its share of a queue: a few of its jobs are in the queue at a time, and the
-others wait in the table.
+"""Keeps each tenant to its share of a queue. Only a few of its jobs are in the queue at a time, and
+its other jobs wait in the table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from palimpsest.jobs.ports import Jobs, Queues, Shares, Waiting
 from palimpsest.scope import Scope
 
 OPERATORS: Queue = "reindex"
-"""No tenant has jobs in this queue."""
+"""The operator's queue. No tenant has jobs in it."""
 HEALED = timedelta(seconds=30)
 
 
@@ -24,11 +24,12 @@ HEALED = timedelta(seconds=30)
 class FairQueues:
     """`Queues` in which a tenant has at most `most` jobs in one queue at a time. Its other jobs
     wait in the table. When a job is done, the oldest waiting job takes its place. A queue then
-    holds few messages of each tenant, and a tenant's backlog holds up nobody else.
+    holds few messages of each tenant, and a tenant's backlog delays nobody else.
 
-    With `heals`, it also frees the places of jobs that have ended and never left, because their
-    worker was killed just then. The sweep sets it, because it looks at every job that waits for
-    long. It looks at a tenant's places in one queue once in `HEALED`, not for each waiting job.
+    With `heals`, this also frees the places of jobs that ended but did not leave, because their
+    worker was killed at that moment. The sweep sets `heals`, because it looks at every job that
+    waits for long. It checks a tenant's places in one queue once in `HEALED`, not for each waiting
+    job.
     """
 
     queues: Queues
@@ -54,8 +55,9 @@ class FairQueues:
         self.queues.park(record)
 
     def free_place(self, notice: JobNotice) -> None:
-        """Free the job's place, and send the oldest waiting jobs that there is room for. Call this
-        when the job's message need not be delivered again. Safe to repeat. Raises `Unavailable`.
+        """Free the job's place, and send as many of the oldest waiting jobs as there is room for.
+        Call this when the job's message need not be delivered again. Safe to repeat. Raises
+        `Unavailable`.
         """
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
         if queue == OPERATORS:
@@ -70,17 +72,18 @@ class FairQueues:
             self.shares.call(scope, queue, waiting)
 
     def _may_be_sent(self, notice: JobNotice) -> bool:
-        """Whether the job has a place in the queue. If it has none and has not ended, it waits.
+        """Return whether the job has a place in the queue. If it has none and has not ended, it is
+        added to the waiting jobs.
 
-        It tries a second time after it was put among the waiting jobs. Another job may have left
-        between the two, and would not have seen that this one waits.
+        Then it tries once more to get a place. Another job may have left in the meantime, without
+        seeing that this job waits.
         """
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
         if queue == OPERATORS:
             return True
         has_place = self.shares.enter(scope, queue, notice.job_id, most=self.most)
         if has_place and not self.heals:
-            return True  # it is new, and never waited
+            return True  # the job is new and never waited
         job = self.jobs.get(scope, notice.job_id)
         if job is None or job.has_ended:
             return has_place
@@ -107,5 +110,5 @@ class FairQueues:
 
 
 def _is_over(job: Job | None) -> bool:
-    """Whether the job needs no message, because it has ended or other jobs do its work."""
+    """Return whether the job needs no message, because it has ended or other jobs do its work."""
     return job is None or job.has_ended or job.due_at is None

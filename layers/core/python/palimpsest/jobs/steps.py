@@ -1,5 +1,5 @@
-"""Runs the steps of jobs: routes each to its handler, walks through lists page by page, waits,
-gives up and restarts.
+"""Runs the steps of jobs. This module routes each job to its handler, walks through lists page by
+page, waits, gives up and restarts.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Step = Callable[[JobNotice], None]
 
 class GivesUp(Protocol):
     def __call__(self, notice: JobNotice, *, error: str) -> None:
-        """Mark the job as failed, with `error` as its error code."""
+        """Mark the job as failed, with the error code `error`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handling:
-    """The handler of one kind of job: `step` does it, `give_up` is called after its last attempt
-    has failed.
+    """The handler of one kind of job. `step` does a step, and `give_up` is called after the last
+    attempt at a step has failed.
     """
 
     step: Step
@@ -46,8 +46,8 @@ class Hide(Protocol):
 
 class Waits(Protocol):
     def __call__(self, notice: JobNotice, *, seconds: int) -> None:
-        """Keep the sweep from sending the job's message again, because the queue delivers it again
-        after `seconds`.
+        """Keep the sweep from sending the job's message again for `seconds`, because the queue
+        itself delivers it again after that time.
         """
 
 
@@ -68,8 +68,8 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """How a queue function handles a message: it does the `step`, reacts to its failure (`give_up`,
-    `hide`, `wait`), and at last frees the job's place.
+    """The way in which a queue function handles a message. It does the `step`, handles a failure of
+    the step (`give_up`, `hide`, `wait`), and frees the job's place at the end.
     """
 
     step: Step
@@ -82,7 +82,7 @@ class Worker:
 @dataclass(frozen=True, slots=True)
 class Router:
     """Routes notices to the handler of their kind. Both methods raise `KeyError` for a kind without
-    a handler, so its message reaches the dead-letter queue.
+    a handler, so that its message reaches the dead-letter queue.
     """
 
     handlings: Mapping[JobKind, Handling]
@@ -100,12 +100,12 @@ WAIT, LOOKS = (
     1,
     3,
 )  # seconds, and how often a step looks whether the jobs that it started have ended
-MOST_STEPS = 1_000  # then the job fails, to be started again later
+MOST_STEPS = 1_000  # after that the job fails, and is started again later
 
 
 class PageDone(NamedTuple):
-    """How many entries a page forgot, the cursor of the next one (None: this was the last), and of
-    how many messages it hid words.
+    """The result of one page: how many entries it removed, the cursor of the next page (None: this
+    was the last), and in how many messages it hid words.
     """
 
     forgotten: int
@@ -114,15 +114,17 @@ class PageDone(NamedTuple):
 
 
 Page = Callable[[Job, str | None], PageDone | None]
-"""Forgets one page of a list, which begins at a cursor. None: the user was erased meanwhile."""
+"""Forgets one page of a list, which begins at a cursor. Returns None if the user was erased in the
+meantime.
+"""
 IsOver = Callable[[Job], bool]
 Counted = Callable[[Job], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class UserSteps:
-    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`. `queues` is None
-    if there is no index, or if it is updated without queues.
+    """Runs the steps of a job. Every call is safe to repeat and raises `Unavailable`. `queues` is
+    None if there is no index, or if the index is updated without queues.
     """
 
     jobs: Jobs
@@ -137,7 +139,7 @@ class UserSteps:
 
     def take_up(self, notice: JobNotice) -> Job | None:
         """Return the job if its step must be done now. Return None if the job is done, if its next
-        step exists, or if it had failed and was restarted.
+        step exists, or if it failed and was restarted.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
@@ -159,11 +161,12 @@ class UserSteps:
         is_over: IsOver = lambda _: True,
         at_end: Counted = lambda _: {},
     ) -> None:
-        """Do one step: forget page after page until the deadline. The job's result counts the
-        entries as `forgotten`, and the messages of which words were hidden as `hidden_messages`.
+        """Do one step, which removes page after page until the deadline. The job's result counts
+        the removed entries as `forgotten`, and the messages in which words were hidden as
+        `hidden_messages`.
 
         After the last page the job ends if `is_over` returns True. Otherwise the next step begins
-        with the first page again. If anything was forgotten, `at_end` adds to the result. Raises
+        with the first page again. If any entry was removed, `at_end` adds to the result. Raises
         `Unavailable` after `MOST_STEPS` steps.
         """
         job = self.take_up(notice)
@@ -203,8 +206,8 @@ class UserSteps:
         )
 
     def go_on(self, job: Job, place: Payload, *, result: Mapping[str, int] | None = None) -> None:
-        """Start the next step, which continues at `place`. `result` is the result so far, which the
-        first job of the chain shows.
+        """Start the next step, which continues at `place`. `result` is the result so far. The first
+        job of the chain shows it.
         """
         with suppress(CommitLost):  # the other delivery of the same message was faster
             self.jobs.put(next_step(job, payload=place, now=seconds(self.clock.now())))
@@ -228,9 +231,9 @@ class UserSteps:
             )
 
     def end_with_index(self, job: Job, result: Mapping[str, int]) -> None:
-        """Let the indexer end the job, once it has removed from the index everything that the job
-        removed from the tables. Until then the job is running. If the message is lost, the sweep
-        starts the job again.
+        """Leave the end of the job to the indexer, which ends it after removing from the index
+        everything that the job removed from the tables. Until then the job is running. If the
+        message to the indexer is lost, the sweep starts the job again.
         """
         if self.queues is None:
             self.end(job, result)
@@ -250,8 +253,8 @@ class UserSteps:
         state: JobState = "done",
     ) -> None:
         """End the first job of the chain, then this step. If the function fails in between, the
-        step is delivered again and ends itself. With the state `failed`, the job waits until
-        somebody starts it again.
+        step is delivered again and then ends. With the state `failed`, the job waits until somebody
+        starts it again.
         """
         root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         for one in (root, job):
@@ -282,8 +285,8 @@ class ReadJob:
     clock: Clock
 
     def __call__(self, scope: Scope, job_id: str, *, wait: float = 0) -> Job:
-        """The job once it has ended, or as it is after `wait` seconds. Raises `NotFound`
-        (`job_not_found`).
+        """Return the job once it has ended, or in its present state after `wait` seconds. Raises
+        `NotFound` (`job_not_found`).
         """
         deadline = self.clock.now() + timedelta(seconds=wait)
         pause = FIRST_LOOK
@@ -308,10 +311,12 @@ class RestartSteps:
     clock: Clock
 
     def __call__(self, job: Job) -> str:
-        """The new job's id. Safe to repeat. Raises `DamagedJob`, `Unavailable`."""
+        """Start the step again, and return the new job's id. Safe to repeat. Raises `DamagedJob`
+        and `Unavailable`.
+        """
         parent = None if job.parent is None and job.has_ended else job.root
         new = another_attempt(job, parent=parent, now=seconds(self.clock.now()))
-        with suppress(CommitLost):  # it was started again already
+        with suppress(CommitLost):  # the job was already started again
             self.jobs.put(new)
         if job.has_ended:
             self.jobs.settle(job, due_at=None)
@@ -326,13 +331,13 @@ class RestartSteps:
         ended = replace(job, due_at=None, state="running")
         if job.parent is not None:
             ended = replace(ended, state="failed", error=STUCK)
-        with suppress(CommitLost):  # it ended meanwhile
+        with suppress(CommitLost):  # the job ended in the meantime
             self.jobs.finish(ended)
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUpStep:
-    """Marks a step as failed after its last attempt; the sweep starts it again later."""
+    """Marks a step as failed after its last attempt. The sweep starts the step again later."""
 
     jobs: Jobs
     clock: Clock
@@ -361,7 +366,7 @@ class RetryJob:
     def __call__(self, scope: Scope, job_id: str) -> str:
         """Start a failed job again, and return the new job's id.
 
-        Raises `NotFound` (`job_not_found`), `Conflict` (`job_not_failed`, `nothing_to_retry`),
+        Raises `NotFound` (`job_not_found`), `Conflict` (`job_not_failed`, `nothing_to_retry`) and
         `Unavailable`.
         """
         job = self.jobs.get(scope, job_id)
@@ -378,7 +383,7 @@ class RetryJob:
         restart = self.restarts.get(KINDS[job.kind].family) if job.kind in KINDS else None
         try:
             return None if restart is None else restart(job)
-        except (NotFound, DamagedJob):  # deleted meanwhile, or not to be read
+        except (NotFound, DamagedJob):  # the job was deleted, or can't be read
             return None
 
 

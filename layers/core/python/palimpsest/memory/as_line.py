@@ -1,4 +1,6 @@
-"""Writes a memory as a line, with its speaker and with the time at which it happens or was due."""
+"""Writes a memory as a line, with its speaker and with the time at which its content happens or was
+due.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from palimpsest.memory.record import Record, is_quoted
 
 
 def quoted_in(record: Record, *, user: str) -> str | None:
-    """The name of the person whose words the record quotes; None if the record is about the
-    user.
+    """Return the name of the person whose words the record quotes, or None if the record is about
+    the user.
     """
     if record.speaker is None:
         return name_of("user", user=user) if is_quoted(record) else None
@@ -20,7 +22,7 @@ def quoted_in(record: Record, *, user: str) -> str | None:
 
 
 def unlabelled(content: str, speaker: str | None) -> str:
-    """The content without the label of its speaker: "Bob: I like tea"."""
+    """Return the content without the label of its speaker: "Bob: I like tea"."""
     label = f"{speaker}: "
     is_labelled = speaker is not None and content.casefold().startswith(label.casefold())
     return content[len(label) :] if is_labelled else content
@@ -34,9 +36,9 @@ _BRACKETS = re.compile(r" \((?:week of )?\d{4}(?:-\d\d){0,2}\)")
 
 
 def when(record: Record, *, now: datetime, ended_at: int | None = None) -> str | None:
-    """When it happens, happened or was due, for a reader of `now`: "planned for 2026-10-01", "was
-    due on 2026-03-06"; or "ended 2026-09-08", if it ended then (epoch milliseconds). None without
-    a time.
+    """Return when the content of the record happens, happened or was due, for a reader at the time
+    `now`: "planned for 2026-10-01", "was due on 2026-03-06". If the record ended then (epoch
+    milliseconds), return "ended 2026-09-08". Return None without a time.
     """
     if ended_at is not None:
         return f"ended {datetime.fromtimestamp(ended_at / 1000, UTC).date().isoformat()}"
@@ -56,20 +58,20 @@ def when(record: Record, *, now: datetime, ended_at: int | None = None) -> str |
 
 
 def is_long_past(record: Record, *, now: datetime) -> bool:
-    """Whether it was due more than a week ago."""
+    """Return whether the content of the record was due more than a week ago."""
     least = (now.date() - timedelta(days=LONG_PAST)).isoformat()
     return record.due_at is not None and record.due_at[:10] < least
 
 
 def with_one_date(content: str, *, when: str | None) -> str:
-    """The content without the dates in brackets that `when` repeats."""
+    """Return the content without the dates in brackets that `when` repeats."""
     if when is None:
         return content
     return _BRACKETS.sub(lambda found: "" if _days(found[0]) in when else found[0], content)
 
 
 def names_a_date(content: str) -> bool:
-    """Whether a relative date in the content has its absolute date in brackets."""
+    """Return whether a relative date in the content has its absolute date in brackets."""
     return _BRACKETS.search(content) is not None
 
 
@@ -84,7 +86,7 @@ def _due(day: str, today: str) -> str:
 
 
 def _period(first: str, unit: str) -> str:
-    """A day, or the week, month or year that begins on it."""
+    """Return a day, or the week, month or year that begins on it, as text."""
     match unit:
         case "week":
             return f"the week of {first}"
@@ -101,7 +103,7 @@ def _on(day: str, unit: str) -> str:
 
 
 def _last(first: str, unit: str) -> str:
-    """The last day of the time that begins on this day."""
+    """Return the last day of the period that begins on this day."""
     match unit:
         case "week":
             return (date.fromisoformat(first) + timedelta(days=6)).isoformat()

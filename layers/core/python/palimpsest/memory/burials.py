@@ -1,4 +1,6 @@
-"""Keeps digests of deleted memories, so that old words do not bring one back. It keeps no text."""
+"""Keeps digests of deleted memories, so that old messages do not bring a deleted memory back. It
+keeps no text.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +15,21 @@ from palimpsest.text.analyser import content_terms, topic_key
 from palimpsest.text.folding import normalized
 
 MOST_SAID = 40
-"""Of how many texts of one memory digests are kept."""
+"""The number of texts of one memory of which digests are kept."""
 
 ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
-"""Two statements say the same if at least this share of their words is common."""
+"""Two statements say the same if they share at least this part of their words."""
 
 FEW = 4
 """Words of a statement that is about a single deleted word: "I've had asthma since childhood"."""
 
 BEGINNING = 4
-"""How many first letters of words are compared: "allergic" and "allergy" begin alike."""
+"""How many first letters of words are compared. "allergic" and "allergy" have the same
+beginning.
+"""
 
 WHOLE = 10**9
-"""An end after the end of every text."""
+"""A position after the end of every text."""
 
 Ranges = tuple[tuple[int, int], ...]
 _WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
@@ -34,7 +38,7 @@ _EDGES = "\"'“”„«»‘’`*-–—•> \t"  # noqa: RUF001
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A statement of a sentence: its subject, topic and words."""
+    """A statement in a sentence: its subject, topic and words."""
 
     content: str
     topic: str | None = None
@@ -78,8 +82,8 @@ class Buried:
 
     @property
     def words_alone(self) -> Buried:
-        """The same burials, but only equal words count. Statements in other words with the same
-        meaning are not held.
+        """Return the same burials with a stricter comparison. Only statements with equal words are
+        then held to be deleted, not statements in other words with the same meaning.
         """
         said = [Burial(burial.id, burial.at, said=burial.said) for burial in self.burials]
         return Buried(self.scope, said)
@@ -93,8 +97,9 @@ class Buried:
         quote: str | None = None,
         at: int | None = None,
     ) -> bool:
-        """Whether a statement says what a deleted memory said. `at` is when it was made (None:
-        before every deletion). A statement from after the deletion is new, and is not held.
+        """Return whether a statement says what a deleted memory said. `at` is when the statement
+        was made (None: before every deletion). For a statement that was made after the deletion,
+        the result is False.
         """
         later = [burial for burial in self.burials if at is None or at < burial.at]
         if not later:
@@ -123,7 +128,7 @@ class Buried:
         return (_subject(state.subject, self.scope) for state in self.states(content))
 
     def _topics(self, content: str, topic: str | None, about: str) -> set[str]:
-        """The topics of a statement: the given one, and topics that its words name."""
+        """Return the topics of a statement: the given topic, and topics that its words name."""
         stated = (
             state for state in self.states(content) if _subject(state.subject, self.scope) == about
         )
@@ -132,7 +137,9 @@ class Buried:
         return {_digest(self.scope, key) for key in keys if key}
 
     def ranges(self, text: str, *, quotes: Iterable[str] = (), at: int | None = None) -> Ranges:
-        """The sentences of a text that say what a deleted memory said, or that hold a quote."""
+        """Return the ranges of the sentences in a text that say what a deleted memory said, or that
+        contain a quote.
+        """
         if not self.burials:
             return ()
         wanted = [normalized(quote) for quote in quotes if quote.strip()]
@@ -144,8 +151,8 @@ class Buried:
         return tuple((start, end) for start, end, sentence in located(text) if is_of_it(sentence))
 
     def echoes(self, text: str) -> Ranges:
-        """The sentences of an answer that repeat names or numbers of deleted memories. If a memory
-        has none, its other words count.
+        """Return the ranges of the sentences in an answer that repeat names or numbers of deleted
+        memories. If a memory has neither, its other words count.
         """
         said = {word for burial in self.burials for word in burial.values or burial.words}
         return tuple(
@@ -175,7 +182,9 @@ class Buried:
 def burial_of(
     scope: UserScope, records: Sequence[Record], *, at: int, states: States = states_nothing
 ) -> Burial:
-    """The burial of one record. `records` has it once for each place where it was said."""
+    """Return the burial of one record. `records` has the record once for each place where it was
+    said.
+    """
     record, mine = records[0], Buried(scope, (), states)
     texts = [record.content, *(each.source.quote or "" for each in records)]
     about = _subject(record.subject, scope)
@@ -194,8 +203,8 @@ def burial_of(
 def burials_of(
     scope: UserScope, removed: Iterable[Record], *, at: int, states: States = states_nothing
 ) -> tuple[Burial, ...]:
-    """The burials of removed records, which are listed once for every time that they were said. A
-    record with an exact key, such as a preference, was not a statement and gets none.
+    """Return the burials of removed records. `removed` has a record once for each time it was said.
+    A record with an exact key, such as a preference, was not a statement and gets no burial.
     """
     by_id: dict[str, list[Record]] = {}
     for record in removed:
@@ -205,7 +214,7 @@ def burials_of(
 
 
 def located(text: str) -> Iterator[tuple[int, int, str]]:
-    """The sentences of a text, each with its place."""
+    """Yield the sentences of a text, each with its position."""
     # not at import, because a plain turn does not need it
     from palimpsest.text.sentences import sentences
 
@@ -242,12 +251,12 @@ def _is_same(burial: Burial, topics: set[str], said: _Words) -> bool:
 
 
 def _overlap(quote: str, sentence: str) -> bool:
-    """Whether a sentence contains a quote, or the quote the sentence."""
+    """Return whether a sentence contains the quote, or the quote contains the sentence."""
     return quote in sentence or (len(sentence) > len(quote) // 8 and sentence in quote)
 
 
 def _named(text: str) -> Sequence[str]:
-    """The terms of a text that are names or numbers. The first word of a sentence counts as
+    """Return the terms of a text that are names or numbers. The first word of a sentence counts as
     neither.
     """
     from palimpsest.text.sentences import sentences
@@ -262,7 +271,9 @@ def _named(text: str) -> Sequence[str]:
 
 
 def _subject(subject: str | None, scope: UserScope) -> str:
-    """The subject in the form that is compared, because the user has many names."""
+    """Return the subject in the form in which subjects are compared. All names of the user have the
+    same form.
+    """
     folded = normalized(subject or "")
     return "" if folded in ("", "user", "the user", normalized(scope.user)) else folded
 
@@ -273,7 +284,7 @@ def _digest(scope: UserScope, text: str) -> str:
 
 
 def merged(*ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """All ranges in order. Ranges that touch are joined."""
+    """Return all ranges in order. Ranges that touch are joined."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(each for part in ranges for each in part):
         if joined and start <= joined[-1][1]:

@@ -44,11 +44,12 @@ class TermTest:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition on the values under a path: the names of nested objects, joined by dots.
+    """One condition on the values under a path, which is the names of nested objects joined by
+    dots.
 
-    For a list, one matching value is enough. `ne` also holds if there is no value. Ranges compare
-    numbers with numbers, and times (texts in ISO 8601; without a zone in UTC) with times. `value`
-    is a list for `in`, a truth value for `exists`.
+    For a list, one matching value is enough. The operator `ne` is also met if there is no value.
+    Ranges compare numbers with numbers, and times with times. Times are texts in ISO 8601, in UTC
+    if they name no zone. `value` is a list for `in`, and a truth value for `exists`.
     """
 
     path: str
@@ -71,7 +72,7 @@ class Condition:
 
     @property
     def range(self) -> tuple[str, str]:
-        """The terms of a range: from the first, up to but without the second."""
+        """Return the terms of a range: the first term, and the term before which the range ends."""
         comparable = place(self.value)
         if comparable is None:
             raise ValueError("a range takes a number or a time")
@@ -86,8 +87,8 @@ class Condition:
 
 
 def conditions(metadata: Mapping[str, Any]) -> Iterator[Condition]:
-    """The conditions that a filter names by path: a plain value must be equal, an object names
-    operators.
+    """Yield the conditions that a filter names by path. A plain value must be equal. An object
+    names operators.
     """
     for path, wanted in metadata.items():
         named = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
@@ -99,14 +100,14 @@ def conditions(metadata: Mapping[str, Any]) -> Iterator[Condition]:
 def metadata_terms(
     metadata: Mapping[str, Any], *, most: int | None = 2 * MAX_METADATA_TERMS
 ) -> tuple[str, ...]:
-    """The terms that filters find metadata by: `path=value` for each value, and its place among
-    numbers or times.
+    """Return the terms by which filters find metadata. Each value has a term `path=value`. A number
+    or time also has a term that sorts it among numbers or times.
     """
     return tuple(islice(_terms(metadata), most))
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each single value with its path. An empty object or list counts as a value."""
+    """Yield each single value with its path. An empty object or list counts as a value."""
     if isinstance(value, Mapping) and (value or not path):
         for name, inner in value.items():
             yield from leaves(inner, f"{path}.{name}" if path else name)
@@ -118,7 +119,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def term(path: str, value: Any) -> str:
-    """The term of a value. A text is taken as it is, cut to its limit."""
+    """Return the term of a value. A text is used unchanged, cut to its limit."""
     if isinstance(value, str):
         return f"{path}={value}"[:MAX_TERM]
     number = place(value)
@@ -126,8 +127,8 @@ def term(path: str, value: Any) -> str:
 
 
 def place(value: Any) -> str | None:
-    """The place of a number among numbers, or of a time among times, as a text that sorts like
-    them; None for other values.
+    """Return a text that sorts a number among numbers, or a time among times. Return None for other
+    values.
     """
     if isinstance(value, bool):
         return None
@@ -145,7 +146,7 @@ def _terms(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _time(text: str) -> int | None:
-    """Epoch milliseconds of a text that begins as a date; None for any other text."""
+    """Return the epoch milliseconds of a text that begins as a date, or None for any other text."""
     if len(text) < len("2026-01-01") or text[4] != "-":
         return None
     try:
@@ -156,7 +157,7 @@ def _time(text: str) -> int | None:
 
 
 def _sortable(number: float) -> str:
-    """Sixteen hexadecimal digits that sort as doubles do."""
+    """Return sixteen hexadecimal digits that sort as doubles do."""
     try:
         (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))
     except OverflowError:

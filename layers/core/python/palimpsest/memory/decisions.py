@@ -1,4 +1,4 @@
-"""Decide for each statement whether it is new, is known already (perhaps in other words), or
+"""Decides for each statement whether it is new, is already known (perhaps in other words), or
 supersedes its topic's record.
 """
 
@@ -30,8 +30,8 @@ from palimpsest.text.word_files import entries
 
 Outcome = Literal["created", "updated", "unchanged"]
 Lifetime = Callable[[str], int | None]
-"""How many seconds a record of a type is kept after it was last written or confirmed; None: for
-ever.
+"""How many seconds a record of a type is kept after it was last written or confirmed (None: for
+ever).
 """
 
 LEAST_STEM = 3  # how many letters two forms of a word must share
@@ -40,11 +40,12 @@ _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5
 
 @dataclass(frozen=True, slots=True)
 class KnownTopic:
-    """What is known of a topic when a statement arrives.
+    """The state of a topic when a statement arrives.
 
-    `said` holds its statements, oldest first; only the newest is needed if every new statement is
-    newer still. `order` is that of the last statement, even if its record was deleted or has ended
-    since; then `current` is None. `ended` is the id of the record that has ended.
+    `said` holds the topic's statements, oldest first. Only the newest is needed if every new
+    statement is newer still. `order` is the order of the last statement, even if its record was
+    deleted or has ended since. In these cases `current` is None. `ended` is the id of the record
+    that has ended.
     """
 
     current: Record | None = None
@@ -53,16 +54,16 @@ class KnownTopic:
     ended: str | None = None
 
     def is_behind(self, order: Order) -> bool:
-        """Whether a statement with this order is older than the topic's last one. If the last one
-        was deleted, other statements of the same message count as older too.
+        """Return whether a statement with this order is older than the topic's last statement. If
+        the last statement was deleted, other statements of the same message count as older too.
         """
         if self.order is None:
             return False
         return order < self.order if self.current else order[:3] <= self.order[:3]
 
     def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
-        """The statements just before and just after this order. Statements from before a deletion
-        do not count.
+        """Return the statements just before and just after this order. Statements from before a
+        deletion do not count.
         """
         if self.current is None and not self.is_behind(order):
             return []
@@ -72,7 +73,7 @@ class KnownTopic:
         return [*same, *before[-1:], *after[:1]]
 
     def having(self, order: Order, record: Record) -> KnownTopic:
-        """The topic with this record added at the place of its order."""
+        """Return the topic with this record added at the place of its order."""
         said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
             return replace(self, said=said, ended=self.ended and said[-1][1].id)
@@ -82,8 +83,8 @@ class KnownTopic:
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """The outcome of one statement: the record that now holds it, and the record that it displaced.
-    `created`: the record, or a version of its topic, is new. `updated`: the record was stored
-    already, and some fields changed.
+    `created` means that the record, or a version of its topic, is new. `updated` means that the
+    record was already stored and some fields changed.
     """
 
     record: Record
@@ -93,9 +94,9 @@ class Remembered:
 
 @dataclass(slots=True)
 class MemoryState:
-    """The part of a user's memory that statements concern: records by id, topics by key. Each
-    decision adds to it. `new` has the records to create, `said` the known records that were said
-    again, with the new time and source.
+    """The part of a user's memory that statements concern: records by id, and topics by key. Each
+    decision adds to it. `new` has the records to create. `said` has the known records that were
+    said again, with the new time and source.
     """
 
     records: dict[str, Record]
@@ -105,7 +106,7 @@ class MemoryState:
 
 
 Near = Callable[[Record, Record], bool]
-"""Whether two records of one topic say the same in other words."""
+"""Returns whether two records of one topic say the same in other words."""
 
 
 def is_same(record: Record, other: Record) -> bool:
@@ -117,11 +118,11 @@ def is_same(record: Record, other: Record) -> bool:
 def taken_in(
     records: Sequence[Record], known: MemoryState, *, near: Near = is_same
 ) -> tuple[Remembered, ...]:
-    """Decide each record in turn, and add the decisions to `known`; later records see the earlier
-    decisions.
+    """Decide about each record in turn, and add the decisions to `known`, so that later records see
+    earlier decisions. Return the outcomes.
 
-    A statement with a topic is unchanged only if the statement just before or just after it says
-    the same (`near`); a return to an earlier value is a new version. A statement older than the
+    A statement with a topic changes nothing only if the statement just before or just after it says
+    the same (`near`). A return to an earlier value is a new version. A statement older than the
     current record is placed before it. So the versions do not depend on the order in which
     statements arrive.
     """
@@ -142,8 +143,8 @@ def is_of_one_message(record: Record, other: Record) -> bool:
 
 
 def _stored(record: Record, known: MemoryState) -> Record:
-    """Add the record to `known`. If there is one with its id, note instead that it was said again.
-    Return the stored record.
+    """Add the record to `known` and return it. If `known` has a record with its id, note that this
+    record was said again, and return it instead.
     """
     there = known.records.get(record.id)
     if there is not None:
@@ -173,8 +174,8 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
 
 
 def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
-    """The topic that an edit gave to the stored record. A later statement without a topic may
-    repeat the record's words, and then joins this topic.
+    """Return the topic that an edit gave to the stored record, or None. A later statement without a
+    topic that repeats the record's words then joins this topic.
     """
     if there is None or record.topic_key is not None:
         return None
@@ -184,8 +185,8 @@ def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> s
 def with_updates(
     made: Sequence[Remembered], statements: Sequence[Statement], known: MemoryState
 ) -> tuple[Remembered, ...]:
-    """The outcomes after updates: a statement that is stored already may set fields of its record,
-    if that record is current.
+    """Return the outcomes after updates. A statement that is already stored may set fields of its
+    record, if that record is current.
     """
     results = []
     for decision, statement in zip(made, statements, strict=True):
@@ -211,8 +212,8 @@ def changed_records(
     now: int,
     lifetime: Lifetime,
 ) -> tuple[Record, ...]:
-    """The stored records that change. A record that is said again expires later. A record that
-    becomes current, or stops being current, is indexed again.
+    """Return the stored records that change. A record that is said again expires later. A record
+    that becomes current, or stops being current, is indexed again.
     """
     changed: dict[str, Record] = {}
     for one, draft in zip(made, drafts, strict=True):
@@ -239,7 +240,7 @@ def _is_current(record: Record, topics: Mapping[str, KnownTopic]) -> bool:
 
 
 def is_near(record: Record, other: Record) -> bool:
-    """Whether two records of one topic are the same, or say the same in other words."""
+    """Return whether two records of one topic are the same, or say the same in other words."""
     if record.type in KEYED:
         return is_same(record, other)
     return says_the_same(record.content, other.content) or means_the_same(
@@ -248,12 +249,12 @@ def is_near(record: Record, other: Record) -> bool:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether two statements of one topic have the same words that carry content, in the same
-    order, and the same signs.
+    """Return whether two statements of one topic have the same meaningful words, in the same order,
+    and the same signs.
 
-    A false no costs a new version with the same meaning; a false yes would lose a correction. So
-    accents count, and two forms of a word are the same only if they have one stem and differ by no
-    more than a plural, a third person or an "-ing".
+    A wrong "no" costs a new version with the same meaning. A wrong "yes" would lose a correction.
+    So accents count. Two forms of a word are the same only if they have the same stem, and differ
+    by no more than a plural, a third person or an "-ing".
     """
     if _signs(one) != _signs(other):
         return False
@@ -270,23 +271,23 @@ def says_the_same(one: str, other: str) -> bool:
 
 @cache
 def _empty_words() -> frozenset[str]:
-    """Words that change no meaning if they are added or left out. Negations, past forms, directions
-    and quantities are not among them.
+    """Return words that change no meaning if they are added or left out. Negations, past forms,
+    directions and quantities are not among them.
     """
     return frozenset(entries("palimpsest.text", "empty_words"))
 
 
 @cache
 def _inflections() -> frozenset[frozenset[str]]:
-    """Pairs of word endings with the same meaning: "lives, living", "city, cities". Past forms are
-    not among them.
+    """Return pairs of word endings with the same meaning, as in "lives, living" and "city, cities".
+    Past forms are not among them.
     """
     return frozenset(map(frozenset, entries("palimpsest.text", "inflections")))
 
 
 def _signs(text: str) -> list[str]:
-    """The characters with a meaning outside words: symbols such as "+" or "€", and hyphens at one
-    end of a word.
+    """Return the characters with a meaning outside words: symbols such as "+" or "€", and hyphens
+    at one end of a word.
     """
     plain = unicodedata.normalize("NFKC", text)
     return _SIGNS.findall(plain) + [each for each in plain if unicodedata.category(each)[0] == "S"]

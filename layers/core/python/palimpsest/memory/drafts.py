@@ -1,6 +1,4 @@
-"""Makes the records that statements would become, before `decisions` decides which of them are
-stored.
-"""
+"""Makes the records for statements, before `decisions` decides which of them are stored."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ from palimpsest.scope import UserScope
 
 
 def joining(scope: UserScope, statement: Statement, draft: Record, pointer: Pointer) -> Record:
-    """The draft as the newest version of a topic, because its stored record has joined that topic
-    since.
+    """Return the draft as the newest version of a topic, because its stored record joined that
+    topic after the statement was first made.
     """
     arrival = max(draft.valid_from, pointer.order[0] + 1)
     valid_from = arrival if statement.valid_from is None else draft.valid_from
@@ -32,9 +30,9 @@ def drafts_of(
     now: int,
     lifetime: Lifetime,
 ) -> list[Record]:
-    """The records that the statements would become. A statement without a time holds from its
-    arrival, and comes after everything in its topic. That is so even if the newest version arrived
-    in the same millisecond, or at a server whose clock is ahead.
+    """Return the records for the statements. A statement without a time is valid from its arrival,
+    and comes after everything in its topic. That is so even if the newest version arrived in the
+    same millisecond, or at a server whose clock is ahead.
     """
     latest = {key: pointer.order[0] for key, pointer in pointers.items()}
     drafts = []

@@ -1,5 +1,5 @@
-"""Ends topics by statements without a new value. The record stays in the topic's history, and the
-topic has no current record.
+"""Ends topics by statements that give no new value. The record stays in the topic's history, and
+the topic has no current record.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from palimpsest.memory.record import Order, Record
 
 @dataclass(frozen=True, slots=True)
 class EndOfTopic:
-    """The end of a topic's current record, said at the place `order`. `record` is the id of the
-    stored record that ends; None if the record belongs to the same commit.
+    """The end of a topic's current record, said at the position `order`. `record` is the id of the
+    stored record that ends, or None if the record is stored by the same commit.
     """
 
     topic_key: str
@@ -24,8 +24,8 @@ class EndOfTopic:
 
 
 def join_topics(keys: Sequence[tuple[Record, str]], known: MemoryState) -> list[Record]:
-    """Give each record without a topic its key if that topic is new, and add the topic to
-    `known`.
+    """Give each record without a topic its key if the topic of that key is new, and add the topic
+    to `known`. Return these records.
     """
     joined = []
     for without, key in keys:
@@ -41,8 +41,8 @@ def join_topics(keys: Sequence[tuple[Record, str]], known: MemoryState) -> list[
 
 
 def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]:
-    """The records that end, and `known` without them as current. An end that was said before the
-    current record, or of another record, ends nothing.
+    """Return the records that end, and remove them from `known` as current records. An end has no
+    effect if it was said before the current record, or if it names another record.
     """
     gone = []
     for end in ends:
@@ -58,7 +58,7 @@ def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]
 
 
 def ended_records(ended: Sequence[Superseded], there: Mapping[str, Record]) -> list[Record]:
-    """The ended records that are stored already, to be indexed again."""
+    """Return the ended records that are already stored. They must be indexed again."""
     return [
         replace(there[each.record.id], index_state="pending")
         for each in ended

@@ -31,7 +31,7 @@ _DENIED = re.compile(
 @dataclass(frozen=True, slots=True)
 class Superseded:
     """A record that stopped being current at `moment` (epoch milliseconds). `by` is the content
-    that replaced it; it is empty if the record was removed.
+    that replaced it, or empty if the record was removed.
     """
 
     record: Record
@@ -42,8 +42,8 @@ class Superseded:
 def superseded_by(
     made: Sequence[Remembered], topics: Mapping[str, KnownTopic]
 ) -> Iterator[Superseded]:
-    """The records that statements displaced, and new records that came after a later statement of
-    their topic and so were never current.
+    """Yield the records that statements displaced, and the new records that were never current
+    because a later statement of their topic was already stored.
     """
     for decision in made:
         if decision.displaced is not None:
@@ -56,7 +56,7 @@ def superseded_by(
 
 
 def _later(record: Record, topics: Mapping[str, KnownTopic]) -> Record | None:
-    """The statement that follows this one in its topic, if another record is current."""
+    """Return the statement that follows this one in its topic, if another record is current."""
     topic = topics.get(record.topic_key or "", KnownTopic())
     if topic.current is None or topic.current.id == record.id:
         return None
@@ -89,7 +89,7 @@ class _Edge:
         return isinstance(end, int) and end <= moment
 
     def ended(self, moment: int) -> Statement:
-        """The statement that the relationship ended at this moment. It repeats when the
+        """Return the statement that the relationship ended at this moment. It repeats when the
         relationship began.
         """
         end = max(moment, self.begun)
@@ -103,7 +103,7 @@ class _Edge:
 
 @dataclass(frozen=True, slots=True)
 class Endings:
-    """Makes the statements that end relationships. Every call raises `Unavailable`."""
+    """Makes the statements that end relationships. Every method raises `Unavailable`."""
 
     memories: Memories
 
@@ -114,11 +114,11 @@ class Endings:
         *,
         beside: Sequence[Statement] = (),
     ) -> list[Statement]:
-        """The statements that end the relationships drawn from these records. `beside` are
+        """Return the statements that end the relationships drawn from these records. `beside` are
         statements of the same commit.
 
         A relationship stays open if a conversation said it again at that moment or later. It also
-        stays open if the content in place of the record still names both ends and has no word of
+        stays open if the content that replaced the record still names both ends and has no word of
         `_DENIED`.
         """
         drawn = {
@@ -166,7 +166,7 @@ class Endings:
     def _names(
         self, scope: UserScope, edges: Sequence[_Edge], beside: Sequence[Statement]
     ) -> dict[str, str]:
-        """The names of the entities at both ends, by topic."""
+        """Return the names of the entities at both ends, by topic."""
         topics = sorted(
             {ENTITY + str(edge.data.get(end)) for edge in edges for end in ("start", "end")}
         )
@@ -198,7 +198,7 @@ class Endings:
 
 
 def _last_said(statements: Sequence[Statement]) -> dict[str, Statement]:
-    """The last statement of each relationship, by topic."""
+    """Return the last statement of each relationship, by topic."""
     said = [statement for statement in statements if statement.type == "relationship"]
     return {each.topic or "": each for each in sorted(said, key=lambda each: each.valid_from or 0)}
 
@@ -226,7 +226,7 @@ def _ends(edge: _Edge, gone: Superseded, again: Statement | None) -> bool:
 
 
 def _still_says(content: str, edge: _Edge, names: Mapping[str, str], *, user: str) -> bool:
-    """Whether the content names both ends and denies nothing. The user need not be named."""
+    """Return whether the content names both ends and denies nothing. The user need not be named."""
     ends = [str(edge.data.get(end)) for end in ("start", "end") if edge.data.get(end) != user]
     if not content or not ends or _DENIED.search(content):
         return False
@@ -239,7 +239,7 @@ def _spoken(text: str) -> str:
 
 
 def joined(commit: MemoryCommit, more: MemoryCommit) -> MemoryCommit:
-    """One commit with the contents of both."""
+    """Return one commit with the contents of both."""
     return replace(
         commit,
         new=(*commit.new, *more.new),
@@ -252,8 +252,9 @@ def joined(commit: MemoryCommit, more: MemoryCommit) -> MemoryCommit:
 def together(
     commits: Iterator[MemoryCommit], endings: MemoryCommit, room: Room
 ) -> Iterator[MemoryCommit]:
-    """The commits of a removal. The first one includes the endings. If they do not fit into it, the
-    endings are a commit of their own before it, so that an interrupted removal can be repeated.
+    """Yield the commits of a removal. The first one includes the endings if they fit into it.
+    Otherwise the endings are a commit of their own before it, so that an interrupted removal can be
+    repeated.
     """
     if not endings.pointers:
         yield from commits

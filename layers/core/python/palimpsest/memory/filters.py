@@ -29,9 +29,12 @@ _APART = "\x02"
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """A record or message must meet every condition; an empty field sets no condition. Values match
-    exactly, except that upper and lower case of a subject are the same. Limits are inclusive, times
-    are epoch milliseconds. `metadata` names by path a value, or operators (`conditions.Condition`).
+    """A filter for records and messages. They must meet every condition. An empty field sets no
+    condition.
+
+    Values match exactly, except that the case of a subject does not matter. Limits are inclusive,
+    and times are epoch milliseconds. `metadata` maps a path to a value, or to operators
+    (`conditions.Condition`).
 
     The time of a message is the time at which it was spoken. A message has no subject, topic,
     importance or confidence, so a filter with one of these matches no message.
@@ -52,14 +55,14 @@ class MemoryFilter:
 
     @property
     def record_types(self) -> frozenset[RecordType]:
-        """The types of records that can match. If the filter names no types, all types match except
-        the graph's.
+        """Return the types of records that can match. If the filter names no types, these are all
+        types except the graph's.
         """
         return frozenset(kind for kind in get_args(RecordType) if kind in (self.types or LISTED))
 
     def with_graph(self) -> MemoryFilter:
-        """The same filter for forgetting: if it names no types, entities and relationships match
-        too.
+        """Return the filter in the form for forgetting. If it names no types, it matches entities
+        and relationships too.
         """
         return (
             self if self.types else replace(self, types=frozenset[MemoryType](get_args(RecordType)))
@@ -67,7 +70,7 @@ class MemoryFilter:
 
     @property
     def includes_messages(self) -> bool:
-        """Whether any message can match."""
+        """Return whether the filter can match a message."""
         limits = (
             self.min_importance,
             self.max_importance,
@@ -80,9 +83,9 @@ class MemoryFilter:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """The subjects of matching documents; empty: any subject. Documents of an earlier release
-        hold the subject in its original case. Until they are indexed again, they are found only if
-        the filter has the same case.
+        """Return the subjects of matching documents, or nothing if any subject matches. Documents
+        of an earlier release hold the subject in its original case. Until they are indexed again,
+        they are found only if the filter has the same case.
         """
         return (
             ()
@@ -92,7 +95,7 @@ class MemoryFilter:
 
     @property
     def tests(self) -> tuple[TermTest, ...]:
-        """The tests that a document's terms must pass, in every search index."""
+        """Return the tests that a document's terms must pass, in every search index."""
         named = conditions(self.metadata) if self.metadata else ()
         return tuple(condition.test for condition in (*named, *self._of_fields()))
 
@@ -107,7 +110,7 @@ class MemoryFilter:
             yield Condition(f"{_APART}confidence", "lte", self.max_confidence)
 
     def matches(self, record: Record) -> bool:
-        """Whether the record meets every condition."""
+        """Return whether the record meets every condition."""
         return (
             record.type in self.record_types
             and _within(record.importance, self.min_importance, self.max_importance)
@@ -122,8 +125,8 @@ class MemoryFilter:
     def matches_message(
         self, *, session: str, agent: str | None, created_at: int, metadata: Mapping[str, Any]
     ) -> bool:
-        """Whether a message of this session and agent meets every condition. It was spoken at
-        `created_at` (epoch milliseconds).
+        """Return whether a message of this session and agent meets every condition. The message was
+        spoken at `created_at` (epoch milliseconds).
         """
         return self.includes_messages and self._matches_origin(session, agent, created_at, metadata)
 
@@ -149,12 +152,12 @@ def folded(subject: str) -> str: ...
 @overload
 def folded(subject: None) -> None: ...
 def folded(subject: str | None) -> str | None:
-    """A subject in the form that filters compare, in which upper and lower case are the same."""
+    """Return a subject in the form in which filters compare it, where case does not matter."""
     return None if subject is None else subject.casefold()
 
 
 def record_terms(record: Record) -> tuple[str, ...]:
-    """The terms of a record's document that filters test (`MemoryFilter.tests`)."""
+    """Return the terms of a record's document that filters test (`MemoryFilter.tests`)."""
     own = {
         "topic": record.topic_key,
         "importance": record.importance,
@@ -171,9 +174,11 @@ def _within(value: float, least: float | None, most: float | None) -> bool:
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
     """A filter for records of one user in the form that a job stores: ids, numbers and digests,
-    never text. `plain` has the conditions on numbers, times and ids. All other conditions are
-    digests, which are compared with digests of the record's values: `subject`, `topic`, the entries
-    that `metadata` must have, and `conditions` with other operators, as `operator:digests`.
+    never text.
+
+    `plain` has the conditions on numbers, times and ids. All other conditions are digests, which
+    are compared with digests of the record's values. They are `subject`, `topic`, the entries that
+    `metadata` must have, and `conditions` with other operators, as `operator:digests`.
     """
 
     owner: UserScope
@@ -185,7 +190,7 @@ class StoredFilter:
 
     @classmethod
     def of(cls, owner: UserScope, where: MemoryFilter) -> Self:
-        """Make the stored form of a filter: digests replace its texts."""
+        """Return the stored form of a filter, in which digests replace its texts."""
         subject = topic = None
         if where.subject is not None:
             subject = _digest(owner, "subject", folded(where.subject))
@@ -207,7 +212,7 @@ class StoredFilter:
 
     @classmethod
     def of_payload(cls, owner: UserScope, payload: ForgetPayload) -> Self:
-        """Make the filter again from the result of `payload()`."""
+        """Return the filter of a payload that `payload()` made."""
         given = {name: getattr(payload, name) for name in _PLAIN}
         plain = MemoryFilter(
             types=frozenset(cast("tuple[MemoryType, ...]", payload.types)), **given
@@ -227,7 +232,9 @@ class StoredFilter:
         )
 
     def matches(self, record: Record) -> bool:
-        """Whether the record, one of the owner's, meets every condition."""
+        """Return whether the record meets every condition. The record must belong to the owner of
+        the filter.
+        """
         return (
             self.plain.matches(record)
             and self._matches_subject(record.subject)
@@ -236,8 +243,8 @@ class StoredFilter:
         )
 
     def _matches_subject(self, subject: str | None) -> bool:
-        """Whether the subject matches. Jobs of an earlier release hold the digest of a subject in
-        its original case.
+        """Return whether the subject matches. Jobs of an earlier release hold the digest of a
+        subject in its original case.
         """
         return self._is(self.subject, "subject", folded(subject)) or self._is(
             self.subject, "subject", subject
@@ -255,8 +262,8 @@ class StoredFilter:
 
 @dataclass(frozen=True, slots=True)
 class _Digests:
-    """Digests of a record's metadata: of its entries and of its paths. `places` has each path's
-    digest with the place of its value.
+    """Digests of a record's metadata: of its entries and of its paths. `places` maps the digest of
+    each path to the sorting text of its value.
     """
 
     entries: frozenset[str]
@@ -289,14 +296,14 @@ class _Digests:
 
 
 def _paths_to(path: str) -> Iterator[str]:
-    """The path and all paths above it: for `a.b.c` these are `a`, `a.b` and `a.b.c`."""
+    """Yield the path and all paths above it. For `a.b.c` these are `a`, `a.b` and `a.b.c`."""
     names = path.split(".")
     for end in range(1, len(names) + 1):
         yield ".".join(names[:end])
 
 
 def _compares(here: str, operator: str, there: str) -> bool:
-    """Whether the comparison of the two places holds."""
+    """Return whether the comparison of the two sorting texts is true."""
     return (here > there and "g" in operator) or (here < there and "l" in operator) or (
         here == there and operator.endswith("e")
     )  # fmt: skip
@@ -326,8 +333,8 @@ _PLAIN = (
 
 
 def _digest(owner: UserScope, name: str, value: Any) -> str:
-    """Return a digest that differs between users: nobody can see that two users have the same
-    value. 1 and 1.0 have the same digest.
+    """Return a digest that differs between users, so that nobody can see that two users have the
+    same value. 1 and 1.0 have the same digest.
     """
     text = json.dumps([owner.tenant, owner.user, name, _comparable(value)], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

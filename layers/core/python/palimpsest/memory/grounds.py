@@ -1,4 +1,4 @@
-"""Finds the facts that another fact rests on, as a commute rests on the home."""
+"""Finds the facts that another fact rests on, as a commute rests on the place of the home."""
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
 from __future__ import annotations
@@ -18,13 +18,13 @@ _FIRST_PERSON = re.compile(r"(?:I|I['’]\w+)")
 
 
 def topics_of_grounds() -> tuple[str, ...]:
-    """The topics on which other facts rest."""
+    """Return the topics on which other facts rest."""
     return tuple(dict.fromkeys(topic for file in _rules() for topic in file))
 
 
 def may_rest_on(content: str) -> tuple[str, ...]:
-    """The topics whose value a fact of the user depends on by its kind, as a rent depends on the
-    residence. Past events and facts of other people depend on none.
+    """Return the topics whose value a fact of the user depends on by its kind, as a rent depends on
+    the residence. Past events and facts about other people depend on none.
     """
     if tense_of(content) == "past" or _somebody_elses().search(content):
         return ()
@@ -32,8 +32,8 @@ def may_rest_on(content: str) -> tuple[str, ...]:
 
 
 def is_the_users(subject: str | None, content: str) -> bool:
-    """Whether a fact is about the user, or about somebody that it calls the user's own: "my
-    boss".
+    """Return whether a fact is about the user, or about somebody whom it calls the user's own ("my
+    boss").
     """
     if subject in (None, "user"):
         return True
@@ -44,8 +44,8 @@ def is_the_users(subject: str | None, content: str) -> bool:
 
 
 def names_value_of(content: str, ground: str) -> bool:
-    """Whether a content names the value of its ground, such as "Hamburg" if the ground is "I live
-    in Hamburg".
+    """Return whether a content names the value of the fact on which it rests, such as "Hamburg" if
+    that fact is "I live in Hamburg".
     """
     words = {word.casefold() for word in re.findall(r"[\w'&-]+", content)}
     words |= {word.removesuffix(end) for word in words for end in ("'s", "’s", "s")}
@@ -53,7 +53,7 @@ def names_value_of(content: str, ground: str) -> bool:
 
 
 def values_in(ground: str) -> frozenset[str]:
-    """The names in a fact, and the words after a preposition such as "in" or "at"."""
+    """Return the names in a fact, and the words after a preposition such as "in" or "at"."""
     capitals = {found[0] for found in _CAPITAL.finditer(ground)}
     values = {found["value"] for found in _after_preposition().finditer(ground)} | capitals
     return frozenset(

@@ -1,4 +1,6 @@
-"""Shows memories to callers: each record as a version of its topic, one by one or in pages."""
+"""Shows memories to callers. Each record is shown as a version of its topic, one by one or in
+pages.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class ShowMemories:
         superseded: bool = False,
     ) -> tuple[tuple[Version, ...], str | None]:
         """Return a page of current memories, or of superseded ones, and the cursor of the next page
-        (None on the last page). It reads at most 5 pages of the store, so a page may be short
+        (None on the last page). At most 5 pages of the store are read, so a page may be short
         although more follow.
         """
         page = partial(
@@ -44,13 +46,13 @@ class ShowMemories:
 
     def __call__(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
         """Return the version of each record, with its uses, in the order of the records (at most
-        100). It reads each topic once, several topics at the same time.
+        100). Each topic is read once, and several topics are read at the same time.
         """
         return self.with_uses(scope, self._versions(scope, records))
 
     def with_uses(self, scope: UserScope, found: Sequence[Version]) -> tuple[Version, ...]:
-        """The versions (at most 100) with their uses by recall (how often, and when last), and
-        whether a memory that they rest on has changed.
+        """Return the versions (at most 100) with their uses by recall (how often, and when last),
+        and with the information whether a memory that they rest on has changed.
         """
         uses = self.memories.uses(scope, [version.record.id for version in found])
         changed = changed_grounds(self.memories, scope, [version.record for version in found])
@@ -85,8 +87,8 @@ def _chain(pointer: Pointer | None, records: Sequence[Record]) -> tuple[Version,
 
 
 def _place(record: Record, chains: Mapping[str, Sequence[Version]]) -> Version:
-    """Return the record's version: its last one if it was current more than once, or version 1 if
-    somebody removed it meanwhile.
+    """Return the record's version. If the record was current more than once, this is its last
+    version. If somebody removed the record in the meantime, it is version 1.
     """
     chain = chains.get(record.topic_key or "", ())
     return next(

@@ -1,4 +1,4 @@
-"""Read, list, change, revert and delete the memories of a user."""
+"""Reads, lists, changes, reverts and deletes the memories of a user."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from palimpsest.tenants.ports import Tenants
 
 PAGE = 100
 KEPT: Any = object()
-"""The `data` of a change that does not touch it; None removes the data."""
+"""The `data` of a change that leaves the data as it is. None removes the data."""
 
 
 CLEARED = ("data", "occurs_at", "due_at")
-"""Fields that None removes."""
+"""The fields that a value of None removes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """Fields of a record to set; None leaves a field as it is."""
+    """The fields of a record to set. A field that is None is not changed."""
 
     content: str | None = None
     importance: float | None = None
@@ -61,7 +61,7 @@ class RecordChange:
 
 @dataclass(frozen=True, slots=True)
 class _InTopic:
-    """A stored record with all statements of its topic; `chain` holds the versions, oldest
+    """A stored record with all statements of its topic. `chain` holds the topic's versions, oldest
     first.
     """
 
@@ -72,18 +72,18 @@ class _InTopic:
 
     @property
     def version(self) -> Version:
-        """The record's version in the chain: the last one if the record was current more than
-        once.
+        """Return the record's version in the chain. If the record was current more than once, this
+        is its last version.
         """
         return [version for version in self.chain if version.record.id == self.record.id][-1]
 
     @property
     def newest(self) -> Record:
-        """The newest version. All versions of a topic expire together with it."""
+        """Return the newest version. All versions of a topic expire together with it."""
         return self.chain[-1].record
 
     def holds(self, fields: Mapping[str, Any]) -> bool:
-        """Whether the version right after the record is current, and has these values."""
+        """Return whether the version right after the record is current and has these values."""
         after = self.chain[self.version.number :][:1]
         return any(later.is_current for later in after) and all(
             getattr(after[0].record, name) == value for name, value in fields.items()
@@ -100,14 +100,12 @@ class ManageMemories:
     states: States = states_nothing
 
     def read(self, scope: UserScope, record_id: str) -> Version:
-        """The record with its place in the chain of its topic. Raises `NotFound`
-        (`memory_not_found`).
-        """
+        """Return the record as a version of its topic. Raises `NotFound` (`memory_not_found`)."""
         return self._found(scope, record_id).version
 
     def history(self, scope: UserScope, record_id: str) -> tuple[Version, ...]:
-        """Every version of the record's topic, newest first; a record without a topic is its only
-        version.
+        """Return every version of the record's topic, newest first. A record without a topic has
+        only one version.
         """
         return tuple(reversed(self._found(scope, record_id).chain))
 
@@ -126,7 +124,7 @@ class ManageMemories:
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
         said = self.memories.versions(scope, record.topic_key)
         if pointer is None or record.id not in {statement.id for statement in said}:
-            raise _no_memory()  # it was removed between the reads
+            raise _no_memory()  # the record was removed between the reads
         retracted = None if pointer.record else pointer.order[0]
         chain = versions(said, current=pointer.record, retracted=retracted, ended=pointer.ended)
         return _InTopic(record, chain, pointer, said)
@@ -141,8 +139,8 @@ class ManageMemories:
         newest_first: bool = True,
         superseded: bool = False,
     ) -> tuple[tuple[Record, ...], str | None]:
-        """At most `limit` current records by creation, or superseded ones, and the cursor of the
-        next page (None on the last page). A page may be short or empty although more follow,
+        """Return at most `limit` current records by creation, or superseded ones, and the cursor of
+        the next page (None on the last page). A page may be short or empty although more follow,
         because the filter is applied after reading.
         """
         if where.topic is not None and not superseded:
@@ -154,8 +152,8 @@ class ManageMemories:
         return self._of_status(scope, matching, superseded=superseded), page.after
 
     def _current_of(self, scope: UserScope, topic: str, where: MemoryFilter) -> tuple[Record, ...]:
-        """The current record of a topic, if it matches. The pointer names it, so no other record is
-        read.
+        """Return the current record of a topic, if it matches. The topic's pointer names it, so no
+        other record is read.
         """
         pointer = self.memories.pointers(scope, [topic]).get(topic)
         found = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
@@ -178,12 +176,12 @@ class ManageMemories:
         return record.expires_at is None or record.expires_at > seconds(self.clock.now())
 
     def counts(self, scope: UserScope) -> Mapping[ListedType, int]:
-        """How many current records there are of each type."""
+        """Return the number of current records of each type."""
         every = Counter(record.type for record in self.every(scope, MemoryFilter()))
         return {kind: every[kind] for kind in get_args(ListedType)}
 
     def every(self, scope: UserScope, where: MemoryFilter) -> Iterator[Record]:
-        """All current records that match the filter, newest first."""
+        """Yield all current records that match the filter, newest first."""
         after = None
         while True:
             page, after = self.listed(scope, where=where, limit=PAGE, after=after)
@@ -193,11 +191,11 @@ class ManageMemories:
 
     def patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         """Change a current record, and return the result. New content creates a new version, with
-        another id. Repeating the change returns that version, as long as it is current and has all
+        another id. A repeated change returns that version, as long as it is current and has all
         fields of the change.
 
-        Raises `NotFound`, `Conflict` (`not_current`; `is_preference` and `is_in_graph`, because
-        these change by other routes).
+        Raises `NotFound` and `Conflict` (`not_current`). Raises `Conflict` (`is_preference`,
+        `is_in_graph`) for preferences and parts of the graph, which other routes change.
         """
         return until_committed(lambda: self._patch(scope, record_id, change), clock=self.clock)
 
@@ -228,10 +226,10 @@ class ManageMemories:
         return replace(record, version=record.version + 1)
 
     def revert(self, scope: UserScope, record_id: str, *, once: Once | None = None) -> Record:
-        """Make the content of this version current again, as a new version, which is returned. If
-        the same call is repeated (`once`), return the version of the first call.
+        """Make the content of this version current again, as a new version, and return that
+        version. If the same call is repeated (`once`), return the version that the first call made.
 
-        Raises `NotFound`, `Conflict` (`is_current`, `too_many_preferences`), `LimitReached`
+        Raises `NotFound`, `Conflict` (`is_current`, `too_many_preferences`) and `LimitReached`
         (`memory_limit`).
         """
         return until_committed(lambda: self._revert(scope, record_id, once), clock=self.clock)
@@ -259,8 +257,8 @@ class ManageMemories:
         """Store a new current version of the record's topic, and return it. A record without a
         topic gets one of its own.
 
-        The new version is valid from now, or from just after the newest one if another server's
-        clock was ahead.
+        The new version is valid from now. If another server's clock was ahead, it is valid from
+        just after the newest version.
         """
         topic = topic_of_edits(found.record)
         pointer = found.pointer or self.memories.pointers(scope, [topic]).get(topic)
@@ -307,20 +305,23 @@ class ManageMemories:
         return Remember(self.memories, self.tenants, self.clock).ending(scope, superseded)
 
     def _written(self, scope: UserScope, record: Record) -> Record:
-        """The record with its lifetime counted from now."""
+        """Return the record with its lifetime counted from now."""
         now = milliseconds(self.clock.now())
         return confirmed(
             record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type)
         )
 
     def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> Hidden:
-        """Remove a record for good, and every export that may hold it. If it is current, its topic
-        then has no current record: no older version becomes current again. With `whole`, all
-        versions of its topic are removed. Relationships that were drawn from the record end. The
-        words that it rested on are hidden from all but their own sessions, and old words do not
-        bring it back. Returns what was hidden.
+        """Remove a record for good, and every export that may hold it. Return which words were
+        hidden.
 
-        Raises `NotFound`, and `Unavailable`; repeating the call then removes the exports.
+        If the record is current, its topic then has no current record, and no older version becomes
+        current again. With `whole`, all versions of its topic are removed. Relationships that were
+        drawn from the record end. The words that the record was made from are hidden from all but
+        their own sessions. Old messages do not bring the record back.
+
+        Raises `NotFound` and `Unavailable`. After `Unavailable`, repeating the call removes the
+        exports.
         """
         try:
             hidden = until_committed(
@@ -353,8 +354,8 @@ class ManageMemories:
         return hidden
 
     def _places(self, scope: UserScope, topic: _InTopic, *, whole: bool) -> list[Record]:
-        """The records that a deletion removes: the record and, if it is current, earlier versions
-        that say the same in other words.
+        """Return the records that a deletion removes. These are the record and, if it is current,
+        earlier versions that say the same in other words.
         """
         record = topic.record
         mine = [said for said in topic.said if whole or said.id == record.id] or [record]
@@ -371,8 +372,8 @@ class ManageMemories:
         return [*mine, *(said for said in topic.said if said.id in gone)]
 
     def matching(self, scope: UserScope, where: MemoryFilter) -> tuple[str, ...]:
-        """The ids of all current records that match, as a job that forgets them would remove
-        them.
+        """Return the ids of all current records that match. A job that forgets by this filter would
+        remove them.
         """
         wheres = (
             [where] if where.types else [where, replace(where, types=frozenset[MemoryType](GRAPH))]

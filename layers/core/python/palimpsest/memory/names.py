@@ -1,4 +1,4 @@
-"""Reads names in texts: how speakers introduce themselves, and whether a name is the user's."""
+"""Finds names in texts: how speakers introduce themselves, and whether a name is the user's."""
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
 from __future__ import annotations
@@ -28,9 +28,9 @@ INTRODUCED = ("name", "preferred_name")
 def is_own_name(
     name: str, *, user: str, names: Iterable[str] = (), others: Iterable[str] = ()
 ) -> bool:
-    """Whether a name is the user's: one of `names`, or a part of one of them or of the user's id.
-    If the user has no known name and the id isn't a name, it is the user's if no other name occurs
-    in the conversation (`others`).
+    """Return whether a name is the user's. It is if it is one of `names`, or a part of one of them
+    or of the user's id. If the user has no known name and the id is not a name, it is the user's if
+    no other name occurs in the conversation (`others`).
     """
     known = [*names]
     words = _words(name)
@@ -42,7 +42,9 @@ def is_own_name(
 
 
 def signing(user: str, names: Sequence[str]) -> str:
-    """The name that the user signs with: the id if that is a name, else the first known name."""
+    """Return the name that stands for the user. It is the id if that is a name, else the first
+    known name.
+    """
     return user if _ID_IS_A_NAME.fullmatch(user) or not names else names[0]
 
 
@@ -55,8 +57,8 @@ def _letters(name: str) -> set[str]:
 
 
 def about(name: str, content: str) -> str:
-    """The content of somebody else's statement with their name. The name replaces "the user" at its
-    beginning, or else labels the words ("Bob: …").
+    """Return the content of another person's statement with that person's name. The name replaces
+    "the user" at the beginning, or else labels the words ("Bob: …").
     """
     if name.casefold() in content.casefold():
         return content
@@ -70,12 +72,14 @@ def _the_user() -> re.Pattern[str]:
 
 
 def introduced_in(text: str) -> tuple[str, ...]:
-    """The names that a text's speaker introduces themselves with: "I'm Sarah", "me llamo Ana"."""
+    """Return the names with which a text's speaker introduces themselves: "I'm Sarah", "me llamo
+    Ana".
+    """
     return tuple(dict.fromkeys(_introductions(text))) if _CAPITAL.search(text) else ()
 
 
 def is_introduction(text: str) -> bool:
-    """Whether a text only says the speaker's name: "I'm Sarah."."""
+    """Return whether a text only says the speaker's name: "I'm Sarah."."""
     found = _alone().fullmatch(text.strip())
     return found is not None and not _no_name().fullmatch(found["name"].split()[0])
 

@@ -1,4 +1,6 @@
-"""Marks the words of old messages that repeat memories which their user has deleted since."""
+"""Marks words in messages that repeat memories which the user has deleted since these words were
+said.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ class HideOldWords:
     def __call__(
         self, scope: UserScope, drafts: Sequence[Draft], *, is_transcript: bool
     ) -> Sequence[Draft]:
-        """As `HidesOld`. Reads the user's burials only if a message may be old. Raises
-        `Unavailable`.
+        """Return the messages as `HidesOld` describes. The user's burials are read only if a
+        message may be old. Raises `Unavailable`.
         """
         said = [draft.timestamp for draft in drafts]
         if not may_be_old(said, now=self.clock.now(), is_transcript=is_transcript):
@@ -45,7 +47,9 @@ class HideOldWords:
         return _marked(drafts, times, hidden, buried)
 
     def restored(self, scope: UserScope, messages: Sequence[Message]) -> Sequence[Message]:
-        """The messages of an import, with marks on words that were deleted after they were said."""
+        """Return the messages of an import. Words that were deleted after they were said are
+        marked.
+        """
         buried = self._buried(scope)
         if not buried:
             return messages
@@ -70,8 +74,8 @@ def _marked(
     hidden: Callable[[str, int | None], Ranges],
     buried: Buried,
 ) -> list[Said]:
-    """The messages with marks on their hidden words, and on the words with which answers repeat
-    them.
+    """Return the messages with marks on their hidden words, and on words in answers that repeat
+    these.
     """
     done: list[Said] = []
     repeats = False

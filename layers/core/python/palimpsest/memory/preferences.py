@@ -1,6 +1,7 @@
-"""Preferences of a user: values by key. Each is a record whose topic is the key, and is kept for
-ever unless the tenant's settings say otherwise. Also the exact limit on topics of one kind, which
-entities use too.
+"""Preferences of a user: values by key. Each preference is a record whose topic is the key. It is
+kept for ever unless the tenant's settings say otherwise.
+
+This module also has the exact limit on topics of one kind, which entities use too.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class AtMost:
     what: str
 
     def new(self, scope: UserScope, topics: Sequence[str]) -> frozenset[str]:
-        """Those of up to 100 topics that are of this kind and do not exist yet. Raises `Conflict`
-        (`too_many_` and `what`) if the user would have too many with them, and `Unavailable`.
+        """Return those of up to 100 topics that are of this kind and do not exist yet. Raises
+        `Conflict` (`too_many_` and `what`) if these topics would exceed the user's limit, and
+        `Unavailable`.
         """
         mine = sorted({topic for topic in topics if topic.startswith(self.prefix)})
         there = self.memories.pointers(scope, mine) if mine else {}
@@ -54,9 +56,9 @@ class AtMost:
         return new
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-        """The commit with one more pointer, which belongs to no topic. Every writer of a new topic
-        changes it, so if two writers count at the same time, one of them loses its commit. Raises
-        as `new` does.
+        """Return the commit with one more pointer, which belongs to no topic. Every writer of a new
+        topic changes this pointer. So if two writers count at the same time, one of them loses its
+        commit. Raises the errors of `new`.
         """
         topics = [pointer.topic_key for pointer in commit.pointers if pointer.record is not None]
         if not any(topic.startswith(self.prefix) for topic in topics):
@@ -83,18 +85,18 @@ class ManagePreferences:
     exports: RemovesExports = no_exports
 
     def set(self, scope: UserScope, values: Mapping[str, Any]) -> tuple[Remembered, ...]:
-        """Store 1 to 30 values (JSON) by key; return the outcome of each, in order. Other
+        """Store 1 to 30 values (JSON) by key, and return the outcome of each, in order. All other
         preferences stay.
 
         Raises `BadRequest` (`invalid_id`) for a key that isn't a valid id, `Conflict`
-        (`too_many_preferences`), `Unavailable`.
+        (`too_many_preferences`) and `Unavailable`.
         """
         statements = [_statement(key, value) for key, value in values.items()]
         return self.remember(scope, statements, guard=partial(_limit(self.memories).guarded, scope))
 
     def read(self, scope: UserScope, key: str) -> Record:
-        """The preference as a record, its value in `data`. Raises `BadRequest` (`invalid_id`),
-        `NotFound` (`preference_not_found`), `Unavailable`.
+        """Return the preference as a record, with its value in `data`. Raises `BadRequest`
+        (`invalid_id`), `NotFound` (`preference_not_found`) and `Unavailable`.
         """
         topic = _topic(key)
         pointer = self.memories.pointers(scope, [topic]).get(topic)
@@ -106,8 +108,8 @@ class ManagePreferences:
     def listed(
         self, scope: UserScope, *, limit: int = PAGE, after: str | None = None
     ) -> tuple[tuple[Record, ...], str | None]:
-        """At most `limit` (up to 100) preferences by key, and the key after which the next page
-        begins (None on the last page).
+        """Return at most `limit` (up to 100) preferences by key, and the key after which the next
+        page begins (None on the last page).
         """
         pointers = self.memories.topics(scope, prefix=TOPICS)
         rest = [
@@ -117,7 +119,7 @@ class ManagePreferences:
         return self._records(scope, page), key_of(page[-1].topic_key) if len(rest) > limit else None
 
     def every(self, scope: UserScope) -> Iterator[Record]:
-        """All preferences by key."""
+        """Yield all preferences by key."""
         after = None
         while True:
             page, after = self.listed(scope, after=after)
@@ -127,8 +129,8 @@ class ManagePreferences:
 
     def delete(self, scope: UserScope, key: str) -> None:
         """Remove a preference with all its versions, and every export that may hold them. Raises
-        `BadRequest` (`invalid_id`), `NotFound` (`preference_not_found`), and `Unavailable`;
-        repeating the call then removes the exports.
+        `BadRequest` (`invalid_id`), `NotFound` (`preference_not_found`) and `Unavailable`. After
+        `Unavailable`, repeating the call removes the exports.
         """
         topic = _topic(key)
         try:
@@ -155,8 +157,8 @@ class ManagePreferences:
 
 
 def limited(memories: Memories, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-    """The commit, guarded so that it is lost if the limit would be exceeded. Raises `Conflict`
-    (`too_many_preferences`).
+    """Return the commit with a condition, so that it is lost if the limit would be exceeded. Raises
+    `Conflict` (`too_many_preferences`).
     """
     return _limit(memories).guarded(scope, commit)
 
@@ -166,7 +168,9 @@ def _limit(memories: Memories) -> AtMost:
 
 
 def newest(memories: Memories, scope: UserScope, *, limit: int) -> tuple[Record, ...]:
-    """The preferences that were set last, at most `limit` (up to 100). Raises `Unavailable`."""
+    """Return the preferences that were set last, at most `limit` (up to 100). Raises
+    `Unavailable`.
+    """
     pointers = sorted(
         memories.topics(scope, prefix=TOPICS), key=lambda pointer: pointer.order, reverse=True
     )
@@ -184,8 +188,8 @@ def _topic(key: str) -> str:
 
 
 def _statement(key: str, value: Any) -> Statement:
-    """The statement of a preference. A context shows it as `Preference language: German`: a text as
-    it is, any other value as JSON.
+    """Return the statement of a preference. A context shows it as `Preference language: German`. A
+    text is shown unchanged, and any other value as JSON.
     """
     said = (
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

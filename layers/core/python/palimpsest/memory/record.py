@@ -1,4 +1,4 @@
-"""A record: one thing that the service remembers about a user, with its source."""
+"""The record: one thing that the service remembers about a user, with its source."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The messages that a record was made from, by id and sequence number, and a `quote` of them
-    that supports it. A caller who stores a record may describe its source in `text`.
+    """The messages that a record was made from, by id and sequence number, and a `quote` from them
+    that supports the record. A caller who stores a record may describe its source in `text`.
     """
 
     session: str | None = None
@@ -62,7 +62,9 @@ class Source:
 
     @property
     def without_words(self) -> Source:
-        """The source without its texts, as it is kept after the record is removed."""
+        """Return the source without its texts. This is the form that is kept after the record is
+        removed.
+        """
         return replace(self, quote=None, text=None)
 
 
@@ -70,9 +72,9 @@ class Source:
 class Record:
     """One thing that the service remembers about a user. Times are epoch milliseconds.
 
-    The statement holds from `valid_from` on. That is the time at which it was made, or an earlier
-    time that it names, but never later than the server's time. A record with a `topic_key` is one
-    version of that topic.
+    The statement is valid from `valid_from` on. That is the time at which it was made, or an
+    earlier time that it names, but never later than the server's time. A record with a `topic_key`
+    is one version of that topic.
     """
 
     id: str
@@ -131,7 +133,7 @@ class Record:
 
 
 def is_quoted(record: Record) -> bool:
-    """Whether the record is in the user's own words."""
+    """Return whether the record is in the user's own words."""
     is_text = record.type not in KEYED
     return record.method == "pattern" or (is_text and is_in_first_person(record.content))
 
@@ -149,9 +151,9 @@ def record_id(
     topic: str | None = None,
     valid_from: int | None = None,
 ) -> str:
-    """Return the id of a record: a digest of its owner, type, content and topic. The id of an
-    event, and of a record with a topic, also depends on `valid_from`: a user who returns to an
-    earlier value makes a new version.
+    """Return the id of a record, a digest of its owner, type, content and topic. The id of an
+    event, and of a record with a topic, also depends on `valid_from`, because a user who returns to
+    an earlier value makes a new version.
     """
     dated = valid_from if kind == "event" or topic is not None else None
     text = "\x1f".join((tenant, user, kind, normalized(content), topic or "", str(dated or "")))

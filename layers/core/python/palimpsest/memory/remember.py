@@ -1,5 +1,5 @@
-"""Remember statements: read the records they concern, decide, commit; start over if another writer
-was faster.
+"""Remembers statements. It reads the records that they concern, decides and commits. If another
+writer was faster, it starts again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Room:
 
     @classmethod
     def of(cls, memories: Memories, scope: UserScope, *, most: int | None) -> Self:
-        """Without a limit, memories are not counted. Raises `Unavailable`."""
+        """Return the room of the user. Without a limit, memories are not counted. Raises
+        `Unavailable`.
+        """
         return cls(0 if most is None else memories.current(scope), most)
 
     def check(self, more: int) -> None:
@@ -106,14 +108,15 @@ class Remember:
         once: Once | None = None,
         guard: Guard | None = None,
     ) -> tuple[Remembered, ...]:
-        """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`,
-        `LimitReached` (`memory_limit`), and `Unprocessable` for an expiry that has passed, and for
-        `rests_on` with an id that is not a memory of the user.
+        """Remember 1 to 30 statements, and return the outcome of each, in order. `guard` may change
+        each commit.
 
         Statements that do not fit one transaction are stored in several, one after the other. If
-        the same call is repeated (`once`), it continues where the first call stopped, and returns
-        the outcomes of both, without records that were removed since. `guard` may change each
-        commit.
+        the same call is repeated (`once`), it continues where the first call stopped. It then
+        returns the outcomes of both calls, without records that were removed since.
+
+        Raises `Unavailable` and `LimitReached` (`memory_limit`). Raises `Unprocessable` for an
+        expiry that has passed, and if `rests_on` has an id that is not a memory of the user.
         """
         self._check_expiries(statements)
         grounds = [statement.rests_on for statement in statements]
@@ -143,7 +146,7 @@ class Remember:
         self, scope: UserScope, statements: Sequence[Statement], once: Once, guard: Guard | None
     ) -> tuple[Remembered, ...]:
         def attempt() -> list[tuple[str, Outcome]]:
-            """The ids and outcomes of the statements that are remembered so far."""
+            """Return the ids and outcomes of the statements that were remembered so far."""
             call = once.stored()
             made = [*(call.made or ())]
             if len(made) < len(statements):
@@ -170,8 +173,8 @@ class Remember:
         call: KeyedCall | None = None,
         guard: Guard | None = None,
     ) -> tuple[Remembered, ...]:
-        """Remember the statements, or as many of the first as one transaction holds. It adds them
-        to `call`.
+        """Remember the statements, or as many of the first ones as one transaction holds. Add them
+        to `call`, and return their outcomes.
         """
         prepared = self.prepared(scope, statements)
         commit = guard(prepared.commit) if guard else prepared.commit
@@ -191,11 +194,11 @@ class Remember:
     def prepared(
         self, scope: UserScope, statements: Sequence[Statement], *, ends: Sequence[EndOfTopic] = ()
     ) -> Prepared:
-        """Read the records that the statements concern and decide; nothing is written. Raises
-        `Unavailable`. `ends` names the topics that have no value from now on.
+        """Read the records that the statements concern, and return the decision. Nothing is
+        written. `ends` names the topics that have no value from now on. Raises `Unavailable`.
 
         If the statements displace a record, the relationships that were drawn from it end. The
-        returned commit is lost if any of these records changes in between.
+        returned commit is lost if any of the records that were read changes before it.
         """
         decided = self._decided(scope, statements, ends)
         gone = [*superseded_by(decided.made, decided.topics), *decided.ended]
@@ -207,8 +210,8 @@ class Remember:
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
 
     def ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
-        """The commit that ends the relationships drawn from these records. Without such
-        relationships it stores nothing. Raises `Unavailable`.
+        """Return the commit that ends the relationships drawn from these records. If there are
+        none, the commit stores nothing. Raises `Unavailable`.
         """
         ended = Endings(self.memories)(scope, superseded)
         return (
@@ -260,8 +263,8 @@ class Remember:
         ends: Sequence[EndOfTopic],
         known: MemoryState,
     ) -> list[Record]:
-        """The records without a topic that get one here, because a statement replaces or ends
-        them.
+        """Return the records without a topic that get one here, because a statement replaces or
+        ends them.
         """
         keys = {
             statement.replaces: statement.version_of
@@ -276,7 +279,7 @@ class Remember:
         return join_topics([(record, keys[record.id] or "") for record in without], known)
 
     def check_room(self, scope: UserScope) -> None:
-        """Raise `LimitReached` (`memory_limit`) if nothing more may be remembered of the user."""
+        """Raise `LimitReached` (`memory_limit`) if no more memories of the user may be stored."""
         Room.of(
             self.memories, scope, most=self.tenants.settings(scope.owner).limits.memories
         ).check(1)
@@ -291,8 +294,8 @@ class Remember:
         drafts: Sequence[Record],
         pointers: Mapping[str, Pointer],
     ) -> tuple[MemoryState, Sequence[Record], Mapping[str, Pointer]]:
-        """The stored records and topics that the drafts concern, and the final drafts and pointers.
-        A draft without a topic may join a topic that an edit has created.
+        """Return the stored records and topics that the drafts concern, and the final drafts and
+        pointers. A draft without a topic may join a topic that an edit has created.
         """
         drafts = self._sent_again(scope, statements, drafts)
         found = self._records(scope, drafts, pointers)
@@ -315,8 +318,8 @@ class Remember:
     def _sent_again(
         self, scope: UserScope, statements: Sequence[Statement], drafts: Sequence[Record]
     ) -> Sequence[Record]:
-        """The drafts. If an event was stored less than a minute ago, but before this minute began,
-        its draft gets the id of the stored event.
+        """Return the drafts. If an event was stored less than a minute ago, but before the present
+        minute began, its draft gets the id of the stored event.
         """
         names = {
             name: draft
@@ -349,8 +352,8 @@ class Remember:
         drafts: Sequence[Record],
         found: Mapping[str, Record],
     ) -> KnownTopic:
-        """The topic of the pointer. All its versions are read only if a statement is older than the
-        newest one.
+        """Return the topic of the pointer. All its versions are read only if a statement is older
+        than the newest version.
         """
         current = found.get(pointer.record or "")
         said = ((pointer.order, current),) if current else ()
@@ -368,9 +371,9 @@ def _moved(
     after: Mapping[str, KnownTopic],
     pointers: Mapping[str, Pointer],
 ) -> list[Pointer]:
-    """The pointers of all changed topics, with the versions at which they were read. So if two
-    writers write at the same time, one loses its commit and decides again, even if the current
-    record stays the same.
+    """Return the pointers of all changed topics, with the versions at which they were read. So if
+    two writers write at the same time, one of them loses its commit and decides again, even if the
+    current record stays the same.
     """
     moved = []
     for key, topic in after.items():

@@ -1,4 +1,6 @@
-"""Links facts to the facts that they rest on, and finds facts whose ground has changed since."""
+"""Links facts to the facts that they rest on, and finds facts that rest on a fact that has changed
+since.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ AT_ONCE = 100
 def changed_grounds(
     memories: Memories, scope: UserScope, records: Sequence[Record]
 ) -> frozenset[str]:
-    """The ids of the given records that rest on a record that was superseded, has ended, or was
-    deleted. A topic that returned to the same value has not changed. Nothing is read if no record
-    rests on another. Raises `Unavailable`.
+    """Return the ids of the given records that rest on a record that was superseded, has ended, or
+    was deleted. A topic that returned to the same value counts as unchanged. Nothing is read if no
+    record rests on another. Raises `Unavailable`.
     """
     resting = [record for record in records if record.rests_on]
     if not resting:
@@ -43,7 +45,7 @@ def _holds(ground: Record, holding: Mapping[str, Record]) -> bool:
 
 
 def _holding(memories: Memories, scope: UserScope, topics: Sequence[str]) -> dict[str, Record]:
-    """The current record of each topic, by the topic's key."""
+    """Return the current record of each topic, by the topic's key."""
     pointers: dict[str, Pointer] = {}
     for start in range(0, len(topics), AT_ONCE):
         pointers |= memories.pointers(scope, topics[start : start + AT_ONCE])
@@ -61,8 +63,8 @@ def _read(memories: Memories, scope: UserScope, ids: Sequence[str]) -> list[Reco
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """The topics that a statement may rest on. A model named the `sure` ones. It rests on a
-    `likely` topic only if it names that topic's value.
+    """The topics that a statement may rest on. A model named the `sure` topics. The statement rests
+    on a `likely` topic only if it names that topic's value.
     """
 
     sure: tuple[str, ...] = ()
@@ -76,9 +78,9 @@ class Dependent:
 def grounds_of(
     memories: Memories, scope: UserScope, dependents: Sequence[Dependent], made: Sequence[Record]
 ) -> list[tuple[str, ...]]:
-    """For each record of `made`, the ids of the records that it rests on. For each topic of its
-    dependent that is a record of `made` with the named value, or else the topic's current record.
-    Raises `Unavailable`.
+    """Return, for each record of `made`, the ids of the records that it rests on. Each topic in the
+    record's dependent gives one record: a record of `made` with the named value, or else the
+    topic's current record. Raises `Unavailable`.
     """
     topics = sorted({topic for each in dependents for topic in each.topics})
     if not topics:
@@ -115,8 +117,8 @@ def _ground(
 def check_grounds(
     memories: Memories, scope: UserScope, given: Sequence[Sequence[str]], *, field: str
 ) -> None:
-    """Raise `Unprocessable` if one of the ids is not an id of the user's memories. `field` names it
-    in the error, with `{}` in place of its number. Raises `Unavailable`.
+    """Raise `Unprocessable` if one of the ids is not the id of a memory of the user. `field` names
+    the id in the error, with `{}` in place of its number. Raises `Unavailable`.
     """
     ids = sorted({ground for grounds in given for ground in grounds})
     if not ids:

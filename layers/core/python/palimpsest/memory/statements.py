@@ -1,4 +1,4 @@
-"""Makes records of statements, and changes a record after an edit or a repetition."""
+"""Makes records from statements, and changes a record after an edit or a repetition."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from palimpsest.text.folding import normalized
 
 DAY = 24 * 3600
 AT_ONCE = 60_000
-"""Milliseconds. An event without its own time that comes again within this time is the same event,
-sent twice.
+"""Milliseconds. If an event without its own time arrives again within this time, it is the same
+event, sent twice.
 """
 
 TOPICAL = frozenset({"fact", "instruction"})
 """The types that can have a topic and be superseded. Events and tasks can't, because an event has
-happened, and a task is done or not.
+happened, and a task is either done or not.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds,
-    None = now; `expires_at` is in epoch seconds, None = after its retention: days of its session (0
-    = for ever), or None for the tenant's.
+    """Something to remember, checked but not yet stored.
 
-    `sets` names the caller's fields, which replace those of a stored record with the same text.
-    `draws` are the topics of the relationships that were drawn from it. `version_of` is the key of
-    a topic whose next version it is, whatever its type; `replaces` is the id of a record without a
-    topic that becomes the version before.
+    `valid_from` is in epoch milliseconds (None: now). `expires_at` is in epoch seconds (None: as
+    its retention says). The retention is the days of its session (0: for ever), or None for the
+    tenant's. `sets` names the fields that the caller gave. They replace those of a stored record
+    with the same text. `draws` are the topics of the relationships that were drawn from the
+    statement. `version_of` is the key of a topic. The statement becomes its next version, whatever
+    the statement's type. `replaces` is the id of a record without a topic, which becomes the
+    version before.
     """
 
     type: RecordType
@@ -73,7 +74,9 @@ class Statement:
 
     @property
     def topic_key(self) -> str | None:
-        """The stored key of its topic; None without a topic. The key of a `KEYED` type is exact."""
+        """Return the stored key of the statement's topic, or None without a topic. The key of a
+        `KEYED` type is exact.
+        """
         if self.version_of is not None:
             return self.version_of
         if self.type in KEYED:
@@ -84,10 +87,11 @@ class Statement:
 def drafted(
     statement: Statement, *, tenant: str, user: str, now: int, lifetime: int | None, rank: int = 0
 ) -> Record:
-    """The record for a statement. Its `valid_from` is never later than `now` (epoch milliseconds).
+    """Return the record for a statement. Its `valid_from` is never later than `now` (epoch
+    milliseconds).
 
-    `lifetime` is the tenant's, in seconds (None: it never expires); `rank` is its place among the
-    statements of one message.
+    `lifetime` is the tenant's, in seconds (None: the record never expires). `rank` is the
+    statement's place among the statements of one message.
     """
     topic = statement.topic_key
     valid_from = now if statement.valid_from is None else min(max(statement.valid_from, 0), now)
@@ -139,8 +143,8 @@ def drafted(
 
 
 def lasting(retention: int | None, lifetime: int | None) -> int | None:
-    """How many seconds a record is kept (None: for ever): the days of its session, or else the
-    tenant's lifetime.
+    """Return how many seconds a record is kept (None: for ever). That is the retention of its
+    session in days, or else the tenant's lifetime.
     """
     if retention is None:
         return lifetime
@@ -148,8 +152,8 @@ def lasting(retention: int | None, lifetime: int | None) -> int | None:
 
 
 def kept_longer(record: Record, by: Record, *, lifetime: int | None) -> Record:
-    """The record with the retention of another statement that says the same, if that retention is
-    longer.
+    """Return the record with the retention of another statement that says the same, if that
+    retention is longer.
     """
     ours, theirs = lasting(record.retention, lifetime), lasting(by.retention, lifetime)
     is_longer = ours is not None and (theirs is None or theirs > ours)
@@ -161,8 +165,8 @@ def _expiry(kind: RecordType, since: int, lifetime: int | None) -> int | None:
 
 
 def event_before(statement: Statement, draft: Record, *, tenant: str, user: str) -> str | None:
-    """The id that the draft would have had a minute earlier, if it is an event without a time of
-    its own.
+    """Return the id that the draft would have had a minute earlier, or None if it is not an event
+    without a time of its own.
     """
     if draft.type != "event" or statement.valid_from is not None:
         return None
@@ -171,7 +175,7 @@ def event_before(statement: Statement, draft: Record, *, tenant: str, user: str)
 
 
 def placed(record: Record, *, tenant: str, user: str, topic: str, valid_from: int) -> Record:
-    """The record as a version of the topic."""
+    """Return the record as a version of the topic."""
     new_id = record_id(
         tenant=tenant,
         user=user,
@@ -184,17 +188,17 @@ def placed(record: Record, *, tenant: str, user: str, topic: str, valid_from: in
 
 
 def topic_of_edits(record: Record) -> str:
-    """The topic that an edit of the record adds a version to."""
+    """Return the topic to which an edit of the record adds a version."""
     return record.topic_key or f"edited_{record.id}"
 
 
 def edited(
     record: Record, *, tenant: str, user: str, content: str, now: int
 ) -> tuple[Record, Record]:
-    """The record, and the version with new content that replaces it from `now` on (epoch
+    """Return the record, and the version with new content that replaces it from `now` on (epoch
     milliseconds).
 
-    Both belong to one topic; a record without a topic gets one of its own. Keywords, likely
+    Both belong to one topic. A record without a topic gets one of its own. Keywords, likely
     queries, quote and embedding are not copied to changed content.
     """
     topic = topic_of_edits(record)
@@ -215,9 +219,9 @@ def edited(
 
 
 def said_also(record: Record, by: Record) -> Record:
-    """The record after another statement that says the same: with its session as one more source,
-    and with the relationships drawn from it. A record with a topic needs no more sessions, because
-    each place in its topic names its own.
+    """Return the record after another statement that says the same. It has that statement's session
+    as one more source, and the relationships drawn from it. A record with a topic gets no further
+    session, because each place in its topic names its own.
     """
     record = drawing(record, by)
     session = by.source.session
@@ -229,8 +233,8 @@ def said_also(record: Record, by: Record) -> Record:
 
 
 def drawing(record: Record, other: Record) -> Record:
-    """The record with the relationships that were drawn from the other record, which says the same
-    or had the topic before.
+    """Return the record with the relationships that were drawn from the other record, which says
+    the same or had the topic before.
     """
     if not other.draws:
         return record
@@ -238,7 +242,7 @@ def drawing(record: Record, other: Record) -> Record:
 
 
 def updated(record: Record, statement: Statement) -> Record:
-    """The record with the fields and the spelling of a statement that says the same."""
+    """Return the record with the fields and the spelling of a statement that says the same."""
     if statement.method != "given":
         return record
     fields: dict[str, Any] = {name: getattr(statement, name) for name in statement.sets}
@@ -250,12 +254,13 @@ def updated(record: Record, statement: Statement) -> Record:
 
 
 def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
-    """The record with its lifetime (the tenant's, in seconds, unless it has a retention of its own)
-    counted from `now` (epoch milliseconds), because it was said again.
+    """Return the record with its lifetime counted from `now` (epoch milliseconds), because it was
+    said again. The lifetime is the tenant's, in seconds, unless the record has a retention of its
+    own.
 
-    If it would gain less than a day, or less than a hundredth of its lifetime, it is returned
-    unchanged, because that is not worth a write. A permanent record, and a record with an expiry
-    from its caller, never change.
+    If the record would gain less than a day, or less than a hundredth of its lifetime, it is
+    returned unchanged, because that is not worth a write. A permanent record, and a record with an
+    expiry from its caller, never change.
     """
     lifetime = lasting(record.retention, lifetime)
     is_permanent = lifetime is None and record.expires_at is None and record.type == "preference"
@@ -273,9 +278,11 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
 
 
 def kept_for(record: Record, lifetime: int | None) -> Record:
-    """The record with this lifetime of the tenant's (seconds; None: it never expires), or its own
-    retention, counted from when it was last written or confirmed. A task, which ends with its
-    session, and a record with an expiry from its caller are unchanged.
+    """Return the record with this lifetime of the tenant (seconds; None: it never expires), or with
+    its own retention. Both count from when the record was last written or confirmed.
+
+    A task, which ends with its session, and a record with an expiry from its caller are returned
+    unchanged.
     """
     if record.type == "task" or record.expiry_given:
         return record

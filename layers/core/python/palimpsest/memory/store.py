@@ -1,5 +1,5 @@
-"""The port of a store of memories that a caller implements: seven methods over a database of texts
-and vectors.
+"""The protocol of a store of memories that a caller implements. It has seven methods over a
+database of texts and vectors.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ class MemoryStore(Protocol):
     """
 
     def save(self, user: str, memory: StoredMemory) -> None:
-        """Store the memory, or replace the stored memory with its id. A stored memory that was said
-        later stays. Safe to repeat.
+        """Store the memory, or replace the stored memory with the same id. If the stored memory has
+        a later `said_at`, it is not replaced. Safe to repeat.
         """
 
     def save_all(self, user: str, memories: Sequence[StoredMemory]) -> None:
-        """Save several memories with different ids, as `save` does. Either all are stored, or
+        """Save several memories with different ids, each as `save` does. Either all are stored, or
         none.
         """
 
     def search_by_vector(
         self, user: str, vector: Vector, *, k: int
     ) -> Sequence[tuple[StoredMemory, float]]:
-        """The k memories whose embedding is nearest to the vector, nearest first, each with its
-        cosine (-1 to 1).
-        Memories without an embedding, or with one of another length, are left out.
+        """Return the k memories whose embedding is nearest to the vector, nearest first, each with
+        its cosine (-1 to 1). Memories without an embedding, or with an embedding of another length,
+        are left out.
         """
 
     def search_by_keyword(self, user: str, text: str, *, k: int) -> Sequence[StoredMemory]:
-        """The k memories whose content has the most words of the text, best first. Upper and lower
-        case are the same. A memory without any of the words is left out. The text is data, never a
-        query language. For an empty text, return the k memories that were said last.
+        """Return the k memories whose content has the most words of the text, best first. Upper and
+        lower case are the same. A memory without any of the words is left out. The text is data,
+        never a query language. For an empty text, return the k memories with the latest `said_at`.
         """
 
     def delete(self, user: str, memory_id: str) -> bool:
-        """Remove the memory; return whether it was there."""
+        """Remove the memory, and return whether it was there."""
 
     def delete_all(self, user: str) -> int:
-        """Remove all memories of the user; return how many there were."""
+        """Remove all memories of the user, and return how many there were."""
 
     def count(self, user: str) -> int:
-        """How many memories the user has."""
+        """Return how many memories the user has."""

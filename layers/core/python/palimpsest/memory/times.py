@@ -1,4 +1,6 @@
-"""Reads from a text when something happens or is due, counted from the day on which it was said."""
+"""Finds in a text when something happens or is due, counted from the day on which the text was
+said.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ def _date_words() -> DateWords:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A day, week, month or year that a text names: its first and last day, and whether it is the
-    time by which something must be done.
+    """A day, week, month or year that a text names. It has a first and a last day, and says whether
+    it is the time by which something must be done.
     """
 
     start: int
@@ -46,8 +48,9 @@ class Moment:
 
 
 def moment_of(text: str, *, at: date) -> Moment | None:
-    """The first time that a text names, counted from the day `at` on which it was said; None if it
-    names none. Times since which something holds, and days that repeat every week, do not count.
+    """Return the first time that a text names, counted from the day `at` on which it was said, or
+    None if it names none. The time since which something is true does not count, and neither do
+    days that repeat every week.
     """
     begins = text[:MOST_READ]
     tense = tense_of(begins)
@@ -55,7 +58,7 @@ def moment_of(text: str, *, at: date) -> Moment | None:
 
 
 def tense_of(text: str) -> Tense:
-    """Whether a text is about the future, about the past, or says neither."""
+    """Return whether a text is about the future, about the past, or says neither."""
     if _words("planned").search(text):
         return "planned"
     return "past" if _words("past").search(text) else "none"
@@ -66,7 +69,7 @@ def is_planned(text: str) -> bool:
 
 
 def must_be_done(text: str) -> bool:
-    """Whether a text is about something that must be done."""
+    """Return whether a text is about something that must be done."""
     return _words("must").search(text) is not None
 
 
@@ -81,7 +84,7 @@ def _before(field: str) -> re.Pattern[str]:
 
 
 def _lowered(text: str) -> str:
-    return "".join(letter.lower()[:1] for letter in text)  # places stay
+    return "".join(letter.lower()[:1] for letter in text)  # positions stay
 
 
 def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
@@ -125,7 +128,9 @@ def _period(label: re.Match[str]) -> tuple[date, date, Unit]:
 
 
 def _spanned(year: int, month: int, day: int) -> tuple[date, date, Unit]:
-    """First and last day of a day, a month (day 0) or a year (month 0). Raises `ValueError`."""
+    """Return first and last day of a day, of a month (if `day` is 0) or of a year (if `month` is
+    0). Raises `ValueError`.
+    """
     if day:
         return date(year, month, day), date(year, month, day), "day"
     if month:
@@ -161,8 +166,8 @@ def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
 
 
 def _nearest(month: int, day: int, at: date, tense: Tense) -> tuple[date, date, Unit]:
-    """The date of a day or month without a year: the last one if the text is about the past, else
-    the next one. Raises `ValueError`.
+    """Return the date of a day or month that has no year. It is the last such date if the text is
+    about the past, else the next one. Raises `ValueError`.
     """
     first, last, unit = _spanned(at.year, month, day)
     if tense == "past" and first > at:
@@ -173,8 +178,8 @@ def _nearest(month: int, day: int, at: date, tense: Tense) -> tuple[date, date, 
 
 
 def _weekdays(text: str, at: date, tense: Tense) -> Iterator[Moment]:
-    """Days of the week: "on Friday", "by Friday", "vendredi". Days that repeat every week, and days
-    with a date after them, are left out.
+    """Yield days of the week: "on Friday", "by Friday", "vendredi". Days that repeat every week,
+    and days with a date after them, are left out.
     """
     for match in _weekday().finditer(text):
         before = text[max(0, match.start() - BEFORE) : match.start()]
@@ -189,7 +194,7 @@ def _weekdays(text: str, at: date, tense: Tense) -> Iterator[Moment]:
 
 
 def _ends(text: str, at: date) -> Iterator[Moment]:
-    """The last day of the present week, month or year: "by the end of the month"."""
+    """Yield the last day of the present week, month or year: "by the end of the month"."""
     sunday = at + timedelta(days=6 - at.weekday())
     last = {
         "week": sunday,
@@ -210,7 +215,7 @@ def _weekends(text: str, at: date) -> Iterator[Moment]:
 
 @cache
 def _by_key(field: str) -> dict[str, re.Pattern[str]]:
-    """The patterns of all languages in a field that holds a list for each key."""
+    """Return the patterns of all languages in a field that holds a list for each key."""
     lists: dict[str, list[str]] = {}
     for file in word_files(PACKAGE).values():
         for key, words in file.get(field, {}).items():

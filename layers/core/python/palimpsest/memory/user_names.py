@@ -1,5 +1,5 @@
-"""The names of a user: names that a call has set, and names that the user introduced themselves
-with. A speaker with one of these names is the user.
+"""The names of a user: names that a call has set, and names with which the user introduced
+themselves. A speaker with one of these names is the user.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class UserNames:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every name once. The first one is the name to show."""
+        """Return every name once. The first one is the name to show."""
         named = (self.name, *self.introduced, *self.aliases)
         return tuple(dict.fromkeys(name for name in named if name))
 
@@ -44,8 +44,8 @@ NOBODY = UserNames()
 
 
 def names_of(memories: Memories, scope: UserScope) -> UserNames:
-    """The names that a call has set for the user, and names that the user introduced. Raises
-    `Unavailable`.
+    """Return the names that a call has set for the user, and the names with which the user
+    introduced themselves. Raises `Unavailable`.
     """
     pointers = memories.pointers(scope, [TOPICS + KEY, *INTRODUCED])
     current = [pointer.record for pointer in pointers.values() if pointer.record is not None]
@@ -93,11 +93,11 @@ class ManageNames:
     preferences: ManagePreferences
 
     def of(self, scope: UserScope) -> UserNames:
-        """The names of the user. Raises `Unavailable`."""
+        """Return the names of the user. Raises `Unavailable`."""
         return names_of(self.memories, scope)
 
     def set(self, scope: UserScope, *, name: str | None, aliases: Sequence[str]) -> UserNames:
-        """Replace the names that were set. Without a name and an alias, remove them. Raises
+        """Replace the names that a call has set. Without a name and an alias, remove them. Raises
         `Unavailable`.
         """
         if name is None and not aliases:

@@ -11,7 +11,7 @@ from palimpsest.memory.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One value in the history of its topic. `number` counts from 1; at `valid_to` (epoch
+    """One value in the history of its topic. `number` counts from 1. At `valid_to` (epoch
     milliseconds) the next version begins.
     """
 
@@ -23,7 +23,7 @@ class Version:
     superseded_by: str | None = None
     uses: int = 0  # how often recall returned it
     used_at: int | None = None  # when it last did, in epoch seconds
-    has_ended: bool = False  # at `valid_to`, because the user said so; no value followed
+    has_ended: bool = False  # it ended at `valid_to`, as the user said, without a new value
     rests_on_changed: bool = False  # what it rests on was superseded, has ended or was deleted
 
 
@@ -37,11 +37,12 @@ def versions(
     """Return the versions of one topic, oldest first. Their numbers and validity follow from the
     times of the statements, not from the order of arrival.
 
-    `records` holds a record once for each statement of it; statements of the same record in a row
+    `records` holds a record once for each statement of it. Successive statements of the same record
     are one version. `current` is the id of the record that the topic's pointer names. If the
-    pointer names none, the user deleted the newest version, or said that it holds no longer:
-    `retracted` is the time of its last statement or of its end (epoch milliseconds), and the newest
-    version that is left ended then. `ended` is the id of the record that the user ended.
+    pointer names none, the user deleted the newest version, or said that it is no longer true.
+    `retracted` is then the time of its last statement or of its end (epoch milliseconds), and the
+    newest version that is left ended at that time. `ended` is the id of the record that the user
+    ended.
     """
     chain = _runs(records)
     newer = [*chain[1:], None]
@@ -79,8 +80,8 @@ def as_of(
     known_at: int | None = None,
     retracted: int | None = None,
 ) -> Record | None:
-    """Return the record that held at `moment`, judged by the statements that the service knew at
-    `known_at` (default: all); None if none held. Times are epoch milliseconds.
+    """Return the record that was valid at `moment`, or None. Only statements count that the service
+    knew at `known_at` (default: all). Times are epoch milliseconds.
     """
     if retracted is not None and retracted <= moment:
         return None
@@ -90,8 +91,8 @@ def as_of(
 
 
 def _runs(records: Sequence[Record]) -> list[Record]:
-    """Return one record for each series of equal statements: the copy that was written first, valid
-    from the first statement of the series.
+    """Return one record for each series of equal statements: the copy that was written first, with
+    the validity of the first statement in the series.
     """
     in_order = sorted(records, key=lambda record: record.order)
     runs = [list(run) for _, run in groupby(in_order, key=lambda record: record.id)]

@@ -1,5 +1,5 @@
-"""Models that ship with the functions and need no key: an embedder and a reranker, which run here,
-on onnxruntime.
+"""Models that ship with the functions and need no key: an embedder and a reranker. Both run in the
+function's own process, on onnxruntime.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import unit
 
-SPACE = Space(
-    "bge-small-en-v1.5-int8", 384
-)  # no server's model of that name makes the same vectors
+SPACE = Space("bge-small-en-v1.5-int8", 384)  # a server's model of that name makes other vectors
 EMBEDDER = "bge-small-en-v1.5"
 QUESTION = "Represent this sentence for searching relevant passages: "
 MOST_EMBEDDED = 256  # tokens; it reads 512, which takes three times as long and finds no more
@@ -28,12 +26,12 @@ MOST_RERANKED = 160  # tokens of question and text together: time grows with the
 # tokens that it reads in one batch: below, each batch costs half of its time whatever is in it
 AT_ONCE = 160
 AHEAD = 10  # texts among which those for a batch are chosen
-ALIKE = 1.25  # so many times as long or as short are texts that share a batch
+ALIKE = 1.25  # how much texts in one batch may differ in length
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 LONGEST_TOKEN = 16  # characters; more than any text has on average
 _IMPORTS = threading.Lock()
-"""Two models load side by side; where two threads import numpy at once, one of them may find a part
-of it only.
+"""A lock around imports. Two models load at the same time, and if two threads import numpy at once,
+one of them may find only a part of it.
 """
 
 
@@ -45,10 +43,10 @@ class _LoadedModel:
 
 class Transformer:
     """A small transformer with its tokenizer, loaded when they are first needed. `folder` holds the
-    two files above. The model reads the first `max_tokens` of a text. Safe for many threads.
+    two files above. The model reads the first `max_tokens` tokens of a text. Safe for many threads.
 
-    Texts in one batch change each other's results a little: it computes in 8-bit numbers, whose
-    scale follows the whole batch.
+    Texts in one batch change each other's results a little. The model computes in 8-bit numbers,
+    and their scale depends on the whole batch.
     """
 
     def __init__(self, folder: Path, *, max_tokens: int) -> None:
@@ -58,26 +56,26 @@ class Transformer:
         self._lock = threading.Lock()
 
     def __call__(self, *texts: str) -> Any:
-        """The model's first output for one text or pair of texts: a numpy array without the batch's
-        dimension.
+        """Return the model's first output for one text or pair of texts, as a numpy array without
+        the batch's dimension.
 
         Raises `ModelUnavailable` if the model can't be loaded.
         """
         return self.run([self.tokens(*texts)])[0]
 
     def tokens(self, *texts: str) -> Any:
-        """The model's input for one text or pair of texts. Raises `ModelUnavailable`."""
+        """Return the model's input for one text or pair of texts. Raises `ModelUnavailable`."""
         most = (
             self._max_tokens * LONGEST_TOKEN
         )  # the tokenizer's time grows with the square of the part that it cuts off
         read = (
             text[:most].encode("utf-8", "replace").decode() for text in texts
-        )  # no halves of surrogate pairs
+        )  # no unpaired surrogates
         return self.load().tokenizer.encode(*read)
 
     def run(self, batch: Sequence[Any]) -> Any:
-        """The model's first output for the `tokens` of several texts, in their order: a numpy
-        array.
+        """Return the model's first output for several texts, given by their `tokens`. The result is
+        one numpy array, in the order of the texts.
         """
         import numpy as np
 
@@ -95,11 +93,11 @@ class Transformer:
         return self.load().session.run(None, given)[0]
 
     def load_soon(self) -> None:
-        """Begin to load it in the background, so that the first text waits less for it."""
+        """Begin to load the model in the background, so that the first text waits less."""
         parallel.begin(self.load)
 
     def load(self) -> _LoadedModel:
-        """Load it unless it is loaded. Raises `ModelUnavailable`."""
+        """Return the model, and load it first if it is not loaded. Raises `ModelUnavailable`."""
         with self._lock:
             self._loaded = loaded = self._loaded or _loaded_from(
                 self._folder, max_tokens=self._max_tokens
@@ -123,7 +121,7 @@ def _loaded_from(folder: Path, *, max_tokens: int) -> _LoadedModel:
             str(folder / MODEL), options, providers=["CPUExecutionProvider"]
         )
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    except Exception as error:  # neither library has an error of its own
+    except Exception as error:  # neither library has error classes of its own
         raise ModelUnavailable("The built-in model can't be loaded.") from error
     tokenizer.enable_truncation(max_tokens)
     tokenizer.no_padding()
@@ -131,8 +129,8 @@ def _loaded_from(folder: Path, *, max_tokens: int) -> _LoadedModel:
 
 
 class BuiltinEmbedder:
-    """Implements `Embedder`: bge-small-en-v1.5, in 8-bit numbers. `models` is the folder that
-    layers/builtin makes; its model is read at the first call.
+    """Implements `Embedder` with bge-small-en-v1.5, in 8-bit numbers. `models` is the folder that
+    layers/builtin makes. The model is loaded at the first call.
     """
 
     def __init__(self, models: Path) -> None:
@@ -154,10 +152,12 @@ class BuiltinEmbedder:
 
 
 class BuiltinReranker:
-    """Implements `Reranker`: ms-marco-MiniLM-L-12-v2, a cross-encoder that reads question and text
-    together, in 8-bit numbers. `models` is as for the embedder.
+    """Implements `Reranker` with ms-marco-MiniLM-L-12-v2, in 8-bit numbers. This model is a
+    cross-encoder, which reads question and text together. `models` is the folder that
+    layers/builtin makes.
 
-    Its order alone is worse than that of all retrievers together: blend the two.
+    The model's order alone is worse than the joint order of all retrievers. Callers should blend
+    the two.
     """
 
     def __init__(self, models: Path) -> None:
@@ -186,8 +186,8 @@ class BuiltinReranker:
 
 
 def _read_together(lengths: Mapping[int, int]) -> list[int]:
-    """The places of the first text and of those about as long: what is filled up costs as much as
-    what is read.
+    """Return the indexes of the first text and of the texts that are about as long. Only such texts
+    are read together, because a shorter text in a batch costs as much as the longest.
     """
     first = next(iter(lengths.values()))
     alike = [place for place, length in lengths.items() if first / ALIKE <= length <= first * ALIKE]

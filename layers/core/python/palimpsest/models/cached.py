@@ -14,14 +14,14 @@ MAX_VECTORS = 512
 
 
 class CachingEmbedder:
-    """Implements `Embedder` over another one: as long as the process lives, the same text is
+    """Implements `Embedder` over another embedder. As long as the process lives, the same text is
     embedded once.
 
     `kept` is the number of cached vectors: the last used ones. With `questions_differ` false, the
     model makes the same vector of a text as a question and as a passage, so it is made once for
     both.
 
-    The cache holds the SHA-256 of each text, never the text. It is safe to use from many threads.
+    The cache's keys are SHA-256 digests of the texts, so no text is kept. Safe for many threads.
     """
 
     def __init__(

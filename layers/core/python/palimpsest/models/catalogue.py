@@ -1,5 +1,5 @@
-"""Data of the usual models by name: context windows, prices, and thresholds of near vectors. And
-AWS's prices.
+"""Data of the usual models by name: context windows, prices, and thresholds for the similarity of
+vectors. It also holds AWS's prices.
 
 Windows and prices are in catalogue.json, which `make catalogue` writes from the table that LiteLLM
 maintains.
@@ -39,7 +39,7 @@ class ModelCatalogue:
 
 @cache
 def model_catalogue() -> ModelCatalogue:
-    """The table as it was last written."""
+    """Return the catalogue as it was last written."""
     table = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
     prices = {
         name: (price_in, price_out) for name, (price_in, price_out) in table["prices"].items()
@@ -50,9 +50,9 @@ def model_catalogue() -> ModelCatalogue:
 
 
 def window_of(model: str) -> int | None:
-    """The model's context window in tokens; None if the name is not known.
+    """Return the model's context window in tokens, or None if the name is not known.
 
-    The longest known beginning of the name decides; a provider's prefix ("openai/",
+    The longest known beginning of the name decides. A provider's prefix ("openai/",
     "us.anthropic.") is ignored.
     """
     windows = model_catalogue().windows
@@ -68,8 +68,8 @@ def window_of(model: str) -> int | None:
 
 
 def budget_of(model: str | None, *, reserve: int) -> int | None:
-    """The model's window less `reserve` tokens for its answer; None for None. Raises
-    `Unprocessable` (`unknown_model`).
+    """Return the model's window less `reserve` tokens for its answer. Without a model, return None.
+    Raises `Unprocessable` (`unknown_model`).
     """
     if model is None:
         return None
@@ -87,12 +87,12 @@ AWS_AS_OF = "2026-04-02"
 # US dollars in us-east-1, for a million of each: without free tiers, at the first step of every
 # scale.
 AWS_PRICES: dict[str, float] = {
-    "http_api_requests": 1.00,  # of up to 512 KB
+    "http_api_requests": 1.00,  # events of up to 512 KB
     "lambda_requests": 0.20,
     "lambda_gb_seconds": 13.3334,  # arm64
     "dynamodb_writes": 0.625,  # write request units, on demand
     "dynamodb_reads": 0.125,  # read request units, on demand
-    "sqs_requests": 0.40,  # standard queues, of up to 64 KB
+    "sqs_requests": 0.40,  # requests of standard queues, of up to 64 KB
 }
 NANO_USD = 1_000_000_000
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}(?:-v\d+:\d+)?)$")
@@ -102,8 +102,9 @@ _PREFIX = re.compile(r"^(?:[a-z]{2,6}\.)?anthropic\.")
 def priced(
     model: str | None, *, model_calls: int, tokens_in: int, tokens_out: int
 ) -> dict[str, int]:
-    """The usage of calls in the form of jobs and ledgers: with their cost, or with the number of
-    calls without a known price.
+    """Return the usage of model calls in the form that jobs and ledgers store. It includes the cost
+    of the calls. If the price is unknown, it includes the number of calls without a known price
+    instead.
     """
     if not model_calls:
         return {}
@@ -133,16 +134,17 @@ def cost(
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The thresholds of an embedding model, because models differ in their cosines of unrelated
-    texts.
+    """The thresholds of an embedding model. Models need different ones because they differ in their
+    cosines of unrelated texts.
 
-    A candidate's strength is its cosine, where `unrelated` counts as 0 and 1 as 1, and `words`
-    times the share of the question's words that it has.
+    A candidate's strength has two parts. The first is its cosine, scaled so that `unrelated` counts
+    as 0 and 1 as 1. The second is `words` times the share of the question's words that the
+    candidate has.
 
-    Nothing is shown unless the strongest candidate reaches `least`; a message that says nothing
-    must reach it itself. Every other candidate must reach `own`: with its own strength, or with
-    `beside` times that of a message next to it. A past message whose cosine is at least `resembles`
-    has to do with a new one.
+    Nothing is shown unless the strongest candidate reaches `least`. A message that says nothing
+    must reach `least` itself. Every other candidate must reach `own`, either with its own strength
+    or with `beside` times the strength of a message next to it. A past message is related to a new
+    one if their cosine is at least `resembles`.
     """
 
     unrelated: float = 0.0
@@ -154,8 +156,8 @@ class Thresholds:
 
 
 OTHER = Thresholds()
-"""Of models that nobody has fitted: cosines of about 0 for what is unrelated, as OpenAI's have
-them.
+"""The thresholds of models for which none were determined. They assume cosines of about 0 for
+unrelated texts, as OpenAI's models give.
 """
 THRESHOLDS: Mapping[str, Thresholds] = MappingProxyType(
     {
@@ -164,6 +166,7 @@ THRESHOLDS: Mapping[str, Thresholds] = MappingProxyType(
         )
     }
 )
-"""By the name of the model's space. Chosen with `make bench ARGS=retrieval` on one half of each of
-three labelled sets, and confirmed on the others (docs/adr/0048-what-other-sets-showed.md).
+"""Thresholds by the name of the model's space. They were chosen with `make bench ARGS=retrieval` on
+one half of each of three labelled sets, and confirmed on the other halves
+(docs/adr/0048-what-other-sets-showed.md).
 """

@@ -1,5 +1,5 @@
-"""A time limit for the model calls of one piece of work, which the calls find without being given
-it.
+"""A time limit for the model calls of one piece of work. The calls read it from their context, so
+it is not passed to them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """All model calls within take at most so many seconds together; None sets no limit."""
+    """Limit all model calls within the block to `seconds` seconds together. None sets no limit."""
     token = _UNTIL.set(None if seconds is None else monotonic() + seconds)
     try:
         yield
@@ -30,16 +30,16 @@ def limited(seconds: float | None) -> Iterator[None]:
 
 
 def until(seconds: float) -> float:
-    """When a call must end that begins now (monotonic seconds): at the limit of the work, or
-    without one after its own `seconds`.
+    """Return when a call that begins now must end, in monotonic seconds. That is the limit of the
+    present work. If the work has no limit, it is `seconds` from now.
     """
     limit = _UNTIL.get()
     return monotonic() + seconds if limit is None else limit
 
 
 def kept(ask: Callable[[], Made]) -> Made:
-    """The result of a model call, which has ended by the limit, whether or not the model knows of
-    limits. Raises `ModelUnavailable`.
+    """Return the result of a model call, and end by the limit of the present work, even if the
+    model does not observe limits. Raises `ModelUnavailable`.
     """
     limit = _UNTIL.get()
     if limit is None:

@@ -1,4 +1,4 @@
-"""Models that are sent no secret: each text is masked before it leaves the service."""
+"""Models that never receive secrets. Each text is masked before it is sent to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from palimpsest.privacy.secrets import masked
 
 @dataclass(frozen=True, slots=True)
 class MaskedModel:
-    """Implements `LanguageModel`."""
+    """Implements `LanguageModel` over another model, with masked texts."""
 
     model: LanguageModel
 
@@ -53,7 +53,7 @@ class MaskedModel:
 
 @dataclass(frozen=True, slots=True)
 class MaskedEmbedder:
-    """Implements `Embedder`."""
+    """Implements `Embedder` over another embedder, with masked texts."""
 
     embedder: Embedder
 
@@ -67,7 +67,7 @@ class MaskedEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class MaskedReranker:
-    """Implements `Reranker`."""
+    """Implements `Reranker` over another reranker, with masked texts."""
 
     reranker: Reranker
 

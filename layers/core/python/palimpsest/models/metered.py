@@ -1,5 +1,5 @@
-"""Counts calls of models for the tenant that pays for them, and refuses a language model once the
-tenant's month is used up.
+"""Models whose calls are counted for the tenant that pays for them. A language model refuses calls
+once the tenant has reached its cost limit of the month.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from palimpsest.scope import Scope, payer
 from palimpsest.usage import Usages
 
 FAILED = {"model_calls": 1, "unpriced": 1}
-"""The count of a call without an answer. Only the server knows whether it is billed."""
+"""The count of a call without an answer. Only the server knows whether the call is billed."""
 
 
 class ReportUsage(Protocol):
     def __call__(self, tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
-        """Report what a call used; `is_counted` is false if the store could not count it."""
+        """Report the usage of a call. `is_counted` is false if the store could not count it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Counts the usage of a model call for the tenant and user of the present call. Calls without
-    one are not counted. A count that fails takes no answer away: `report` says so, and it may be
-    added by hand.
+    """Counts the usage of a model call for the tenant and user of the present call. A call without
+    a tenant and user is not counted.
+
+    If counting fails, the model's answer is returned all the same. `report` then says that the
+    usage was not counted, and an operator may add it.
     """
 
     usages: Usages
@@ -51,9 +53,11 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class MeteredModel:
-    """Each call is counted right after it, whatever becomes of its answer; so work that is repeated
-    without a call counts nothing, and a second call counts as one more. `most` is what a tenant's
-    model calls may cost in a month, in billionths of a dollar; None: any amount.
+    """A language model whose calls are counted.
+
+    Each call is counted right after it, even if its answer is not used. Work that is repeated
+    without a model call counts nothing, and a second model call counts as one more. `most` is how
+    much a tenant's model calls may cost in a month, in billionths of a dollar. None sets no limit.
     """
 
     model: LanguageModel
@@ -66,7 +70,9 @@ class MeteredModel:
     def complete(
         self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
     ) -> Completion:
-        """As `ChatModel.complete`. Raises `CostLimitReached` too: nothing was called then."""
+        """Implements `ChatModel.complete`. Raises `CostLimitReached` too, and then the model was
+        not called.
+        """
         ask = partial(
             self.model.complete,
             instructions=instructions,
@@ -85,7 +91,9 @@ class MeteredModel:
         max_tokens: int,
         model: str | None = None,
     ) -> Completion:
-        """As `JsonModel.complete_json`. Raises `CostLimitReached` too: nothing was called then."""
+        """Implements `JsonModel.complete_json`. Raises `CostLimitReached` too, and then the model
+        was not called.
+        """
         ask = partial(self.model.complete_json, instructions=instructions, text=text, schema=schema)
         return self._counted(partial(ask, max_tokens=max_tokens, model=model))
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer: non-empty text, the model that gave it, and what it cost."""
+    """A model's answer: a non-empty text, the name of the model that gave it, and the usage of the
+    call.
+    """
 
     text: str
     model: str
@@ -25,23 +27,24 @@ class ChatModel(Protocol):
     def complete(
         self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
     ) -> Completion:
-        """One call, no retries, at most 30 s. `instructions` go into the system role, `text` (data)
-        into the user role.
+        """Make one call, without retries, in at most 30 s. `instructions` go into the system role.
+        `text` is data and goes into the user role.
 
-        Raises `ModelUnavailable` after a time-out, a lost connection, 408, 409, 429 or 5xx, with
-        Retry-After in seconds if the server sent it. Raises `ModelOutputInvalid` without JSON,
-        choices or text, and after a refusal or a content filter. Raises `ModelFailed` (`code`
-        `model_refused_request`) for any other 4xx.
+        Raises `ModelUnavailable` after a time-out, a lost connection, 408, 409, 429 or 5xx. Its
+        `retry_after` is the server's Retry-After in seconds, if there was one. Raises
+        `ModelOutputInvalid` if the answer is not JSON or has no choices or text, and after a
+        refusal or a content filter. Raises `ModelFailed` (`code` `model_refused_request`) for any
+        other 4xx.
         """
 
     def capacity(self, model: str | None = None) -> int:
-        """Tokens that fit the model's own window, prompt and answer together."""
+        """Return how many tokens fit the model's context window, prompt and answer together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A JSON Schema that an answer is to follow. `name` is what servers call it by (letters,
-    digits, `_`).
+    """A JSON Schema for an answer. `name` is the schema's name in requests (letters, digits,
+    `_`).
     """
 
     name: str
@@ -49,11 +52,11 @@ class Schema:
 
     @classmethod
     def of(cls, model: type[BaseModel], *, name: str) -> Schema:
-        """The schema of a pydantic model, without titles and references, which cost tokens and not
-        every server reads.
+        """Return the schema of a pydantic model, without titles and references. These cost tokens,
+        and some servers can't read references.
 
-        Strict servers want every object to require all its fields and to forbid others: the model
-        has no defaults, and `extra="forbid"`.
+        Strict servers require that every object requires all its fields and forbids others. So the
+        model must have no defaults, and set `extra="forbid"`.
         """
         body = model.model_json_schema()
         return cls(name, _plain(body, definitions=body.get("$defs", {})))
@@ -83,19 +86,19 @@ class JsonModel(Protocol):
         max_tokens: int,
         model: str | None = None,
     ) -> Completion:
-        """As `ChatModel.complete`, for an answer in JSON. A server that can do so enforces the
-        schema, another one JSON; for the rest the `instructions` must say what the answer looks
-        like.
+        """Make one call as `ChatModel.complete` does, for an answer in JSON. A server that can
+        enforce the schema does so. Some servers only enforce JSON, and some enforce nothing. So
+        `instructions` must describe the answer's form too.
 
-        The text is not checked: it may be no JSON, or cut off.
+        The text is not checked. It may be cut off or not be JSON.
         """
 
     def capacity(self, model: str | None = None) -> int:
-        """As `ChatModel.capacity`."""
+        """Return how many tokens fit the model's context window, as `ChatModel.capacity` does."""
 
 
 class LanguageModel(ChatModel, JsonModel, Protocol):
-    """A model that gives text, and answers that follow a schema."""
+    """A model that gives answers as text and as JSON that follows a schema."""
 
 
 Vector = Sequence[float]
@@ -103,8 +106,8 @@ Vector = Sequence[float]
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The model that makes vectors, and how many numbers each has. Only vectors of one space
-    compare.
+    """The model that makes vectors, and their dimension. Only vectors of the same space can be
+    compared.
     """
 
     model: str
@@ -114,12 +117,17 @@ class Space:
 class Embedder(Protocol):
     @property
     def space(self) -> Space:
-        """The space of the vectors it makes; known before the first call."""
+        """Return the space of the vectors that this embedder makes. It is known before the first
+        call.
+        """
 
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
-        """A vector of length 1 for each text, in their order; one call, no retries. Any text is
-        taken, also an empty one; what is too long for the model is cut at its end. `as_questions`
-        is for questions, which some models read in another way than the texts to find.
+        """Return a vector of length 1 for each text, in the order of the texts. Makes one call,
+        without retries.
+
+        Every text is accepted, also an empty one. A text that is too long for the model is cut at
+        its end. Set `as_questions` for questions, because some models read questions in another way
+        than the texts that answer them.
 
         Raises `ModelUnavailable` after a time-out, a lost connection, 408, 409, 429 or 5xx, and if
         a model can't be loaded. Raises `ModelOutputInvalid` unless each text has one finite vector
@@ -130,32 +138,32 @@ class Embedder(Protocol):
 
 class Reranker(Protocol):
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
-        """How well each text answers the question, in their order, the more the better. The numbers
-        compare within one question alone. It stops in time for `until` (of `time.monotonic()`):
-        then the last texts have no score.
+        """Return how well each text answers the question, in the order of the texts. A greater
+        score is better. Scores of different questions can't be compared.
 
-        The texts are data; what is too long for the model is cut at its end. No retries. Raises
+        It stops in time for `until` (of `time.monotonic()`). The last texts then have no score. The
+        texts are data. A text that is too long for the model is cut at its end. No retries. Raises
         `ModelFailed`.
         """
 
 
 class TokenCounter(Protocol):
     def encoding_for(self, model: str | None) -> str:
-        """The encoding of a model; `o200k_base` for None and for a model it does not know. Never
-        fails.
+        """Return the encoding of a model. It is `o200k_base` for None and for an unknown model.
+        Never raises.
         """
 
     def count(self, text: str, encoding: str) -> int:
-        """Tokens of `text`; special-token texts such as `<|endoftext|>` are counted as the plain
-        text they are.
+        """Return the number of tokens in `text`. Texts of special tokens, such as `<|endoftext|>`,
+        are counted as plain text.
 
-        Takes time in proportion to the text, whatever it repeats. Raises `ValueError` for an
-        unknown encoding.
+        The time it takes is proportional to the length of the text, even if the text is repetitive.
+        Raises `ValueError` for an unknown encoding.
         """
 
 
 class Secret(Protocol):
     def value(self) -> str | None:
-        """The secret, which may be some minutes old; None if there is none. Raises
+        """Return the secret, which may be some minutes old, or None if there is none. Raises
         `Unavailable`.
         """

@@ -1,4 +1,4 @@
-"""Counts tokens with tiktoken, from rank tables that ship beside the packages: nothing is ever
+"""Counts tokens with tiktoken. The rank tables ship beside the packages, so nothing is
 downloaded.
 """
 
@@ -28,8 +28,9 @@ _ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 @dataclass(frozen=True, slots=True)
 class RankTable:
-    """The file of an encoding's ranks, the digest that tiktoken pins for it, that of the same table
-    sorted, and the pattern that cuts a text into what is encoded by itself.
+    """The data of an encoding: the file of its ranks, the digest that tiktoken pins for that file,
+    the digest of the same table when sorted, and the pattern that splits a text into the parts that
+    are encoded separately.
     """
 
     file: str
@@ -64,7 +65,7 @@ IN_ASCII = {
     r"\p{N}{": "[0-9]{",
     r"\p{L}\p{N}": "A-Za-z0-9",
 }
-"""Parts of the patterns, and what matches the same in a text of ASCII alone."""
+"""Parts of the patterns, each with a part that matches the same in texts of ASCII only."""
 SAME_RANKS = {
     "o200k_harmony": "o200k_base"
 }  # they differ in special tokens, and those are never counted as such
@@ -81,16 +82,17 @@ _WORD_END = re.compile(r"\S(?= )")
 SHORT = 4_000  # characters
 SHORT_PART = 128  # characters
 MOST_LOOKED_UP = 60_000
-NO_RANK = 2**32  # of bytes that are no token: more than any rank
+NO_RANK = 2**32  # the rank of bytes that are no token, above all others
 
 
 class RanksMissing(RuntimeError):
-    """The rank tables are not installed, or not the ones that tiktoken expects."""
+    """Raised if the rank tables are not installed, or are not the tables that tiktoken expects."""
 
 
 class TiktokenCounter:
-    """Implements `TokenCounter`. The first long text loads an encoding, which stays loaded. Short
-    texts before that are counted without it, because most processes never need it (docs/adr/0049).
+    """Implements `TokenCounter`. The first long text loads an encoding, which stays loaded. Until
+    then, short texts are counted without the encoding, because most processes never need it
+    (docs/adr/0049).
     """
 
     def __init__(self, ranks: Path | None = None) -> None:
@@ -100,7 +102,7 @@ class TiktokenCounter:
         self._lock = threading.Lock()
 
     def warm(self) -> None:
-        """Make ready to count short texts in the default encoding."""
+        """Prepare to count short texts in the default encoding."""
         self._short(DEFAULT_ENCODING)
 
     def encoding_for(self, model: str | None) -> str:
@@ -135,7 +137,9 @@ class TiktokenCounter:
             return self._loaded[name]
 
     def _sorted_ranks(self, name: str) -> SortedRanks | None:
-        """None if the tables were installed without sorted ones."""
+        """Return the sorted ranks of the encoding, or None if the tables were installed without
+        sorted ones.
+        """
         ranks, table = self._ranks or _installed_ranks(), TABLES[name]
         if not (ranks / f"{table.file}.sorted").is_file():
             return None
@@ -145,9 +149,9 @@ class TiktokenCounter:
 
 
 class SortedRanks:
-    """Counts short texts in an encoding without loading it: does the merges of byte pairs that
-    tiktoken does, by ranks that are looked up in the sorted table, which layers/runtime/ranks.py
-    describes.
+    """Counts short texts in an encoding without loading the encoding. It merges byte pairs as
+    tiktoken does, with ranks that it looks up in the sorted table. layers/runtime/ranks.py
+    describes that table.
     """
 
     def __init__(self, content: bytes, pattern: str) -> None:
@@ -161,8 +165,10 @@ class SortedRanks:
         self._count = lru_cache(20_000)(self._merged)
 
     def count(self, text: str) -> int | None:
-        """The tokens of a text. None if it has a part that would take long, or halves of
-        characters. Also None once the lookups have taken as long as loading the encoding would.
+        """Return the number of tokens in the text.
+
+        Returns None if the text has a part that would take long, or an unpaired surrogate. Also
+        returns None once the lookups have taken as long as loading the encoding would.
         """
         parts = self._ascii_parts(text) if text.isascii() else self._parts(text)
         if (
@@ -177,7 +183,9 @@ class SortedRanks:
 
     @cached_property
     def _parts(self) -> Callable[[str], list[str]]:
-        """Cuts any text, by a library that takes long to load."""
+        """Return a function that splits any text into parts. It uses a library that takes long to
+        load.
+        """
         import regex  # type: ignore[import-untyped] # it has no types
 
         found: Callable[[str], list[str]] = regex.compile(self._pattern).findall
@@ -212,16 +220,16 @@ class SortedRanks:
 
 
 def _in_ascii(pattern: str) -> str:
-    """The pattern for texts in ASCII alone, in terms that Python's own `re` knows."""
+    """Return the pattern for texts in ASCII only, in a form that Python's own `re` understands."""
     return reduce(lambda known, each: known.replace(*each), IN_ASCII.items(), pattern)
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in parts that tiktoken can encode.
+    """Yield the text in parts that tiktoken can encode.
 
-    A part ends before a space that follows a word: no token crosses that place, so the sum is
-    exact. Only if there is no such place within 1,000 characters, the sum may be a token or two too
-    high.
+    A part ends before a space that follows a word. No token crosses such a place, so the sum of the
+    parts' counts is exact. If there is no such place within 1,000 characters, the sum may be one or
+    two tokens too high.
     """
     start = 0
     while len(text) - start > PIECE:

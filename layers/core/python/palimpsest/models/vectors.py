@@ -13,14 +13,14 @@ from typing import Any
 from palimpsest.models.ports import Space, Vector
 
 MOST_NUMBERS = 400_000
-"""Of one product: OpenBLAS computes it on one thread. On a busy machine several wait for each
-other, twenty times as long as the product takes.
+"""The most numbers of one product. OpenBLAS computes a product of this size on one thread. On a
+busy machine, several threads would wait for each other, twenty times as long as the product takes.
 """
 
 
 def unit(vector: Vector) -> list[float]:
-    """The vector at length 1. Raises `ValueError` if it has no direction: all zero, or not
-    finite.
+    """Return the vector scaled to length 1. Raises `ValueError` if it has no direction, because its
+    numbers are all zero or not finite.
     """
     length = math.hypot(*vector)
     if not math.isfinite(length) or length == 0:
@@ -29,7 +29,7 @@ def unit(vector: Vector) -> list[float]:
 
 
 def packed(vector: Vector) -> str:
-    """The vector as text, its numbers in single precision."""
+    """Return the vector as text, with its numbers in single precision."""
     return base64.b64encode(array("f", vector).tobytes()).decode()
 
 
@@ -40,8 +40,8 @@ def unpacked(text: str) -> Vector:
 
 
 def check_vector(vector: Vector, space: Space | None) -> None:
-    """Raise `ValueError` if the vector is not one of the space; `None` is the space of an index
-    without vectors.
+    """Raise `ValueError` if the vector does not belong to the space. For an index without vectors,
+    `space` is None.
     """
     if space is None:
         raise ValueError("This index holds no vectors.")
@@ -51,8 +51,8 @@ def check_vector(vector: Vector, space: Space | None) -> None:
 
 
 class Matrix:
-    """Vectors of length 1, one after another as `numbers` in single precision; some hundred times
-    slower where numpy is not installed.
+    """Vectors of length 1, stored one after another in `numbers`, in single precision. Without
+    numpy, it is some hundred times slower.
     """
 
     def __init__(self, numbers: bytes, *, dimension: int) -> None:
@@ -65,8 +65,8 @@ class Matrix:
     def nearest(
         self, query: Sequence[float], *, among: Sequence[int] | None, k: int
     ) -> Iterable[tuple[float, int]]:
-        """The cosine and place of the k nearest at least: also of all that are as near as the last
-        of them.
+        """Return the cosine and index of at least the k nearest vectors. The result also includes
+        all vectors that are as near as the last of these.
         """
         numpy, dimension = self._numpy, self._dimension
         if numpy is None:

@@ -1,1 +1,1 @@
-"""Replaces a model: extracts memories and summarizes with rules alone."""
+"""Extraction and summaries with rules alone, in place of a model."""

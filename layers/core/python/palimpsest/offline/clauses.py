@@ -1,5 +1,5 @@
 """Divides a user's sentence into its statements, so that a correction of one statement leaves the
-others as they are. Recognises greetings, requests, jokes and remarks, which say nothing to
+others unchanged. Recognizes greetings, requests, jokes and remarks, which contain nothing to
 remember.
 """
 
@@ -39,9 +39,9 @@ _PATTERNS = {
     r"|needs?)\b))"
     r"|(?P<with>{blank}(?=with (?:my|our|an?)\b)))",
 }
-"""The patterns, with the names of the lists and parts that `words/` has. At a joint another
-statement may begin: with its own subject, without one, about somebody who was named, or with the
-people who are there.
+"""The patterns, with the names of the lists and parts that `words/` has. Another statement may
+begin at a joint: with its own subject, without one, about somebody who was named, or with the
+people who are present.
 """
 _LOWER = frozenset({"remark", "joints"})  # for a text in lower case
 _NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
@@ -63,17 +63,21 @@ def _joining_words() -> frozenset[str]:
 
 
 def asks_for_something(text: str) -> bool:
-    """Whether the text is a request to do something now, which says nothing to remember."""
+    """Return whether the text is a request to do something now. Such a request contains nothing to
+    remember.
+    """
     return bool(_pattern("request").match(text) or _pattern("request_at_the_end").search(text))
 
 
 def is_in_jest(text: str) -> bool:
-    """Whether the text takes back what it says."""
+    """Return whether the text says that it is a joke."""
     return ("kidding" in text or "joking" in text) and bool(_JEST.search(text))
 
 
 def without_greeting(text: str) -> str:
-    """The text without the greeting that it begins with, unless it is nothing else."""
+    """Return the text without the greeting at its beginning. A text that is only a greeting is
+    returned unchanged.
+    """
     found = _pattern("is_greeted").match(text)
     return text[found.end() :] if found else text
 
@@ -132,8 +136,8 @@ def with_subject(sentence: str) -> str:
 
 
 def to_the_point(text: str) -> str:
-    """The text without a greeting, and without a phrase that only leads to a statement, as in "By
-    the way, I'm Mira.".
+    """Return the text without a greeting, and without a phrase that only introduces a statement, as
+    in "By the way, I'm Mira.".
     """
     said = without_greeting(text)
     lead = _pattern("leads_in").match(said)
@@ -142,8 +146,8 @@ def to_the_point(text: str) -> str:
 
 
 def with_greeting(sentences: list[str]) -> list[str]:
-    """The sentences. If the first sentence only greets, it is joined with the next: "Hey!" and "I'm
-    Mira." say a name together.
+    """Return the sentences. If the first sentence only greets, it is joined with the next one,
+    because "Hey!" and "I'm Mira." state a name only together.
     """
     if (
         len(sentences) > 1
@@ -161,8 +165,8 @@ def _names_something(word: str) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether the text is a remark on the conversation ("I see what you mean"), or has no word that
-    names anything.
+    """Return whether the text is a remark on the conversation ("I see what you mean"), or has no
+    word that names anything.
     """
     if not any(map(_names_something, words(text))):
         return True
@@ -184,11 +188,12 @@ _SEVERAL_WORDS = re.compile(r"\w\W+\w|[\u3040-\u9fff]{2}")
 
 
 def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[str, str]]:
-    """The statements that the sentence joins, or the whole sentence, each with the words of the
-    sentence that it rests on: they differ where the sentence says a word once for several
-    statements.
+    """Return the statements that the sentence joins, or the whole sentence. Each comes with the
+    words of the sentence that it rests on. These differ from the statement if the sentence says a
+    word once for several statements.
 
-    `is_known` says whether a text is a statement of a known kind. Each clause is looked at once.
+    `is_known` returns whether a text is a statement of a known kind. It is called once for each
+    clause.
     """
     joined = list(_clauses(sentence)) if _may_join(sentence) else ()
     if len(joined) <= 1:
@@ -210,14 +215,16 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
 
 
 def _may_join(sentence: str) -> bool:
-    """Whether the sentence has a mark or a word of which each joint has one."""
+    """Return whether the sentence may join statements. Only a sentence with certain marks or words
+    can.
+    """
     has_mark = "," in sentence or ";" in sentence or "，" in sentence
     return has_mark or not _joining_words().isdisjoint(word_set(lowered(sentence)))
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str | None, str, str]]:
-    """The sentence cut at its joints: the kind of the joint before each clause, the joint, and the
-    clause.
+    """Yield the clauses of the sentence, which is cut at its joints. Each clause comes with the
+    kind and the text of the joint before it.
     """
     start, kind, joint = 0, None, ""
     for found in _pattern("joints").finditer(lowered(sentence)):
@@ -228,8 +235,8 @@ def _clauses(sentence: str) -> Iterator[tuple[str | None, str, str]]:
 
 
 def _completed(kind: str | None, before: str, clause: str) -> str | None:
-    """The clause as a statement of its own, with what it takes from the clause before; None if that
-    lacks it.
+    """Return the clause as a complete statement, with the words that it takes from the clause
+    before. Return None if that clause lacks them.
     """
     match kind:
         case "elided":
@@ -245,8 +252,8 @@ def _completed(kind: str | None, before: str, clause: str) -> str | None:
 
 
 def objects(statement: str, *, start: int) -> list[str]:
-    """The statement once for each thing that it lists from `start` on: "I like tea and jazz" says
-    two things.
+    """Return the statement once for each thing that it lists from `start` on. "I like tea and jazz"
+    makes two statements.
     """
     found = _pattern("list").fullmatch(statement, start)
     if found is None:
@@ -256,7 +263,7 @@ def objects(statement: str, *, start: int) -> list[str]:
 
 
 def ended(statement: str) -> str:
-    """The statement, which was cut out of a sentence, with a full stop at its end."""
+    """Return the statement, which was cut out of a sentence, with a full stop at its end."""
     text = statement.rstrip(" ,;:，；、")
     if is_terminated(text):
         return text

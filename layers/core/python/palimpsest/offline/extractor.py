@@ -1,5 +1,5 @@
-"""Extraction without a model: statements of users are stored in their own words, and phrases tell
-their kind.
+"""Extraction without a model. Statements of users are stored in their own words, and phrases
+determine their kind.
 """
 
 from __future__ import annotations
@@ -56,34 +56,38 @@ from palimpsest.text.sentences import (
 
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
-MOST_READ = 16_000  # characters of one message; of a longer one the middle is not read
+MOST_READ = 16_000  # characters of one message, without its middle if it is longer
 WORTH_REMEMBERING = (
     2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
 )
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
-"""The kinds whose topic is told by the meaning of the whole statement, where that is known."""
+"""The kinds of statements whose topic comes from the meaning of the whole statement, if that is
+known.
+"""
 MAY_LEAN = frozenset({"preference", "favorite", "task"})
-"""The kinds of statements that may need their conversation: "I prefer the second one"."""
+"""The kinds of statements that may need their conversation, as in "I prefer the second one"."""
 FEW_WORDS = 4  # of a sentence that only names what the next one is about
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
 RELATIONS = {"employer": ("WORKS_AT", "Company"), "residence": ("LIVES_IN", "Place")}
-"""By the topic of a statement: what it says of the user, and what is named."""
+"""The relationship of the user that a statement states, and the type of the named thing, by the
+topic of the statement.
+"""
 _WORD = re.compile(r"\w+")
 _KEYWORD = re.compile(rf"\w{{{SHORTEST_KEYWORD},}}")
 _NAMED = re.compile(r" ?(?:the )?((?:[A-ZÀ-Þ][\w&.'-]*)(?: [A-ZÀ-Þ0-9&][\w&.'-]*){0,3})")
 
 
 Stated = partial[Finding]
-"""A finding that lacks only the messages that state it."""
+"""A finding without the messages that state it."""
 
 
 class PatternExtractor:
-    """Implements `Extractor` without a model, in linear time: the same messages always give the
+    """Implements `Extractor` without a model, in linear time. The same messages always give the
     same findings.
 
-    What messages repeat is analysed once.
+    A text that several messages repeat is analysed once.
     """
 
     def capacity(self, *, prompt: str | None) -> int:
@@ -156,32 +160,32 @@ def _states_known(sentence: str) -> bool:
 
 
 def _is_known(text: str) -> bool:
-    """Whether the text states something of a known kind, or of a known topic."""
+    """Return whether the text is a statement of a known kind or about a known topic."""
     return kind_of(text)[0] is not None or slot_of(text) is not None
 
 
 def _ended(sentence: str, before: Sequence[str]) -> Sequence[End]:
-    """The ends that the sentence states, alone or with the few words before it."""
+    """Return the ends that the sentence states, alone or together with the few words before it."""
     if not may_end(sentence) and not may_end(before[-2] if len(before) > 1 else ""):
         return ()
     return ends_of(sentence) or ends_of(_with_what(sentence, before))
 
 
 def _with_what(sentence: str, before: Sequence[str]) -> str:
-    """The sentence with the few words before it, which may name what ends: "The gym? Cancelled
-    it.".
+    """Return the sentence with the few words before it, which may name what ends, as in "The gym?
+    Cancelled it.".
     """
     earlier = before[-2] if len(before) > 1 else ""
     return f"{earlier} {sentence}" if 0 < len(earlier.split()) <= FEW_WORDS else sentence
 
 
 def _depending(sentence: str, seq: int) -> Finding:
-    """A sentence that counts only for what it ends or corrects."""
+    """Return the finding for a sentence that counts only for what it ends or corrects."""
     return Finding("fact", sentence, (seq,), sentence, subject="user", depends=True)
 
 
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
-    """What the sentence states."""
+    """Return the statements that the sentence makes."""
     return [
         found if text == sentence else partial(found, content=ended(found.keywords["content"]))
         for part, quote in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
@@ -191,8 +195,9 @@ def _stated(sentence: str, day: date) -> Sequence[Stated]:
 
 
 def _each(text: str) -> Sequence[str]:
-    """The text, or one statement for each thing that it says is liked, or must not be eaten; or one
-    of whom the user names, and one of the age, which changes.
+    """Return the statements that the text makes. It is divided if it lists several things that are
+    liked or must not be eaten, if it lists several people, and if it states an age, because an age
+    changes.
     """
     kind, found = kind_of(text)
     if kind is None or found is None or "what" not in found.groupdict():
@@ -207,8 +212,8 @@ def _each(text: str) -> Sequence[str]:
 
 
 def _statement(text: str, day: date, *, quote: str) -> Stated | None:
-    """What the text states; None for questions, requests, small talk, jokes and what is not worth
-    remembering.
+    """Return the statement that the text makes. Return None for questions, requests, small talk,
+    jokes, and texts that are not worth remembering.
     """
     kind, matched = kind_of(text)
     is_asked = is_question(text) and not (kind and kind.type == "task")
@@ -245,7 +250,9 @@ def _is_of_a_relative(kind: StatementKind, slot: Slot | None, text: str) -> bool
 
 
 def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated | None:
-    """What a text of no kind states. `is_known` says that its topic is known nevertheless."""
+    """Return the statement that a text of no known kind makes. `is_known` says that its topic is
+    known all the same.
+    """
     bag = words(text)
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
     # It needs neither names nor numbers then.
@@ -272,7 +279,7 @@ def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated |
 
 
 def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterator[Relation]:
-    """Where the user lives or works, if the text names it."""
+    """Yield the relation to the place where the user lives or works, if the text names it."""
     if kind.topic not in RELATIONS or not matched[0].split():
         return
     last = matched[0].split()[-1]
@@ -283,7 +290,7 @@ def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterat
 
 
 def _topic(kind: StatementKind, match: re.Match[str]) -> str | None:
-    """The key of the topic; None if the text names nothing that has one."""
+    """Return the key of the topic, or None if the text names nothing that has one."""
     if "what" not in match.groupdict():
         return kind.topic
     empty = words_that_name_nothing()
@@ -308,6 +315,6 @@ def _keywords(text: str) -> Sequence[str]:
 
 
 def states(sentence: str) -> Sequence[Statement]:
-    """What a sentence of a user states, as far as phrases tell."""
+    """Return the statements in a sentence of a user, as far as phrases show them."""
     found = (stated(seqs=()) for stated in _stated(sentence, date.min))
     return [Statement(each.content, each.topic, each.subject) for each in found]

@@ -1,5 +1,5 @@
-"""Whom a statement is about: relatives, names, and somebody named before whom "she", "his" or
-"their" means.
+"""Finds whom a statement is about: a relative, a name, or somebody named before whom "she", "his"
+or "their" means.
 """
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
@@ -23,13 +23,15 @@ _PERSON = (
 
 @cache
 def _person() -> re.Pattern[str]:
-    """Matches relatives, friends, animals and names."""
+    """Return a pattern that matches relatives, friends, animals and names."""
     return re.compile(filled(PACKAGE, _PERSON), re.IGNORECASE)
 
 
 @cache
 def relation() -> re.Pattern[str]:
-    """Matches the person or animal that a statement is about, if it is not the user."""
+    """Return a pattern that matches the person or animal that a statement is about, if that is not
+    the user.
+    """
     return re.compile(filled(PACKAGE, "{relations}"), re.IGNORECASE)
 
 
@@ -46,8 +48,9 @@ MOST_LOOKED_AT = 8  # sentences before
 
 
 def with_names(sentence: str, before: Sequence[str]) -> str | None:
-    """The sentence with somebody whom the sentences before name, the last one first, in place of
-    the pronoun that it begins with; None if they name nobody whom the pronoun could mean.
+    """Return the sentence with a name or relative in place of the pronoun at its beginning. The
+    person is the last one in the sentences before whom the pronoun can mean. Return None if there
+    is no such person.
     """
     found = _PRONOUN.match(sentence)
     if found is None:
@@ -66,7 +69,7 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
 
 
 def _named(sentence: str, pronoun: str) -> str | None:
-    """The last one whom the sentence names and the pronoun can mean."""
+    """Return the last person whom the sentence names and the pronoun can mean."""
     named = None
     for person in _person().finditer(sentence):
         is_known = any(person[pronouns] for pronouns in ("she", "he", "they"))

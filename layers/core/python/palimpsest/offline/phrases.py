@@ -1,4 +1,4 @@
-"""The phrases that tell of which kind a user's statement is. They are in `words/`, by language."""
+"""The phrases that determine the kind of a user's statement. They are in `words/`, by language."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PACKAGE: Final = "palimpsest.offline"
 class StatementKind:
     """A kind of statement. `importance` is from 0 to 1.
 
-    `topic` is the key of a topic that has one value at a time. Where a phrase has a group `what`,
-    its words are added to the key: liking tea and liking cake are two topics.
+    `topic` is the key of a topic that has one value at a time. If a phrase has a group `what`, its
+    words are added to the key. So liking tea and liking cake are two topics.
     """
 
     name: str
@@ -50,12 +50,14 @@ STATEMENT_KINDS = (
     _topic("preference", 0.75),
     StatementKind("life_event", "event", 0.7, topic=None),
 )
-"""The first kind with a phrase in the statement counts."""
+"""The kinds of statements in their order. If a statement has phrases of several kinds, the first
+kind counts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A pattern of statements, and its triggers: every match has one of these words."""
+    """A pattern of statements with its triggers. Every match contains one of these words."""
 
     kind: StatementKind
     pattern: str
@@ -87,9 +89,9 @@ def _compiled(number: int) -> re.Pattern[str]:
     return re.compile(phrases()[number].pattern, re.IGNORECASE)
 
 
-@lru_cache(maxsize=64)  # a sentence's clauses are asked for several times
+@lru_cache(maxsize=64)  # the same clauses are looked up several times
 def kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
-    """The first kind with a phrase in the text, and where it stands."""
+    """Return the first kind with a phrase in the text, and the match of that phrase."""
     for number in _triggers().candidates(text):
         if found := _compiled(number).search(text):
             return phrases()[number].kind, found
@@ -98,5 +100,5 @@ def kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
 
 @cache
 def words_that_name_nothing() -> frozenset[str]:
-    """Words that name nothing that is liked or is to be done."""
+    """Return words that name nothing that can be liked or done."""
     return frozenset(entries(PACKAGE, "not_what"))

@@ -32,7 +32,7 @@ from palimpsest.text.sentences import (
 
 METHOD = "extractive"
 CAPACITY = 400_000  # tokens: some seconds of work
-MOST_READ = 64_000  # characters of one message; of a longer one the middle is not read
+MOST_READ = 64_000  # characters of one message, without its middle if it is longer
 NOTHING_SAID = "[no text]"
 LABELS = {"User": salience.USER, "Assistant": salience.ASSISTANT, "Tool": salience.TOOL}
 _LABELLED = re.compile(r"(User|Assistant|Tool)(?: \([^)\n]{1,64}\))?: ")
@@ -54,17 +54,17 @@ LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
 LIKELY = 3  # times the room
 MOST_LINES, LINE_BYTES = 5_000, 32
-"""Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
-the shortest are not rated. Conversations have no such sentences; without the bound a megabyte of
-them would take several seconds.
+"""If a text has more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
+its shortest sentences are not rated. Conversations have no such texts. Without the limit, a
+megabyte of them would take several seconds.
 """
 
 
 @dataclass(slots=True)
 class _Line:
-    """A sentence with its place, its message (`part`), its speaker, its tokens and its worth.
-    Tokens and worth are set later, because a new object for each would take a fifth of the whole
-    time.
+    """A sentence with its position, its message (`part`), its speaker, its tokens and its worth.
+    Tokens and worth are set later on the same object, because a new object for each sentence would
+    take a fifth of the whole time.
     """
 
     place: int
@@ -80,8 +80,8 @@ class _Line:
     score: float = 0.0
     asks: bool = False
     who: bool = False
-    is_data: bool = False  # of a tool, or of a log
-    density: float = 0.0  # of worth in tokens
+    is_data: bool = False  # output of a tool, or a line of a log
+    density: float = 0.0  # worth divided by tokens
     needs: int | None = None  # the place of the question without which it says little
 
 
@@ -107,7 +107,7 @@ class ExtractiveSummarizer:
 
 
 def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
-    """The sentences of the earlier summary, then those of the messages, in order."""
+    """Yield the sentences of the earlier summary, then the sentences of the messages, in order."""
     place = 0
     for part, (label, text, message) in enumerate(_parts(previous, messages)):
         speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
@@ -119,8 +119,8 @@ def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
 
 
 def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, Message | None]]:
-    """The label and the text of each line of the earlier summary and of each message, with the
-    message.
+    """Yield label and text of each line of the earlier summary, then of each message, together with
+    the message.
     """
     for line in previous.splitlines():
         labelled = _LABELLED.match(line)
@@ -137,8 +137,8 @@ def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, st
 
 
 def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
-    """The lines with tokens and worth. Of repeated lines the last one stays; the longest are
-    divided.
+    """Return the lines with their tokens and worth. Of repeated lines only the last one is kept.
+    The longest lines are divided.
     """
     lines = [
         part for line in _longest(_distinct(lines)) for part in _apart(line, room=room, count=count)
@@ -157,8 +157,8 @@ def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
 
 
 def _likely(lines: Sequence[_Line], *, room: int) -> Iterator[_Line]:
-    """The lines that may be chosen: the best ones, up to several times the room. Only they are read
-    for dates, because that takes as long as all the rest.
+    """Yield the lines that may be chosen: the best ones, up to several times the room. Only these
+    are searched for dates, because that search takes as long as everything else together.
     """
     left = room * LIKELY
     for line in sorted(lines, key=attrgetter("density"), reverse=True):
@@ -174,8 +174,8 @@ def _distinct(lines: list[_Line]) -> list[_Line]:
 
 
 def _longest(lines: list[_Line]) -> list[_Line]:
-    """The lines, without the shortest if there are far too many; those of the earlier summary stay
-    in any case.
+    """Return the lines, without the shortest ones if there are far too many. Lines of the earlier
+    summary are always kept.
     """
     if len(lines) <= MOST_LINES:
         return lines
@@ -188,8 +188,8 @@ def _longest(lines: list[_Line]) -> list[_Line]:
 
 
 def _key(line: _Line) -> tuple[str, str, int]:
-    """Lines with equal keys are repetitions. A short line ("Yes.") has another key in every
-    message.
+    """Return a key that is equal for repetitions of a line. A short line ("Yes.") has a different
+    key in every message.
     """
     letters = "".join(_LETTERS.findall(line.text.casefold()))
     return line.label, letters, line.part if len(line.text) < LEAST_KEY else 0
@@ -242,8 +242,8 @@ def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
 
 
 def _question_before(lines: Sequence[_Line], at: int) -> _Line | None:
-    """The question that another asked just before this part, if the line is one of the part's
-    first. The lines before have been rated.
+    """Return the question that another speaker asked just before this message, if the line is one
+    of the message's first lines. The lines before must have been rated.
     """
     if at >= ANSWER_SENTENCES and lines[at - ANSWER_SENTENCES].part == lines[at].part:
         return None
@@ -258,7 +258,7 @@ def _question_before(lines: Sequence[_Line], at: int) -> _Line | None:
 
 
 class _Choice:
-    """The lines chosen so far; `tokens` estimates what they weigh when written."""
+    """The lines chosen so far. `tokens` is an estimate of the tokens of the written lines."""
 
     def __init__(self, lines: Sequence[_Line]) -> None:
         self._lines = lines
@@ -269,8 +269,8 @@ class _Choice:
         self.tokens = 0
 
     def take(self, ranked: Sequence[_Line], *, room: float, also_covered: bool = False) -> None:
-        """Choose lines in the given order while they fit the room, each with the question that it
-        needs.
+        """Choose lines in the given order while they fit the room. Each line brings the question
+        that it needs.
         """
         for line in ranked:
             if self.tokens + line.tokens > room or line.place in self.places:
@@ -283,8 +283,8 @@ class _Choice:
                 self._add(wanted, cost)
 
     def written(self) -> str:
-        """The text of the chosen lines in order, a speaker's in one row; an ellipsis marks lines
-        that were left out.
+        """Return the text of the chosen lines in order. Successive lines of a speaker are joined.
+        An ellipsis marks lines that were left out.
         """
         rows: list[str] = []
         label = ""
@@ -325,17 +325,18 @@ class _Choice:
 
 
 def _starts(before: str | None, label: str | None) -> bool:
-    """Whether a line with that label begins a row of its own; lines without a speaker always do."""
+    """Return whether a line with that label begins a new row. A line without a speaker
+    always does.
+    """
     return label is not None and (label == "" or label != before)
 
 
 def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
-    """A summary within the limit: first who the user is, then the earlier summary, then the lines
-    worth most. Log lines and the output of tools come after all that was said.
+    """Return a summary within the limit. Lines that say who the user is come first, then the
+    earlier summary, then the lines of the greatest worth. Log lines and the output of tools come
+    after everything that people and models said.
     """
-    ranked = sorted(
-        lines, key=attrgetter("density"), reverse=True
-    )  # of equal ones the first stays first
+    ranked = sorted(lines, key=attrgetter("density"), reverse=True)  # equal lines keep their order
     good = [line for line in ranked if line.score > 0] or ranked[:1]
     said = [line for line in good if not line.is_data]
     choice = _Choice(lines)
@@ -357,6 +358,8 @@ def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
 
 
 def _beginning(line: _Line, *, limit: int, count: Count) -> str:
-    """The beginning of a line that does not fit whole; an ellipsis if nothing of it fits."""
+    """Return the beginning of a line that does not fit whole. Return an ellipsis if nothing of the
+    line fits.
+    """
     text, _ = shortened(line.text, limit=max(0, limit - count(line.label) - 1), count=count)
     return line.label + text if text.strip(ELLIPSIS) else ELLIPSIS

@@ -14,19 +14,19 @@ PACKAGE = "palimpsest.privacy"
 
 @cache
 def phrases(name: str) -> str:
-    """A pattern for any phrase of this name; longer ones come first."""
+    """Return a pattern for any phrase of this name. Longer phrases come first."""
     return "|".join(sorted(set(entries(PACKAGE, name)), key=len, reverse=True))
 
 
 @cache
 def anywhere(name: str) -> re.Pattern[str]:
-    """The phrases of this name as whole words, wherever they are."""
+    """Return a pattern for the phrases of this name as whole words, anywhere in a text."""
     return re.compile(rf"(?<!\w)(?:{phrases(name)})(?!\w)", re.IGNORECASE | re.MULTILINE)
 
 
 @cache
 def whole(name: str) -> re.Pattern[str]:
-    """For `fullmatch`: exactly one of the phrases of this name."""
+    """Return a pattern for `fullmatch` that matches exactly one of the phrases of this name."""
     return re.compile(rf"(?:{phrases(name)})", re.IGNORECASE)
 
 

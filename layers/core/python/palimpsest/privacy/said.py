@@ -13,7 +13,7 @@ from palimpsest.privacy.phrases import phrases, whole, word_set
 from palimpsest.text.analyser import function_words
 
 Said = tuple[int, int, str]
-"""Beginning and end of the secret itself, and the reason."""
+"""Beginning and end of a secret, and the reason why it is one."""
 
 MOST_WORDS = 24  # most words of a passphrase
 PASSPHRASE = 4  # this many words are a passphrase, whatever the first word is
@@ -83,7 +83,7 @@ _PLACEHOLDER = re.compile(
 
 
 def said_secrets(text: str) -> Iterator[Said]:
-    """The secrets in a text that the text itself names as secrets."""
+    """Yield the secrets in a text that the text itself names as secrets."""
     if not _STEM.search(text):
         return
     yield from _assigned(text)
@@ -126,7 +126,9 @@ def _noun(name: str, no: str) -> re.Pattern[str]:
 
 @cache
 def _link() -> re.Pattern[str]:
-    """A pattern for the words between the name of a secret and the secret: "is", ":", "="."""
+    """Return a pattern for the words between the name of a secret and the secret: "is", ":",
+    "=".
+    """
     been = r"(?:['’]s(?=[ \t]+been\b))?"
     between = been + _BETWEEN.format(breaks=phrases("breaks"))
     still = rf"(?:[ \t]+(?:{phrases('still')})(?!\w))*"
@@ -153,7 +155,7 @@ def _reversed() -> re.Pattern[str]:
 
 
 def _after_noun(text: str, noun: re.Match[str], kind: Class) -> tuple[int, int] | None:
-    """Beginning and end of the secret that follows its name; None if none follows."""
+    """Return beginning and end of the secret that follows its name, or None if none follows."""
     if text[noun.end() : noun.end() + 1] in (" ", "\t"):
         found = _value(text, noun.end() + 1, kind, strict=True)
         if found is not None:
@@ -211,7 +213,9 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
-    """A code: digits, in groups or with letters or marks between them."""
+    """Return beginning and end of a code. A code is digits, in groups or with letters or marks
+    between them.
+    """
     article = _ARTICLE.match(text, start)
     start = article.end() if article else start
     match = re.compile(
@@ -227,7 +231,7 @@ def _code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
 
 
 def _pair(text: str, start: int) -> tuple[int, int] | None:
-    """The password in a pair of name and password: "admin / S3cret"."""
+    """Return beginning and end of the password in a pair of name and password: "admin / S3cret"."""
     pair = _SLASH.match(text, start)
     if pair is None:
         return None
@@ -257,7 +261,7 @@ def _password(text: str, token: re.Match[str], *, strict: bool) -> tuple[int, in
 
 
 def _is_counted(text: str, token: re.Match[str]) -> bool:
-    """Whether a number counts something: "12 characters"."""
+    """Return whether a number counts something: "12 characters"."""
     if not token[0].rstrip(_AROUND).replace("-", "").isdigit():
         return False
     after = _TOKEN.match(text, token.end() + 1)
@@ -265,8 +269,8 @@ def _is_counted(text: str, token: re.Match[str]) -> bool:
 
 
 def _plain(text: str, start: int) -> tuple[int, int] | None:
-    """A password of plain words. It ends with its clause, or before the first function word ("and",
-    "is").
+    """Return beginning and end of a password of plain words. It ends with its clause, or before the
+    first function word ("and", "is").
     """
     end, words = start, list[str]()
     while len(words) < MOST_WORDS and (token := _TOKEN.match(text, end + bool(words))) is not None:
@@ -294,8 +298,8 @@ def _may_be_password(word: str) -> bool:
 
 
 def _looks(value: str, *, least: int, strict: bool) -> bool:
-    """Whether a token looks like a secret, not like a word: it mixes letters with digits, has marks
-    inside, or mixes upper and lower case.
+    """Return whether a token looks like a secret and not like a word. A secret mixes letters with
+    digits, has marks inside, or mixes upper and lower case.
     """
     if len(value) < least or _NOT_SAID.search(value):
         return False
@@ -309,8 +313,8 @@ def _looks(value: str, *, least: int, strict: bool) -> bool:
 
 
 def _is_number(value: str) -> bool:
-    """Whether it is a number with a unit, an ordinal, a year or a version, and so not a
-    password.
+    """Return whether the value is a number with a unit, an ordinal, a year or a version, and
+    therefore not a password.
     """
     return (
         re.fullmatch(
@@ -338,8 +342,8 @@ def _assigned(text: str) -> Iterator[Said]:
 
 
 def _is_assigned(text: str, match: re.Match[str], value: str) -> bool:
-    """Whether the assigned value is a secret itself. A variable's name, a function call or an
-    example isn't.
+    """Return whether the assigned value is a secret itself. A variable's name, a function call and
+    an example are not.
     """
     if _PLACEHOLDER.match(value) or _NOT_SAID.search(value):
         return False

@@ -1,5 +1,5 @@
-"""Finds secrets in a text: keys and tokens by their shapes, private keys, passwords and codes that
-the text names as such, card and account numbers by their check digits.
+"""Finds secrets in a text. It finds keys, tokens and private keys by their form, card and account
+numbers by their check digits, and passwords and codes that the text names as such.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from palimpsest.privacy.said import said_secrets
 
 Mark = tuple[int, int, str]
-"""Beginning, end and reason."""
+"""Beginning and end of a part of a text, and the reason why it is marked."""
 
 MASK = "[secret]"
 """The text that replaces a secret."""
@@ -61,8 +61,8 @@ def _data() -> Mapping[str, Any]:
 
 @cache
 def _shapes() -> tuple[tuple[tuple[str, ...], str], ...]:
-    """The patterns of keys and tokens. Every match of a pattern contains one of the words beside
-    it.
+    """Return the patterns of keys and tokens, each with some words. Every match of a pattern
+    contains one of its words.
     """
     shapes = (*_data()["copied"], *_data()["added"])
     return tuple((tuple(shape["needs"]), shape["pattern"]) for shape in shapes)
@@ -70,7 +70,9 @@ def _shapes() -> tuple[tuple[tuple[str, ...], str], ...]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled at first use, because most patterns are never needed."""
+    """Return the compiled pattern. Patterns are compiled at first use, because most are never
+    needed.
+    """
     return re.compile(pattern)
 
 
@@ -79,7 +81,9 @@ def holds_secret(text: str) -> bool:
 
 
 def masked(text: str) -> str:
-    """The text with a mask in the place of each secret. It takes time in proportion to the text."""
+    """Return the text with a mask in the place of each secret. The time it takes is proportional to
+    the length of the text.
+    """
     if not text:
         return text
     parts, place = [], 0
@@ -93,7 +97,7 @@ def masked(text: str) -> str:
 
 
 def secrets(text: str) -> Iterator[Mark]:
-    """The clauses of a text that hold a secret."""
+    """Yield the clauses of a text that hold a secret."""
     for start, end, reason in _places(text):
         if reason == "private_key":
             yield start, end, reason
@@ -127,8 +131,8 @@ def _keys(text: str) -> Iterator[Mark]:
 
 
 def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
-    """The matches of a pattern, each extended to the end of its token. Of an assignment only the
-    value is a secret.
+    """Yield the matches of a pattern, each extended to the end of its token. In an assignment only
+    the value is a secret.
     """
     group = "value" if "value" in pattern.groupindex else 0
     place = 0
@@ -152,7 +156,7 @@ def _private_keys(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
 
 
 def is_card(number: str) -> bool:
-    """Whether the digits begin like a card brand's numbers and pass the Luhn check."""
+    """Return whether the digits begin like a card brand's numbers and pass the Luhn check."""
     compact = "".join(digit for digit in number if digit.isdigit())
     if not _BRANDS.fullmatch(compact):
         return False
@@ -163,14 +167,14 @@ def is_card(number: str) -> bool:
 
 
 def is_iban(number: str) -> bool:
-    """Whether the text begins with an IBAN: the right length for its country, and valid check
-    digits.
+    """Return whether the text begins with an IBAN, which has the right length for its country and
+    valid check digits.
     """
     return _iban_end(number, 0) is not None
 
 
 def _iban_end(text: str, start: int) -> int | None:
-    """The end of the IBAN that begins at `start`; None if none begins there."""
+    """Return the end of the IBAN that begins at `start`, or None if none begins there."""
     length = _data()["iban_lengths"].get(text[start : start + 2].upper())
     if length is None:
         return None
@@ -189,7 +193,9 @@ def _iban_end(text: str, start: int) -> int | None:
 
 
 def _clause(text: str, start: int, end: int) -> tuple[int, int]:
-    """Beginning and end of the clause around a secret. Other clauses of the sentence are kept."""
+    """Return beginning and end of the clause around a secret. Other clauses of the sentence are
+    kept.
+    """
     least = max(0, start - LONGEST_SENTENCE)
     ends = [text.rfind(mark, least, start) for mark in (". ", "! ", "? ", "\n")]
     first = max(*ends, least - 1) + 1

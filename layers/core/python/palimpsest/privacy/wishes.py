@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from palimpsest.privacy.phrases import anywhere, phrases
 
 MOST_READ = 2_000
-"""How many characters at each end of a message are read. People state a wish at the beginning or
+"""How many characters at each end of a message are read. People state a wish at the beginning or at
 the end, not inside a pasted text.
 """
 
@@ -36,8 +36,8 @@ _STEM = re.compile(
     r"|siegel|niemand|keiner|verlässt|pas un mot|private|hidden",
     re.IGNORECASE,
 )
-"""Every wish contains one of these stems. Most texts contain none, so nothing else is tried on
-them.
+"""Every wish contains one of these stems. Most texts contain none of them, so no other pattern is
+tried on those texts.
 """
 
 
@@ -70,9 +70,9 @@ def _denies_keeping(said: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A wish to keep words off the record. `is_off_record`: the message must not be remembered.
-    `takes_back`: the speaker's message before it neither. `covers_next`: the speaker's next message
-    neither.
+    """A wish to keep words off the record. If `is_off_record` is true, the message must not be
+    remembered. If `takes_back` is true, the speaker's message before it must not be remembered
+    either. If `covers_next` is true, the speaker's next message must not be remembered.
     """
 
     is_off_record: bool = False
@@ -85,7 +85,7 @@ NO_WISH = Wish()
 
 @lru_cache(maxsize=512)
 def wish_of(text: str) -> Wish:
-    """The wish that a text states. Quoted words state no wish."""
+    """Return the wish that a text states. Quoted words state no wish."""
     if not _STEM.search(text):
         return NO_WISH
     if len(text) > 2 * MOST_READ:

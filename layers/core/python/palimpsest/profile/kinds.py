@@ -17,20 +17,20 @@ from palimpsest.memory.record import Record
 SectionKind = Literal[
     "who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"
 ]
-"""The sections of a profile in the order in which they are shown: those that change most come
+"""The sections of a profile in the order in which they are shown. Sections that change most come
 last.
 """
 
 NAMES = "preference:user.names"
-"""The topic of the record that holds the names which are set for the user."""
+"""The topic of the record that holds the names which a call has set for the user."""
 
 ORDER: Mapping[str, int] = {kind: number for number, kind in enumerate(get_args(SectionKind))}
 
 
 @dataclass(frozen=True, slots=True)
 class SectionRule:
-    """The title of a section, and its share: the number of lines that it gives in each round
-    (`profile_of`).
+    """The title of a section, and its share, which is the number of lines that it gives in each
+    round (`profile_of`).
     """
 
     title: str
@@ -52,7 +52,7 @@ SECTIONS: Mapping[SectionKind, SectionRule] = {
 
 @cache
 def _topics() -> Mapping[str, tuple[SectionKind, int]]:
-    """The section and the rank of each known topic."""
+    """Return the section and the rank of each known topic."""
     file = Path(__file__).with_name("kinds.json")
     listed: Mapping[SectionKind, list[str]] = json.loads(file.read_text(encoding="utf-8"))
     return {
@@ -61,13 +61,13 @@ def _topics() -> Mapping[str, tuple[SectionKind, int]]:
 
 
 def known_topics() -> tuple[str, ...]:
-    """The keys of topics that say who a user is."""
+    """Return the keys of topics that say who a user is."""
     return tuple(_topics())
 
 
 def kind_of_topic(topic_key: str) -> tuple[SectionKind, int]:
-    """The section of a topic, and its rank among the known topics. `allergy_nuts` is of the kind of
-    `allergy`. A topic that is not known is of the kind `more`.
+    """Return the section of a topic, and its rank among the known topics. `allergy_nuts` is in the
+    section of `allergy`. A topic that is not known is in the section `more`.
     """
     known = _topics()
     if topic_key == NAMES:
@@ -77,8 +77,8 @@ def kind_of_topic(topic_key: str) -> tuple[SectionKind, int]:
 
 
 def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:
-    """The subjects that mean the user: `user`, the id, each name and alias of the user, and each
-    single word of these.
+    """Return the subjects that mean the user: `user`, the id, each name and alias of the user, and
+    each single word of these.
     """
     named = [name_of("user", user=user), *names]
     words = [word for name in named for word in name.split()]
@@ -86,8 +86,8 @@ def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:
 
 
 def names_in(records: Iterable[Record]) -> Iterator[str]:
-    """The names and aliases of the user that the records hold: set by a call, or introduced by the
-    user.
+    """Yield the names and aliases of the user that the records hold. They were set by a call, or
+    stated by the user.
     """
     for record in records:
         if record.topic_key in INTRODUCED and record.subject in (None, "user"):
@@ -99,8 +99,8 @@ def names_in(records: Iterable[Record]) -> Iterator[str]:
 
 
 def section_of(record: Record, own: frozenset[str]) -> SectionKind | None:
-    """The section that shows the record; None if no profile shows it. `own` are the subjects that
-    mean the user.
+    """Return the section that shows the record, or None if no profile shows it. `own` are the
+    subjects that mean the user.
     """
     is_own = folded(record.subject or "").strip() in own
     if not is_own:

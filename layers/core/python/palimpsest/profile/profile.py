@@ -1,4 +1,4 @@
-"""Makes a profile of a user's current records: a pure function that needs no model."""
+"""Makes a profile from a user's current records. It is a pure function that needs no model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from palimpsest.text.cutting import harmless
 MOST_TOKENS = 400
 MOST_CHARACTERS = 160  # of a statement; a longer statement is cut after a word
 MOST_SHOWN, MOST_CONSIDERED = 60, 100
-"""The most lines of a profile, and how many records are searched for secrets to get that many
-lines.
+"""The most lines of a profile, and the most records that are searched for secrets to get this
+number of lines.
 """
 HEAD = 'What is known of the user ("I" is the user, or the one named first):'
 NEVER = 2**62  # epoch milliseconds
@@ -35,13 +35,13 @@ Count = Callable[[str], int]
 """Counts the tokens of a text."""
 
 Place = tuple[int | float | str, ...]
-"""The place of a record in its section."""
+"""The sort key of a record in its section."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """A statement, and the id of its memory. `subject` is the person that it is about; None: the
-    user. `due_at` is the end of a task's day, in epoch milliseconds.
+    """A statement with the id of its memory. `subject` is the person that it is about (None: the
+    user). `due_at` is the end of a task's day, in epoch milliseconds.
     """
 
     memory_id: str
@@ -52,7 +52,7 @@ class ProfileLine:
 
     @property
     def said(self) -> str:
-        """The statement, after the name of the person whom it is about."""
+        """Return the statement, after the name of the person whom it is about."""
         return f"{harmless(self.subject)}: {self.text}" if self.subject else self.text
 
     def shown(self, *, shows_id: bool) -> str:
@@ -87,11 +87,13 @@ def profile_of(
     most: int = MOST_TOKENS,
     shows_ids: bool = True,
 ) -> Profile:
-    """The profile of a user at `now` (epoch milliseconds), made of the user's current records.
-    Order and repetition of the records make no difference. `names` are names of the user in
-    addition to the names in the records. A fact with any other subject is shown under `people`, one
-    line for each person. Left out are records that have expired, tasks whose day is over, texts
-    with a secret, and events. The caller leaves out records that are not current.
+    """Return the profile of a user at `now` (epoch milliseconds), made from the user's current
+    records. Order and repetition of the records make no difference. The caller leaves out records
+    that are not current.
+
+    `names` are names of the user in addition to the names in the records. A fact about anybody else
+    is shown under `people`, in one line for each person. These are left out: records that have
+    expired, tasks whose day is over, texts with a secret, and events.
 
     Lines are taken in rounds. In each round every section gives as many lines as its share, in the
     order of the sections. The first line that does not fit `most` tokens ends the profile. So a new
@@ -111,8 +113,8 @@ def profile_of(
 def selected(
     records: Iterable[Record], *, user: str, now: int, names: Iterable[str] = ()
 ) -> list[tuple[SectionKind, Record]]:
-    """The records that a profile may show, each with its section, in the order in which they are
-    kept. The arguments are those of `profile_of`.
+    """Return the records that a profile may show, each with its section, in the order in which they
+    are kept. The arguments are those of `profile_of`.
     """
     known = {record.id: record for record in records}
     own = own_names(user, (*names, *names_in(known.values())))
@@ -125,7 +127,9 @@ def selected(
 
 
 def text_of(sections: Sequence[ProfileSection], *, shows_ids: bool = True) -> str:
-    """The sections as text, a line for each statement; empty without sections."""
+    """Return the sections as text, with a line for each statement. Without sections the text is
+    empty.
+    """
     shown = [HEAD] if sections else []
     for section in sections:
         shown.append(f"{SECTIONS[section.kind].title}:")
@@ -140,9 +144,10 @@ def _holds(record: Record, kind: SectionKind, *, now: int) -> bool:
 
 
 def _place(record: Record, kind: SectionKind) -> Place:
-    """The sort key of a record. Known topics come in the order of their file, people by name, tasks
-    by day. Then the more important comes first, then records with a topic by its key, then records
-    without a topic by the time at which they were said.
+    """Return the sort key of a record. Known topics come in the order of their file, people by
+    name, and tasks by day. After that, the more important record comes first. Of equally important
+    ones, records with a topic come first, by its key, then records without a topic by the time at
+    which they were said.
     """
     topic = record.topic_key or ""
     said = (0, 0) if topic else (record.valid_from, record.rank)
@@ -153,7 +158,7 @@ def _place(record: Record, kind: SectionKind) -> Place:
 
 
 def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
-    """The records with only the first one of each person."""
+    """Return the records with only the first record of each person."""
     in_order = sorted(placed, key=lambda each: (ORDER[each[0]], _place(each[1], each[0])))
     found: list[tuple[SectionKind, Record]] = []
     seen: set[str | None] = set()
@@ -168,7 +173,9 @@ def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[Se
 
 
 def _in_rounds(placed: Sequence[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
-    """The records in the order of the rounds: if tokens are too few, the last ones are left out."""
+    """Return the records in the order of the rounds. If tokens are too few, the last records are
+    left out.
+    """
     ranked = []
     for kind, records in groupby(placed, key=lambda each: each[0]):
         share = SECTIONS[kind].share
@@ -182,8 +189,8 @@ def _in_rounds(placed: Sequence[tuple[SectionKind, Record]]) -> list[tuple[Secti
 def _without_secrets(
     ranked: Sequence[tuple[SectionKind, Record]],
 ) -> list[tuple[SectionKind, Record]]:
-    """The records whose texts have no secret. Only the first ones are read, because no others are
-    shown.
+    """Return the records whose texts have no secret. Only the first records are checked, because no
+    others are shown.
     """
     from palimpsest.privacy.secrets import holds_secret  # its patterns take long
 
@@ -194,7 +201,7 @@ def _without_secrets(
 def _fitting(
     ranked: Sequence[tuple[SectionKind, Record]], *, count: Count, most: int, shows_ids: bool
 ) -> list[tuple[SectionKind, ProfileLine]]:
-    """The first lines whose tokens, counted line by line, are at most `most`."""
+    """Return the first lines whose tokens, counted line by line, are at most `most`."""
     left, begun = most - count(HEAD + "\n"), set[SectionKind]()
     found: list[tuple[SectionKind, ProfileLine]] = []
     for kind, record in ranked[:MOST_SHOWN]:
@@ -209,7 +216,9 @@ def _fitting(
 
 
 def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[ProfileSection, ...]:
-    """The lines by section, within a section in the order in which they were taken."""
+    """Return the lines by section. Within a section they are in the order in which they were
+    taken.
+    """
     by_section = groupby(sorted(lines, key=lambda each: ORDER[each[0]]), key=lambda each: each[0])
     return tuple(_section(kind, group) for kind, group in by_section)
 
@@ -219,7 +228,7 @@ def _section(kind: SectionKind, group: Iterable[tuple[SectionKind, ProfileLine]]
 
 
 def line_of_record(record: Record, kind: SectionKind) -> ProfileLine:
-    """The line that shows the record in this section."""
+    """Return the line that shows the record in this section."""
     line = ProfileLine(record.id, _short(_said(record)), record.topic_key)
     if kind == "people":
         return replace(line, subject=record.subject)
@@ -227,7 +236,7 @@ def line_of_record(record: Record, kind: SectionKind) -> ProfileLine:
 
 
 def _due(line: ProfileLine, task: Record) -> ProfileLine:
-    """The line of a task with its day."""
+    """Return the line of a task with its day."""
     if task.due_at is None:
         return replace(line, due_at=day_of(task))
     day = f"due on {task.due_at[:10]}"
@@ -236,8 +245,8 @@ def _due(line: ProfileLine, task: Record) -> ProfileLine:
 
 
 def _said(record: Record) -> str:
-    """The statement, with its speaker's name unless the speaker is the user or the person that it
-    is about.
+    """Return the statement with its speaker's name, unless the speaker is the user or the person
+    whom it is about.
     """
     speaker = record.speaker
     said = unlabelled(record.content, speaker)
@@ -247,12 +256,12 @@ def _said(record: Record) -> str:
 
 
 def is_cut(record: Record) -> bool:
-    """Whether a line shows only the beginning of the statement."""
+    """Return whether a line shows only the beginning of the statement."""
     return len(harmless(_said(record))) > MOST_CHARACTERS
 
 
 def _short(content: str) -> str:
-    """The statement in one line of at most `MOST_CHARACTERS` characters."""
+    """Return the statement in one line of at most `MOST_CHARACTERS` characters."""
     text = harmless(content)
     if len(text) <= MOST_CHARACTERS:
         return text

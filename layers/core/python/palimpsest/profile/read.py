@@ -24,14 +24,14 @@ from palimpsest.scope import UserScope
 
 AT_ONCE = 100  # records or pointers in one read
 MOST_TOPICS, TOPICS_AT_ONCE, MOST_READS = 1_000, 500, 8
-"""How many topics of a user are read, in the order of their keys, how many by one read, and the
-most reads. Topics that say who a user is are found even if their keys come later.
+"""How many topics of a user are read in the order of their keys, how many topics one read returns,
+and the most reads. Topics that say who a user is are found even if their keys come later.
 """
 MOST_CURRENT = 200  # how many records of these topics are read
 MOST_PREFERENCES = 100
 NEWEST, OLDEST = 300, 100
-"""How many facts, instructions and tasks are listed: so many of the newest and so many of the
-oldest.
+"""How many facts, instructions and tasks are listed: the number of the newest ones, and the number
+of the oldest ones.
 """
 LISTED: frozenset[RecordType] = frozenset({"fact", "instruction", "task"})
 LAG = timedelta(seconds=2)  # of a list of records after a change
@@ -40,8 +40,8 @@ MOST_CACHED = 5_000  # records in a process
 
 @dataclass(frozen=True, slots=True)
 class _ReadRecords:
-    """The records at a version of the user. `is_settled` is true if the lists had caught up with
-    the tables when they were read.
+    """The records of a user at a version of the user's memory. `is_settled` is true if the lists
+    had caught up with the tables when they were read.
     """
 
     user: UserState
@@ -65,8 +65,9 @@ class ReadProfile:
     def __call__(
         self, scope: UserScope, *, names: Iterable[str] = (), shows_ids: bool = True
     ) -> Profile:
-        """The profile of the user; empty for an unknown user. If nothing changed, it takes one
-        small read. `names` and `shows_ids` are as in `profile_of`. Raises `Unavailable`.
+        """Return the profile of the user, which is empty for an unknown user. If nothing changed,
+        it takes one small read. `names` and `shows_ids` are as in `profile_of`. Raises
+        `Unavailable`.
         """
         encoding = self._tokens.encoding_for(None)
         return profile_of(
@@ -79,8 +80,8 @@ class ReadProfile:
         )
 
     def records(self, scope: UserScope) -> tuple[Record, ...]:
-        """The user's current records that a profile is made of, in no order. Some may have expired.
-        Raises `Unavailable`.
+        """Return the user's current records from which a profile is made, in no order. Some may
+        have expired. Raises `Unavailable`.
         """
         now, user = self._clock.now(), self._memories.user(scope)
         with self._lock:
@@ -94,7 +95,9 @@ class ReadProfile:
         return records
 
     def _read(self, scope: UserScope) -> tuple[Record, ...]:
-        """The pointers are read once, so a topic never has two current records."""
+        """Return the user's current records. The pointers are read only once, so no topic has two
+        current records.
+        """
         pointers, is_whole = self._topics(scope)
         preferences, listed = self._preferences(scope), self._listed(scope)
         if not is_whole:
@@ -113,9 +116,9 @@ class ReadProfile:
         return tuple(record for record in found.values() if record.type in LISTED | {"preference"})
 
     def _topics(self, scope: UserScope) -> tuple[dict[str, Pointer], bool]:
-        """The pointers of the first topics in the order of their keys, and whether these are all
-        topics. If not, the pointers of all known topics are among them. Preferences and the graph
-        are left out.
+        """Return the pointers of the first topics in the order of their keys, and whether these are
+        all topics. If not, the pointers of all known topics are among them. Preferences and the
+        graph are left out.
         """
         found: dict[str, Pointer] = {}
         after = ""
@@ -131,8 +134,8 @@ class ReadProfile:
         return found | self._pointers(scope, known_topics()), False
 
     def _preferences(self, scope: UserScope) -> list[Pointer]:
-        """The first preferences in the order of their keys, and the preference that holds the
-        user's names.
+        """Return the pointers of the first preferences in the order of their keys, and of the
+        preference that holds the user's names.
         """
         pointers = self._memories.topics(scope, prefix=PREFERENCES)
         names = [pointer for pointer in pointers if pointer.topic_key == NAMES]
@@ -159,15 +162,15 @@ LAST = "\U0010ffff"  # above every other character
 
 
 def _keyed(topic_key: str) -> str | None:
-    """The prefix of an exact key, as preferences and the graph have it. Other topics have no
-    colon.
+    """Return the prefix of an exact key. Only the keys of preferences and of the graph have one.
+    The keys of other topics have no colon.
     """
     prefix, colon, _ = topic_key.partition(":")
     return prefix + colon if prefix in KEYED and colon else None
 
 
 def _first(pointers: Sequence[Pointer]) -> list[Pointer]:
-    """The pointers whose records are read: known topics first, then the latest changes."""
+    """Return the pointers whose records are read: known topics first, then the latest changes."""
     known = len(known_topics())
 
     def rank(pointer: Pointer) -> tuple[bool, int]:

@@ -1,4 +1,4 @@
-"""Decides by the day of a task whether the task is still open."""
+"""Determines from the day of a task whether the task is still open."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _LABEL = re.compile(r"(?:(week) of )?(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 
 
 def day_of(task: Record) -> int | None:
-    """The end of the last day that a task names, in epoch milliseconds; None if it names no day.
-    The day is `due_at`, or else the last date in its words. Relative dates count from the day on
-    which the task was said.
+    """Return the end of the last day that a task names, in epoch milliseconds, or None if it names
+    no day. The day is `due_at`, or else the last date in its words. Relative dates count from the
+    day on which the task was said.
     """
     due = () if task.due_at is None else _end(task.due_at[:10])
     return max(due, default=None) or max(_named(task), default=None)
 
 
 def is_open(task: Record, *, now: int) -> bool:
-    """Whether the day of the task is not over. `now` is in epoch milliseconds."""
+    """Return whether the day of the task is not over. `now` is in epoch milliseconds."""
     end = day_of(task)
     return end is None or now < end
 
@@ -39,7 +39,9 @@ def _named(task: Record) -> Iterator[int]:
 
 
 def _end(label: str) -> Iterator[int]:
-    """The end of a day, week, month or year in ISO 8601; None if there is no such day."""
+    """Yield the end of a day, week, month or year in ISO 8601. Yield nothing if there is no such
+    day.
+    """
     found = _LABEL.fullmatch(label)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Answer a question from memories alone: ask a model, and accept only answers that cite
+"""Answers a question from memories alone. It asks a model, and accepts only answers that cite
 memories.
 """
 
@@ -39,11 +39,13 @@ class _GroundedAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` names the speaker if
-    the memory is in the speaker's own words; it is None if the memory speaks of the user in the
-    third person. The text shows `similarity` unless it is None. `when` says when it happens,
-    happened or was due, and a line shows it instead of the day on which it was said. That day isn't
-    shown either if the content names a day itself (`names_its_day`).
+    """A memory as a model reads it.
+
+    `said_at` is in epoch milliseconds. `who` names the speaker if the memory is in the speaker's
+    own words. It is None if the memory speaks of the user in the third person. The text shows
+    `similarity` unless it is None. `when` says when the content happens, happened or was due. A
+    line shows it instead of the day on which the memory was said. That day is also not shown if the
+    content itself names a day (`names_its_day`).
     """
 
     id: str
@@ -112,7 +114,9 @@ def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    """The first JSON object in the text, whatever text surrounds it; empty if there is none."""
+    """Return the first JSON object in the text, whatever text surrounds it. Return an empty object
+    if there is none.
+    """
     decoder = json.JSONDecoder()
     start = text.find("{")
     while start >= 0:
@@ -167,9 +171,9 @@ ANSWER_SCHEMA = Schema.of(_GroundedAnswer, name="grounded_answer")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """`method` is `model` or `quoted`. `failed` is true if a model was asked but gave no usable
-    answer in time. `cost_usd` is the cost of the model's calls; None if the price or the tokens of
-    a call are unknown.
+    """The outcome of a question. `method` is `model` or `quoted`. `failed` is true if a model was
+    asked but gave no usable answer in time. `cost_usd` is the cost of the model's calls, or None if
+    the price or the tokens of a call are unknown.
     """
 
     grounded: Grounded
@@ -206,8 +210,8 @@ class _Spent:
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """Without a `model`, the answer quotes the memories. `seconds` limits the time of all model
-    calls together.
+    """Answers questions from given memories. Without a `model`, the answer quotes the memories.
+    `seconds` limits the time of all model calls together.
     """
 
     model: JsonModel | None
@@ -243,7 +247,9 @@ class AnswerQuestion:
         )
 
     def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:
-        """The model's completion; None if its output is invalid, which a second call may repair."""
+        """Return the model's completion, or None if its output is invalid. A second call may repair
+        invalid output.
+        """
         try:
             return model.complete_json(
                 instructions=instructions,
@@ -256,6 +262,8 @@ class AnswerQuestion:
 
 
 def _instructions() -> tuple[str, str]:
-    """Instructions of the first call, and of a second call that repairs the first answer."""
+    """Return the instructions of the first call, and those of a second call that repairs the first
+    answer.
+    """
     task = prompts.load("answer")
     return task, f"{task}\n\n{prompts.load('answer_repair')}"

@@ -1,4 +1,4 @@
-"""Memories as the plain text that a model reads under `[User Memory]`."""
+"""Writes memories as the plain text that a model reads under `[User Memory]`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ MAX_LINE = 600  # characters of one memory
 
 
 ShownMemory = FoundMemory | Record | Mapping[str, Any]
-"""A memory as the use cases have it, or as the API answers it."""
+"""A memory as the use cases return it, or as the API answers it."""
 
 
 def passage_of(memory: ShownMemory, *, user: str, now: datetime | None = None) -> Passage:
-    """The memory as an answer quotes it, with the name of the speaker and its time. Times are
-    relative to `now` (default: the present), or to the moment of the recall that found it.
+    """Return the memory as an answer quotes it, with the name of the speaker and its time. Times
+    are relative to `now`. By default, that is the moment of the recall that found the memory, or
+    else the present.
     """
     if isinstance(memory, Mapping):
         return _passage_of_row(memory, user=user)

@@ -1,4 +1,4 @@
-"""Find candidates for a recall. It searches the index by words and by meaning, looks up topics by
+"""Finds candidates for a recall. It searches the index by words and by meaning, looks up topics by
 their keys, and reads the newest records and messages.
 """
 
@@ -67,7 +67,7 @@ class FindCandidates:
     def __call__(
         self, scope: UserScope, query: Query, request: RecallRequest, *, now: int
     ) -> Findings:
-        """The candidates with their raw scores. `now` is in epoch milliseconds."""
+        """Return the candidates with their raw scores. `now` is in epoch milliseconds."""
         deadline = monotonic() + SEARCH_SECONDS
         wheres = list(filters(query, request))
         vector = parallel.begin(partial(self._embedded, scope, query), until=deadline)
@@ -100,8 +100,9 @@ class FindCandidates:
             return self.embedder.embed([query.searched], as_questions=True)[0]
 
     def _by_topic(self, scope: UserScope, query: Query) -> list[tuple[str, float]]:
-        """The current records, or those that have ended, of topics that the question may name. The
-        score is the length of the topic's key in words, divided by that of the longest key.
+        """Return the current records of topics that the question may name. For topics that have
+        ended, return their last records. The score is the length of the topic's key in words,
+        divided by that of the longest key.
         """
         if not query.topic_keys:
             return []
@@ -116,8 +117,8 @@ class FindCandidates:
     def _newest(
         self, scope: UserScope, query: Query, request: RecallRequest, *, now: int
     ) -> list[tuple[str, float]]:
-        """Records and messages that the index may lack: new ones, and past ones if the recall looks
-        back. The score is the share of the question's words in the text.
+        """Return records and messages that the index may lack: new ones, and superseded ones if the
+        recall asks about the past. The score is the share of the question's words in the text.
         """
         records, messages = parallel.run_both(
             partial(self._new_records, scope, request, now=now),
@@ -130,7 +131,7 @@ class FindCandidates:
         return [(key, share) for key, share in covered if share > 0]
 
     def _new_records(self, scope: UserScope, request: RecallRequest, *, now: int) -> dict[str, str]:
-        """Texts of the records that the index may lack, by id."""
+        """Return the texts, by id, of the records that the index may lack."""
         types = request.filter.record_types
         if request.looks_back:
             return {record.id: words_of(record) for record in self._records(scope, types)}
@@ -144,8 +145,8 @@ class FindCandidates:
     def _without_index(
         self, scope: UserScope, query: Query, wanted: MemoryFilter
     ) -> list[tuple[str, float]]:
-        """The newest records and messages, scored by their words. This replaces the index when it
-        fails.
+        """Return the newest records and messages, scored by their words. This replaces the index
+        when it fails.
         """
         texts = {
             record.id: words_of(record) for record in self._records(scope, wanted.record_types)
@@ -167,8 +168,9 @@ class FindCandidates:
     def _messages(
         self, scope: UserScope, wanted: MemoryFilter, *, sessions: int, most: int
     ) -> dict[str, str]:
-        """Texts of at most `most` of the newest messages, by key. They are from the filter's
-        session, or else from the sessions that began last. Empty if the filter excludes messages.
+        """Return the texts of at most `most` of the newest messages, by key. They are from the
+        filter's session, or else from the sessions that began last. The result is empty if the
+        filter excludes messages.
         """
         if not wanted.includes_messages:
             return {}
@@ -194,8 +196,8 @@ class FindCandidates:
 
 
 def filters(query: Query, request: RecallRequest) -> Iterator[MemoryFilter]:
-    """One filter for records and one for messages. If the question names a period, a third one
-    selects both in that period.
+    """Yield one filter for records and one for messages. If the question names a period, a third
+    filter selects both in that period.
     """
     wanted = request.filter
     # The index holds current versions only. An earlier version may match the filter although the
@@ -219,8 +221,8 @@ def _nearest(
     *,
     deadline: float,
 ) -> list[Hits] | None:
-    """Begin the searches by meaning as soon as the question has its vector. None if it has no
-    vector.
+    """Begin the searches by meaning as soon as the question's vector is known. Return None if it
+    has no vector.
     """
     try:
         vector = embedded.result()

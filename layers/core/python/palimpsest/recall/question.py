@@ -38,26 +38,28 @@ NOTHING, ONESELF = {True: "", False: ""}, {True: "my", False: "I"}
 
 @cache
 def _what_happened() -> frozenset[str]:
-    """A pattern of words such as "what happened". A question with only these words and a time asks
-    for everything of that time.
+    """Return a pattern of words such as "what happened". A question with only these words and a
+    time asks for everything of that time.
     """
     return frozenset(entries(WORDS, "what_happened"))
 
 
 @cache
 def _the_past() -> re.Pattern[str]:
-    """A pattern of questions that ask for earlier values too."""
+    """Return a pattern of questions that ask for earlier values too."""
     whole, joined = patterns_by_writing("the_past")
     return re.compile(rf"\b(?:{'|'.join(whole)})\b|{'|'.join(joined)}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """With `as_of`, the result is what held at that moment; with `known_at`, what was recorded by
-    then (both in epoch milliseconds). At most `k` memories are returned, with at most `max_tokens`
-    tokens together. `session` is the session that asks; messages in its window are not returned.
-    With `rerank`, a model reads the best candidates. Memories with a score (0..1) below `min_score`
-    are not returned; if it is None, only the threshold decides.
+    """The request of a recall.
+
+    With `as_of`, the result is what was valid at that moment. With `known_at`, it is what was
+    recorded by then (both in epoch milliseconds). At most `k` memories are returned, with at most
+    `max_tokens` tokens together. `session` is the session that asks, and messages in its window are
+    not returned. With `rerank`, a model reads the best candidates. Memories with a score (0..1)
+    below `min_score` are not returned. If `min_score` is None, only the model's threshold decides.
     """
 
     query: str
@@ -79,10 +81,10 @@ class RecallRequest:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An analysed question. The index is searched with the text `searched`. `first_person` is the
-    question as the user would ask it. `terms` are its words in the form in which texts are
+    """An analysed question. `searched` is the text with which the index is searched. `first_person`
+    is the question as the user would ask it. `terms` are its words in the form in which texts are
     compared. `topic_keys` are possible keys of the topics that it names, the longest first.
-    `asks_for_days` is true if it asks only what happened in its period.
+    `asks_for_days` is true if the question asks only what happened in its period.
     """
 
     text: str
@@ -98,9 +100,9 @@ class Query:
 def analysed(text: str, *, user: str, now: datetime) -> Query:
     """Analyse the first 4,000 characters of a question about a user, in any language.
 
-    The user's own name is removed: it only says whose memories are searched, and it would favour
-    the few memories that contain it. It is recognised by the user's id. The text for a reranker has
-    "I" or "my" in its place, as users' statements have.
+    The user's own name, which is recognized by the user's id, is removed. It only says whose
+    memories are searched, and it would favour the few memories that contain it. The text for a
+    reranker has "I" or "my" in its place, as users' statements have.
     """
     question = " ".join(text[:MAX_QUESTION].split())
     searched = _without(question, user)
@@ -118,13 +120,15 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
 
 
 def _asks_what_happened(question_terms: Sequence[str], when: Period) -> bool:
-    """Whether the question has no words but those of its period and such as "happened"."""
+    """Return whether the question consists only of the words for its period and words such as
+    "happened".
+    """
     return _what_happened().issuperset({*question_terms}.difference(content_terms(when.words)))
 
 
 def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
-    """The text with the user's name replaced: `by[True]` replaces "Ada's", `by[False]` replaces
-    "Ada". If nothing else is in the text, it is returned unchanged.
+    """Return the text with the user's name replaced: `by[True]` replaces "Ada's", `by[False]`
+    replaces "Ada". If nothing else is in the text, it is returned unchanged.
     """
     whole = user.casefold()
     parts = re.split(r"[^a-z]+", whole)
@@ -148,8 +152,8 @@ MOST_TOPICS = 6  # common ones
 
 @cache
 def _topics() -> Mapping[str, Sequence[str]]:
-    """Common topics by the folded words that name them. In a script without blanks, a word also
-    counts inside a longer run.
+    """Return common topics by the folded words that name them. In a script without spaces, a word
+    also counts inside a longer run.
     """
     topics: dict[str, list[str]] = {}
     for file in word_files(WORDS).values():
@@ -166,7 +170,7 @@ def _words_without_blanks() -> Sequence[str]:
 
 @cache
 def _spelling() -> Mapping[str, str]:
-    """The spelling in keys, by word."""
+    """Return, for each word, its spelling in keys."""
     return {
         key: value
         for file in word_files(WORDS).values()
@@ -176,7 +180,7 @@ def _spelling() -> Mapping[str, str]:
 
 def topic_keys(text: str) -> tuple[str, ...]:
     """Return keys of one to three neighbouring words, the longest first, each also in its singular.
-    Then follow the keys of common topics that a word names ("live" names `residence`).
+    After these come the keys of common topics that a word names ("live" names `residence`).
     """
     every = words(text)
     spelling, empty = _spelling(), function_words()
@@ -206,14 +210,16 @@ def _singular(word: str) -> tuple[str, ...]:
 
 
 def coverage(question_terms: Sequence[str], text_terms: Collection[str]) -> float:
-    """The share (0..1) of the question's terms that a text holds."""
+    """Return the share (0..1) of the question's terms that a text has."""
     if not question_terms:
         return 0.0
     return sum(term in text_terms for term in question_terms) / len(question_terms)
 
 
 def scores(question_terms: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
-    """The BM25 score of each text, among these texts alone. A text is a sequence of its terms."""
+    """Return the BM25 score of each text, computed among these texts alone. A text is a sequence of
+    its terms.
+    """
     counts = [Counter(text) for text in texts]
     lengths = [len(text) for text in texts]
     every = Field(documents=len(texts), terms=sum(lengths))
@@ -228,7 +234,7 @@ def scores(question_terms: Sequence[str], texts: Sequence[Sequence[str]]) -> lis
 
 
 def excerpt(text: str, question_terms: Sequence[str], *, limit: int) -> str:
-    """At most `limit` characters of the text: the part with most of the question's terms."""
+    """Return at most `limit` characters of the text: the part with most of the question's terms."""
     if len(text) <= limit:
         return text
     step = max(1, limit // 2)
@@ -244,6 +250,6 @@ def excerpt(text: str, question_terms: Sequence[str], *, limit: int) -> str:
 
 
 def _beginning(text: str, start: int) -> int:
-    """A place near `start` at which a word begins, or 0 if there is none."""
+    """Return a position near `start` at which a word begins, or 0 if there is none."""
     gap = _BREAK.search(text, start, start + NEAR) if start else None
     return gap.end() if gap else 0

@@ -1,5 +1,5 @@
-"""Refine the found memories: leave out repetitions, mark earlier values, and put later statements
-above them.
+"""Refines the found memories. It leaves out repetitions, marks earlier values, and ranks later
+statements above earlier ones.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ class Seen:
     first: int = 1
 
     def holds(self, source: Source) -> bool:
-        """Whether the window holds every message of a source."""
+        """Return whether the window has every message of a source."""
         is_here = self.session is not None and source.session == self.session and bool(source.seqs)
         return is_here and min(source.seqs) >= self.first
 
     def asks(self, text: str) -> bool:
-        """Whether a user's message with this text repeats one of the questions, by the same text or
-        as a question with the same words.
+        """Return whether a user's message with this text repeats one of the questions. It does if
+        it is the same text, or a question with the same words.
         """
         if any(normalized(text) == normalized(question) for question in self.questions):
             return True
@@ -110,8 +110,8 @@ class Seen:
 def seen_by(
     sessions: Sessions, scope: UserScope, question: str, *, session: str | None, now: datetime
 ) -> Seen:
-    """The texts that a caller sees who asks the question in this session (None: outside of any).
-    The user's last message there counts as a question too.
+    """Return the texts that a caller sees who asks the question in this session (None: outside of
+    any session). The user's last message there counts as a question too.
 
     Raises `NotFound` if the user has no such session, and `Unavailable`.
     """
@@ -128,7 +128,8 @@ def seen_by(
 
 
 def without_echoes(memories: Sequence[FoundMemory], *, question: str) -> list[FoundMemory]:
-    """Replace messages by records that say the same, and leave out repeated texts.
+    """Return the memories, in which records replace messages that say the same, and repeated texts
+    are left out.
 
     `memories` and the result are sorted, the best first.
     """
@@ -152,8 +153,8 @@ def without_echoes(memories: Sequence[FoundMemory], *, question: str) -> list[Fo
 
 
 def without_repeated(memories: Iterable[FoundMemory]) -> list[FoundMemory]:
-    """Of several equal texts keep one, in the place of the best: a record if there is one. `times`
-    counts them.
+    """Return the memories with only one of several equal texts, in the place of the best one. If a
+    record is among them, it is the one that is kept. `times` counts the equal texts.
     """
     left: dict[str, FoundMemory] = {}
     for memory in memories:
@@ -166,8 +167,8 @@ def without_repeated(memories: Iterable[FoundMemory]) -> list[FoundMemory]:
 
 
 def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
-    """The key of a record that quotes nearly the whole message. Empty if the message is outdated,
-    unless by a record that has ended, or no record does.
+    """Return the key of a record that quotes nearly the whole message. Return an empty list if
+    there is no such record. An outdated message can be quoted only by a record that has ended.
     """
     quoting = [
         record.candidate.key
@@ -179,7 +180,7 @@ def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
 
 
 def _quotes(source: Source, message: FoundMemory) -> bool:
-    """Whether the source quotes nearly the whole message."""
+    """Return whether the source quotes nearly the whole message."""
     is_of_message = (
         source.session == message.source.session and message.source.seqs[0] in source.seqs
     )
@@ -191,8 +192,8 @@ def _quotes(source: Source, message: FoundMemory) -> bool:
 def _recited(
     message: FoundMemory, records: Mapping[str, frozenset[str]], *, asked: frozenset[str]
 ) -> list[str]:
-    """The keys of the records that an answer of the assistant only recites, without words of its
-    own. `records` has the words of the records by key; `asked` are the words of the question.
+    """Return the keys of the records that an answer of the assistant only repeats, without words of
+    its own. `records` has the words of the records by key. `asked` are the words of the question.
     """
     if message.speaker != "assistant":
         return []
@@ -205,11 +206,11 @@ def _recited(
 def with_outdated(
     memories: Memories, scope: UserScope, found: Sequence[FoundMemory]
 ) -> list[FoundMemory]:
-    """Mark each message that says an earlier value of a topic whose current record was found too:
-    `outdated_by` names that record. If the topic has ended, all messages that say a value of it are
-    marked. If the message says values of several topics, it names the best of their records.
+    """Return all memories in the given order, and mark each message that says an earlier value of a
+    topic whose current record was found too. `outdated_by` names that record.
 
-    Returns all memories, in the given order. Raises `Unavailable`.
+    If the topic has ended, all messages that say a value of it are marked. If the message says
+    values of several topics, `outdated_by` names the best of their records. Raises `Unavailable`.
     """
     current = [
         one.record for one in found if one.record is not None and one.record.topic_key is not None
@@ -230,7 +231,7 @@ def with_outdated(
 
 
 def _places_of_earlier(current: Record, versions: Sequence[Record]) -> set[Place]:
-    """The messages that say an earlier value, but not the current one."""
+    """Return the messages that say an earlier value, but not the current one."""
     value = normalized(current.content)
     same = [record for record in versions if normalized(record.content) == value]
     earlier = [record for record in versions if record not in same]
@@ -249,9 +250,9 @@ def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
 
 
 def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
-    """If the user said similar things at two times, the later statement ranks first. If it very
-    likely replaces the earlier one, that is marked (`outdated_by`). Questions about the past change
-    nothing.
+    """Return the memories, with the later of two similar statements of the user above the earlier
+    one. If the later statement very likely replaces the earlier one, the earlier one is marked
+    (`outdated_by`). For questions about the past, nothing is changed.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(memories)
@@ -275,10 +276,12 @@ def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemo
 
 
 def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
-    """Whether the later statement may say the same as the older one, with another value. Both must
-    be the user's, and must answer the question about equally well. In one conversation, the later
-    one must also have a word of change; in two conversations, likeness is enough. Records with a
-    topic replace nothing here, because their topic's versions are in order already.
+    """Return whether the later statement may say the same as the older one, with another value.
+
+    Both must be the user's, and must answer the question about equally well. If both are from one
+    conversation, the later one must also have a word of change. If they are from two conversations,
+    similarity is enough. Records with a topic replace nothing here, because the versions of a topic
+    are already in order.
     """
     if (
         later.outdated_by
@@ -310,7 +313,7 @@ def _speaks_of_change(memory: FoundMemory) -> bool:
 
 
 def _are_alike(later: FoundMemory, older: FoundMemory) -> bool:
-    """Whether two statements share words, or both name a number, a day or a person."""
+    """Return whether two statements share words, or both name a number, a day or a person."""
     if _words_alike(later, older) >= WORDS_ALIKE:
         return True
     return any(value.search(later.content) and value.search(older.content) for value in _VALUES)
@@ -330,7 +333,7 @@ def _has_topic(memory: FoundMemory) -> bool:
 
 
 def _holds_since(memory: FoundMemory, moment: int) -> bool:
-    """Whether the memory is the current record of a topic, said after that moment."""
+    """Return whether the memory is the current record of a topic, said after that moment."""
     return _has_topic(memory) and memory.ended_at is None and memory.valid_from > moment
 
 

@@ -1,4 +1,6 @@
-"""Search with a single retriever, by words or by meaning, and find sessions by their messages."""
+"""Searches with a single retriever, by words or by meaning, and finds sessions by their
+messages.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ Search = Callable[..., tuple[Hit, ...]]
 SPARE_HITS = 20  # hits beyond k, because some of them may be deleted since they were indexed
 SESSION_HITS = 100  # messages that are read to find sessions; several may be of one session
 MOST_COMPARED, COMPARED_AT_ONCE = 1_000, 500
-"""The most messages that one search compares, and the most that it is asked for. It may find others
-with the same times, so it is asked for fewer.
+"""The most messages that one search compares, and the most that are requested from it. A search may
+find other messages with the same times, so fewer are requested than it can return.
 """
 USERS = 20  # users of a tenant whose sessions are searched at once
 MESSAGES = MemoryFilter(types=frozenset({"message"}))
@@ -51,7 +53,7 @@ class SearchMemories:
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds of the embedding model."""
+        """Return the thresholds of the embedding model."""
         return THRESHOLDS.get(self.embedder.space.model if self.embedder else "", OTHER)
 
     def __call__(
@@ -106,7 +108,7 @@ class SearchMemories:
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
 
     def vector_of(self, scope: UserScope, text: str) -> Vector:
-        """The vector to search the text with. Raises `Unavailable`, `Unprocessable`
+        """Return the vector to search the text with. Raises `Unavailable` and `Unprocessable`
         (`no_vectors`).
         """
         return self._vector(scope, analysed(text, user=scope.user, now=self.clock.now()))
@@ -155,8 +157,9 @@ class FindSessions:
         after: str | None,
         where: MemoryFilter = MESSAGES,
     ) -> tuple[tuple[str, ...], str | None]:
-        """As the call itself, for the next 20 users of the tenant. Also returns the cursor of the
-        users after them (None: these are the last). Raises `BadRequest` (`invalid_cursor`).
+        """Return the sessions of the next 20 users of the tenant, found as a call of this object
+        finds them, and the cursor of the users after them (None: these are the last). Raises
+        `BadRequest` (`invalid_cursor`).
         """
         users, following = self.search.memories.users(scope.tenant, limit=USERS, after=after)
         found = parallel.run_each(lambda user: self._scored(scope.user(user), words, where), users)
@@ -165,7 +168,7 @@ class FindSessions:
         return tuple(best[:limit]), following
 
     def _scored(self, scope: UserScope, words: str, where: MemoryFilter) -> dict[str, float]:
-        """The sessions with the score of their best match, the best first."""
+        """Return the sessions with the score of their best match, the best first."""
         scores: dict[str, float] = {}
         for hit in self.search(scope, words, mode="keyword", k=SESSION_HITS, where=where):
             scores.setdefault(str(hit.source.session), hit.score)
@@ -197,9 +200,8 @@ def _compared(
     *,
     stored: int,
 ) -> Mapping[int, float] | None:
-    """The similarity of each message that has a vector. If the session has more messages than one
-    search finds, they are searched part by part. Each part is selected by the times of its
-    messages.
+    """Return the similarity of each message that has a vector. If the session has more messages
+    than one search can return, it is searched in parts, which are periods of time.
     """
     has_more = stored > MOST_COMPARED
     ordered = sorted(messages, key=said_at) if has_more else messages

@@ -78,7 +78,7 @@ class ForgetToolArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class MemoryTool:
-    """A tool as a model sees it. With `writes`, calling it needs the scope `write` as well as
+    """A tool as a model sees it. With `writes`, a call needs the scope `write` in addition to
     `read`.
     """
 
@@ -89,7 +89,7 @@ class MemoryTool:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The JSON schema of its arguments."""
+        """Return the JSON schema of the tool's arguments."""
         made = self.arguments.model_json_schema()
         fields = {name: _described(field) for name, field in made["properties"].items()}
         return {
@@ -101,8 +101,8 @@ class MemoryTool:
 
 
 def _described(field: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a field's schema that every API understands: its type, description and allowed
-    values.
+    """Return the parts of a field's schema that every API understands: its type, description and
+    allowed values.
     """
     # pydantic writes an optional field as "anyOf" its type and null
     kind = next((schema for schema in field.get("anyOf", ()) if schema["type"] != "null"), field)
@@ -137,7 +137,7 @@ TOOLS: Mapping[str, MemoryTool] = {tool.name: tool for tool in (SEARCH, REMEMBER
 
 
 def definition(tool: MemoryTool, form: ToolFormat) -> Mapping[str, Any]:
-    """The tool as an API takes it."""
+    """Return the definition of the tool in the form of an API."""
     named = {"name": tool.name, "description": tool.description}
     match form:
         case "anthropic":
@@ -153,15 +153,15 @@ def definition(tool: MemoryTool, form: ToolFormat) -> Mapping[str, Any]:
 
 
 def tool_named(name: str) -> MemoryTool:
-    """Raise `NotFound` (`tool_not_found`) unless there is a tool of this name."""
+    """Return the tool of this name. Raises `NotFound` (`tool_not_found`) if there is none."""
     if name not in TOOLS:
         raise NotFound("There is no such tool.", code="tool_not_found")
     return TOOLS[name]
 
 
 def unusable(tool: MemoryTool) -> str:
-    """The answer to arguments that can't be used. It says what is needed, so that the model can
-    call again.
+    """Return the answer to arguments that can't be used. It says what is needed, so that the model
+    can call again.
     """
     texts = " and ".join(f"one string `{name}`, not empty," for name in tool.parameters["required"])
     return f"{USER_MEMORY}\n- The arguments can't be used: one JSON object with {texts} is needed."
@@ -214,8 +214,8 @@ class MemoryTools:
         return format_as_context(self.recall(scope, request).memories, user=scope.user, query=query)
 
     def _most_records(self, scope: UserScope, session: str | None) -> int | None:
-        """The `max_records` of the asking session; None if it sets no limit, or if there is no such
-        session.
+        """Return the `max_records` of the asking session, or None if it sets no limit or does not
+        exist.
         """
         if session is None:
             return None
@@ -248,7 +248,7 @@ class MemoryTools:
 
 
 def _read(kind: type[Arguments], arguments: object) -> Arguments | None:
-    """The arguments of a call; None if they can't be used."""
+    """Return the arguments of a call, or None if they can't be used."""
     fields = arguments
     if isinstance(arguments, str):
         try:

@@ -79,7 +79,7 @@ class Models:
         chat: LanguageModel | None,
         reranker: Reranker | None = None,
     ) -> Models:
-        """Models that stay the same for every call."""
+        """Return models that stay the same for every call."""
         return cls(
             embedder=lambda: embedder,
             answerer=lambda: chat,

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 
 
 def _states(sentence: str) -> Sequence[Stated]:
-    """The statements of a sentence. The phrases for it are read from their files at the first
-    sentence.
+    """Return the statements of a sentence. The phrases for this are read from their files at the
+    first sentence.
     """
     from palimpsest.offline.extractor import states
 
@@ -218,8 +218,8 @@ class Service:
         return RetryJob(self.stores.jobs, self._restarts(), self.clock)
 
     def _restarts(self) -> dict[Family, Restart]:
-        """For each family of jobs, the function that starts a failed job again when a caller asks
-        for it.
+        """Return, for each family of jobs, the function that starts a failed job again when a
+        caller asks for it.
         """
         from palimpsest.conversations.overflow.arm import OverflowJobs
         from palimpsest.extraction.commit import Steps
@@ -260,7 +260,7 @@ class Service:
 
     @cached_property
     def extract(self) -> RequestExtraction | None:
-        """The use case that extracts from a session; None without long-term memory."""
+        """Return the use case that extracts from a session, or None without long-term memory."""
         return self._request if self.long_term else None
 
     @cached_property

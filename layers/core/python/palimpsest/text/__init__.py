@@ -1,1 +1,1 @@
-"""Rules over plain text. Nothing here knows conversations."""
+"""Rules over plain text. They know nothing of conversations."""

@@ -1,11 +1,11 @@
 """Divides texts into words and into the terms that a search compares. Keyword search, topics and
 comparisons use them.
 
-There are three kinds of writing, each analysed without a dictionary
-(docs/adr/0005-search-analysis.md). English words become Snowball's stems. Words of Chinese,
-Japanese and Korean have no clear edges, so texts become characters and pairs of them. Of every
-other word a search index also holds parts, which are overlapping runs of letters. They find German
-compounds, Arabic prefixes and the inflections of any language.
+There are three kinds of writing, and none needs a dictionary (docs/adr/0005-search-analysis.md).
+English words become Snowball's stems. Texts in Chinese, Japanese and Korean become characters and
+pairs of characters, because their words have no clear edges. For every other word, a search index
+also holds parts, which are overlapping runs of letters. They find German compounds, Arabic prefixes
+and the inflections of any language.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MAX_QUERY_PARTS = 512
 
 PART, SHORT_PART = 4, 3  # letters; scripts that leave out vowels or spaces have shorter stems
 
-PART_WEIGHT = 0.5  # what all parts of a word count beside the word itself
+PART_WEIGHT = 0.5  # the weight of all parts of a word, beside the word itself
 
-PARTS_NEEDED = 0.4  # of a word's parts, before they count at all
+PARTS_NEEDED = 0.4  # share of a word's parts that a document needs
 
 _CJK = (
     "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -46,19 +46,21 @@ _RUN = re.compile(rf"([{_CJK}]+)|[^\s{_CJK}]+")
 
 @cache
 def function_words() -> frozenset[str]:
-    """Words of all languages that say how a question is put, not what it is about."""
+    """Return the words of all languages that say how a question is put, not what it is about."""
     return frozenset(entries("palimpsest.text", "function_words"))
 
 
 @cache
 def _english_function_words() -> frozenset[str]:
-    """A query without them finds less by accident."""
+    """Return the English function words. A query without them finds fewer accidental matches."""
     return frozenset(word_files("palimpsest.text")["en"]["function_words"])
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentTerms:
-    """The terms of an indexed text, in the order of the text, each as often as the text has it."""
+    """The terms of an indexed text, in the order of the text. A term that occurs several times is
+    listed as often.
+    """
 
     words: list[str]
     parts: list[str]
@@ -68,8 +70,8 @@ class DocumentTerms:
 class QueryTerms:
     """The terms of a query, each once.
 
-    Each group of `parts` belongs to one word; a document must hold `needed(group)` of them for any
-    to count.
+    Each group of `parts` belongs to one word. A document must hold `needed(group)` parts of a
+    group. Otherwise none of the group's parts count.
     """
 
     words: list[str]
@@ -78,8 +80,8 @@ class QueryTerms:
 
 @dataclass(frozen=True, slots=True)
 class TermGroup:
-    """Terms of a query that count only where a document has `needed` of them, and then `share` of
-    its weight each.
+    """Terms of a query that count only in documents that have at least `needed` of them. Each such
+    term then adds `share` of its weight.
     """
 
     terms: list[str]
@@ -90,22 +92,26 @@ class TermGroup:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A run of letters, marks and digits. `is_cjk`: of Chinese, Japanese or Korean writing."""
+    """A run of letters, marks and digits. `is_cjk` says whether it is of Chinese, Japanese or
+    Korean writing.
+    """
 
     text: str
     is_cjk: bool
 
 
 def words(text: str) -> list[str]:
-    """The folded words of the text's beginning (`MAX_COMPARED`). A run of Chinese, Japanese or
-    Korean is one word.
+    """Return the folded words of the text's first `MAX_COMPARED` characters. A run of Chinese,
+    Japanese or Korean writing is one word.
     """
     found = folded(text[:MAX_COMPARED])
     return found.split() if found.isascii() else [word.text for word in _split(found)]
 
 
 def accented_words(text: str) -> list[str]:
-    """The words of the whole text as `words` finds them, but with their accents and points."""
+    """Return the words of the whole text, found as `words` finds them, but with their accents and
+    points.
+    """
     return [word.text for word in _split(folded_by(WITH_ACCENTS, text))]
 
 
@@ -118,15 +124,15 @@ def topic_key(text: str) -> str | None:
 
 
 def terms(text: str) -> list[str]:
-    """The terms by which two texts are compared: the stems of words, and the pairs of characters of
-    scripts without spaces.
+    """Return the terms by which two texts are compared: the stems of words, and the pairs of
+    characters of scripts without spaces.
     """
     return _compared(_split(folded(text[:MAX_COMPARED])))
 
 
 def term_set(text: str) -> frozenset[str]:
-    """The same terms, each once. Those of the last texts are remembered, because a recall compares
-    each text several times.
+    """Return the `terms` of the text, each once. The results for the last texts are cached, because
+    a recall compares each text several times.
     """
     return _term_set(text[:MAX_COMPARED])
 
@@ -137,13 +143,15 @@ def _term_set(text: str) -> frozenset[str]:
 
 
 def content_terms(text: str) -> tuple[str, ...]:
-    """The terms of a question, each once, without function words unless there is nothing else."""
+    """Return the terms of a question, each once. Function words are left out unless the question
+    has no other words.
+    """
     asked = _without(function_words(), _split(folded(text[:MAX_COMPARED])))
     return tuple(dict.fromkeys(_compared(asked)))[:MAX_QUERY_WORDS]
 
 
 def document_terms(text: str) -> DocumentTerms:
-    """The terms that a search index holds of a text."""
+    """Return the terms of a text that a search index holds."""
     found = list(_split(folded(text[:MAX_INDEXED])))
     stem_of = dict(_stemmed(word.text for word in found if not word.is_cjk))
     indexed: list[str] = []
@@ -155,10 +163,10 @@ def document_terms(text: str) -> DocumentTerms:
 
 
 def query_terms(text: str) -> QueryTerms:
-    """The terms that a search index is asked for. They are those that `document_terms` makes of the
-    same words.
+    """Return the terms with which a query searches an index. They match the terms that
+    `document_terms` makes of the same words.
 
-    Function words of other languages than English are searched for: they favour texts of the
+    Function words of languages other than English are included, because they favour texts in the
     question's language.
     """
     asked = _without(_english_function_words(), _split(folded(text[:MAX_INDEXED])))[
@@ -180,19 +188,21 @@ def query_terms(text: str) -> QueryTerms:
 
 
 def asked(query: QueryTerms) -> Iterator[TermGroup]:
-    """Each word of the query, then the parts of each word."""
+    """Yield each word of the query, then the parts of each word."""
     yield from (TermGroup([word], is_word=True, needed=1, share=1.0) for word in query.words)
     for group in query.parts:
         yield TermGroup(group, is_word=False, needed=needed(group), share=PART_WEIGHT / len(group))
 
 
 def stems(every: Iterable[str]) -> list[str]:
-    """Snowball's English stem of each folded word; words that are not ASCII stay as they are."""
+    """Return Snowball's English stem of each folded word. Words that are not ASCII are returned
+    unchanged.
+    """
     return [stem for _, stem in _stemmed(every)]
 
 
 def needed(group: list[str]) -> int:
-    """How many parts of a word a document must hold for them to count."""
+    """Return how many parts of a word a document must hold so that they count."""
     return -int(-len(group) * PARTS_NEEDED // 1)
 
 
@@ -211,7 +221,9 @@ def _split(text: str) -> Iterator[_Word]:
 
 
 def _without(left_out: Collection[str], every: Iterable[_Word]) -> list[_Word]:
-    """The words, each once, without those left out unless there is nothing else."""
+    """Return each word once, without the words in `left_out`. If no other words are left, return
+    all.
+    """
     found = list(dict.fromkeys(every))
     return [word for word in found if word.text not in left_out] or found
 

@@ -7,15 +7,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-K1, B = 1.2, 0.75  # of BM25: Lucene's and everyone's
+K1, B = 1.2, 0.75  # the usual parameters of BM25, which Lucene has too
 
 BASE = K1 * (1 - B)
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Of one owner's documents, for BM25 as Lucene scores it: how many have terms in this field
-    (words or parts), and how many terms in all.
+    """The statistics of one field (words or parts) over one owner's documents, for BM25 as Lucene
+    scores it: the number of documents with terms in the field, and the number of terms in all of
+    them.
     """
 
     documents: int
@@ -23,15 +24,15 @@ class Field:
 
     @property
     def slope(self) -> float:
-        """The amount that one term of a document's length adds to the denominator."""
+        """Return how much one term of a document's length adds to the denominator."""
         return K1 * B * self.documents / self.terms if self.terms else 0.0
 
     def weight(self, documents: int) -> float:
-        """The weight of a term that so many of the documents have."""
+        """Return the weight of a term that occurs in this number of documents."""
         return (K1 + 1) * math.log1p((self.documents - documents + 0.5) / (documents + 0.5))
 
     def costs(self, lengths: Collection[int]) -> dict[int, float]:
-        """The amount that each length of a document adds to the denominator of its scores."""
+        """Return how much each length of a document adds to the denominator of its scores."""
         return {length: BASE + self.slope * rounded(length) for length in lengths}
 
 
@@ -41,8 +42,8 @@ Posting = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Terms that belong together, such as the parts of a word: the weight of each, and the
-    documents that have it. A document matches if it has so many of the terms as are `needed`.
+    """Terms that belong together, such as the parts of a word: the weight of each term, and the
+    documents that have it. A document matches if it has at least `needed` of the terms.
     """
 
     terms: Sequence[tuple[float, Iterable[Posting]]]
@@ -51,7 +52,7 @@ class Matches:
 
 
 def scored(every: Iterable[Matches]) -> dict[int, float]:
-    """The score of each document that matches, by its number."""
+    """Return the score of each matching document, by the document's number."""
     scores: dict[int, float] = defaultdict(float)
     for matches in every:
         costs = matches.costs
@@ -68,8 +69,8 @@ def scored(every: Iterable[Matches]) -> dict[int, float]:
 
 
 def rounded(length: int) -> int:
-    """A field's length as Lucene stores it, in one byte: exact below 40, then to four significant
-    bits.
+    """Return a field's length as Lucene stores it, in one byte. It is exact below 40, and above
+    that rounded to four significant bits.
     """
     over = length - 24
     shift = max(0, over.bit_length() - 4)

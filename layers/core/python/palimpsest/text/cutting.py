@@ -1,8 +1,8 @@
-"""Makes stored texts fit to be shown: shortened, without splitting what is read as one character,
-and escaped.
+"""Prepares stored texts for display. It shortens them without splitting what is read as one
+character, and escapes them.
 
-Counting tokens takes most of the time: a text of any size is cut with about four counts of texts as
-long as the result.
+Counting tokens takes most of the time. To cut a text of any size, about four texts of the result's
+length are counted.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ Count = Callable[[str], int]
 """Counts the tokens of a text, in one encoding."""
 
 ELLIPSIS = "…"
-REPLACED = '{"left out"'  # the beginning of arguments that stand for others
+REPLACED = '{"left out"'  # the beginning of arguments that replace others
 TRIES = 3
 GOOD_ENOUGH = 0.85  # of the tokens allowed: another try would cost more than it gains
 LOOK_BACK = 256  # characters; most texts have a place between two graphemes in the last few
 
 
 def marker(tokens: int, seq: int | None) -> str:
-    """The note where a text was cut: how many tokens are missing, and which message has them (None:
-    none is stored).
+    """Return the note for the place where a text was cut. It says how many tokens are missing and
+    which message has them (None: no stored message has them).
     """
     return f"\n[{ELLIPSIS} {_missing(tokens, seq)} left out {ELLIPSIS}]\n"
 
 
 def replacement(tokens: int, seq: int | None) -> str:
-    """A JSON object in place of a function's arguments, which must be a JSON object too."""
+    """Return a JSON object that replaces a function's arguments, which must be a JSON object
+    too.
+    """
     return f'{REPLACED}: "{_missing(tokens, seq)}"}}'
 
 
@@ -43,11 +45,11 @@ def _missing(tokens: int, seq: int | None) -> str:
 def cut(
     text: str, *, limit: int, count: Count, tokens: int | None = None, seq: int | None = None
 ) -> tuple[str, int]:
-    """The text without its middle, so that at most `limit` tokens remain, marker included; and its
-    tokens then.
+    """Return the text without its middle, so that at most `limit` tokens remain, and its number of
+    tokens. The limit includes the marker.
 
-    `tokens` are those of the whole text, if known. If not even the marker fits, only the text's
-    beginning is left.
+    `tokens` is the number of tokens of the whole text, if it is known. If not even the marker fits,
+    only the text's beginning is left.
     """
     tokens = count(text) if tokens is None else tokens
     if tokens <= limit:
@@ -68,15 +70,15 @@ def cut(
 
 
 def around(text: str, *, size: int, mark: str) -> str:
-    """`size` characters of the text, half from its beginning and half from its end, and the mark
-    between them.
+    """Return `size` characters of the text, half from its beginning and half from its end, with the
+    mark between them.
     """
     return text[: _before(text, size // 2)] + mark + text[_behind(text, len(text) - size // 2) :]
 
 
 def shortened(text: str, *, limit: int, count: Count, tokens: int | None = None) -> tuple[str, int]:
-    """The beginning of the text within `limit` tokens, up to a sentence's end if one is near; and
-    its tokens.
+    """Return the beginning of the text within `limit` tokens, and its number of tokens. It ends at
+    a sentence's end if there is one near the limit.
     """
     tokens = count(text) if tokens is None else tokens
     if tokens <= limit:
@@ -101,10 +103,10 @@ def shortened(text: str, *, limit: int, count: Count, tokens: int | None = None)
 def _longest(
     build: Callable[[int], str], *, size: int, most: int, limit: int, count: Count
 ) -> tuple[int, int]:
-    """The largest size found in a few tries whose text has at most `limit` tokens, and how many it
-    has.
+    """Return the largest size that was found, in a few tries, to give a text of at most `limit`
+    tokens, and the number of its tokens.
 
-    `size` is a first guess and `most` the bound, in characters; `build(0)` must fit.
+    `size` is a first guess and `most` the upper bound, both in characters. `build(0)` must fit.
     """
     fitting, used, tries = 0, -1, 0
     while size > fitting and (tries < TRIES or used < 0):
@@ -121,8 +123,8 @@ def _longest(
 
 
 def level(sizes: Sequence[int], *, room: int) -> int:
-    """The size to which the largest must be cut so that all together fit the room; smaller ones
-    stay whole.
+    """Return the size to which the largest parts must be cut so that all parts together fit the
+    room. Smaller parts stay whole.
     """
     left, waiting = room, len(sizes)
     for size in sorted(sizes):
@@ -134,8 +136,8 @@ def level(sizes: Sequence[int], *, room: int) -> int:
 
 
 class _Patterns:
-    """Patterns of `regex`, which knows grapheme clusters (Unicode's UAX 29); made when a text is
-    first cut.
+    """Patterns of the library `regex`, which knows grapheme clusters (Unicode's UAX 29). They are
+    compiled when a text is first cut.
     """
 
     def __init__(self) -> None:
@@ -152,7 +154,7 @@ def _patterns() -> _Patterns:
 
 
 def _before(text: str, end: int) -> int:
-    """The last place at or before `end` where no grapheme cluster is split."""
+    """Return the last position at or before `end` that splits no grapheme cluster."""
     if end <= 0 or end >= len(text):
         return max(0, min(end, len(text)))
     place = _seam(text, end)
@@ -164,7 +166,7 @@ def _before(text: str, end: int) -> int:
 
 
 def _behind(text: str, start: int) -> int:
-    """The first place at or behind `start` where no grapheme cluster is split."""
+    """Return the first position at or after `start` that splits no grapheme cluster."""
     place = _before(text, start)
     if place == start or place >= len(text):
         return place
@@ -173,8 +175,8 @@ def _behind(text: str, start: int) -> int:
 
 
 def _seam(text: str, end: int) -> int:
-    """A place at or before `end` that is surely a boundary: between two characters that never join
-    others.
+    """Return a position at or before `end` that is certainly a boundary, because it lies between
+    two characters that never join others.
     """
     reach = LOOK_BACK
     while True:
@@ -197,14 +199,16 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 
 def escaped(text: str) -> str:
-    """The text with `<`, `>` and `&`, and their look-alikes, as entities of markup."""
+    """Return the text with `<`, `>`, `&` and characters that look like these replaced by markup
+    entities.
+    """
     return escape(text.translate(_BRACKETS), quote=False)
 
 
 def harmless(text: str) -> str:
-    """The text in one line, without characters that a reader does not see but a model does: control
-    and format characters, direction marks and tag characters. Joiners stay between characters that
-    are not ASCII, where scripts and emoji need them.
+    """Return the text in one line, without the characters that people do not see and a model does:
+    control and format characters, direction marks and tag characters. Joiners between characters
+    outside ASCII stay, because scripts and emoji need them.
     """
     if _ODD.search(text):
         text = _INVISIBLE.sub("", "".join(_seen(text)))

@@ -29,11 +29,11 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
 class DateWords:
     """The patterns of dates, with the numbers by words that the patterns find.
 
-    `fixed` has a unit, how many of them it is from now, and the pattern. The others have a
-    direction (-1 for the past) and a pattern. `counted` finds "three weeks ago" as `n` and `unit`.
-    `on_weekdays` finds "last Monday" as `day`. `in_weeks` finds a day of the week before or after
-    the present week. `absolute` finds dates that need no day to count from; `month_alone` is one of
-    them.
+    An entry of `fixed` has a unit, the distance from the present in this unit, and a pattern. The
+    entries of the other fields have a direction (-1 for the past) and a pattern. `counted` finds
+    "three weeks ago" as `n` and `unit`. `on_weekdays` finds "last Monday" as `day`. `in_weeks`
+    finds a day of the week before or after the present week. `absolute` finds dates that need no
+    day to count from. `month_alone` is one of these.
     """
 
     numbers: Mapping[str, int]
@@ -79,7 +79,7 @@ def date_words() -> DateWords:
 
 
 def _field(name: str) -> Iterator[Any]:
-    """The values that the languages have in a field of their dates."""
+    """Yield the values of a field of the dates, over all languages."""
     for file in word_files(PACKAGE).values():
         if name in file.get("dates", {}):
             yield file["dates"][name]
@@ -96,7 +96,7 @@ def _of_units(unit: Unit) -> Iterator[str]:
 
 
 def _numbered(field: str, *, first: int) -> Mapping[str, int]:
-    """The number of each name in a field with a list of names for each number."""
+    """Return the number of each name in a field that lists, for each number, its names."""
     numbers: dict[str, int] = {}
     for names_in_order in _field(field):
         for number, names in enumerate(names_in_order, first):
@@ -105,13 +105,13 @@ def _numbered(field: str, *, first: int) -> Mapping[str, int]:
 
 
 def _either(words: Iterator[str] | Mapping[str, int]) -> str:
-    """The words as alternatives, the longer ones first."""
+    """Return the words as alternatives of a pattern, the longer ones first."""
     return "|".join(sorted(words, key=len, reverse=True))
 
 
 def _fixed() -> Iterator[tuple[Unit, int, re.Pattern[str]]]:
-    """One pattern for each unit and distance, over all languages. In scripts that write blanks it
-    finds whole words.
+    """Yield one pattern for each unit and distance, over all languages. In scripts with spaces
+    between words it finds whole words.
     """
     by_distance: dict[tuple[Unit, int], tuple[list[str], list[str]]] = {}
     for file in word_files(PACKAGE).values():
@@ -134,7 +134,7 @@ def _directed(field: str, pieces: Mapping[str, str]) -> Iterator[tuple[int, re.P
 
 
 def _absolute(month: str, month_alone: re.Pattern[str]) -> Iterator[re.Pattern[str]]:
-    """The patterns of absolute dates, the more exact ones first."""
+    """Yield the patterns of absolute dates, the more exact ones first."""
     for pattern in (
         rf"\b{_YEAR}-(?P<number>[01]\d)-(?P<day>[0-3]\d)\b",
         rf"{_YEAR}[年년]\s?(?P<number>1?\d)[月월]\s?(?:(?P<day>[1-3]?\d)[日号일])?",

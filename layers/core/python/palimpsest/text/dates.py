@@ -1,4 +1,6 @@
-"""Dates that texts name: relative ones made absolute, and the time a question is about."""
+"""Finds the dates that texts name. It makes relative dates absolute, and finds the time that a
+question is about.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from palimpsest.text.triggers import Triggers, lowered
 from palimpsest.text.word_files import entries
 
 Found = tuple[re.Match[str], Unit, int]
-"""Where a relative date stands, and how many days, weeks, months or years it is from now."""
+"""The position of a relative date, and its distance from the present in days, weeks, months or
+years.
+"""
 
 MOST_READ = 8_000  # characters of a text in which dates are looked for
 _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
@@ -23,10 +27,10 @@ _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A relative date in a text: where it stands, and the day, week, month or year that it means,
-    in ISO 8601.
+    """A relative date in a text: its position, and the day, week, month or year that it means, in
+    ISO 8601.
 
-    `direction` is 1 for the future, -1 for the past and 0 for now.
+    `direction` is 1 for the future, -1 for the past and 0 for the present.
     """
 
     start: int
@@ -36,8 +40,8 @@ class Dated:
 
 
 def dated(text: str, *, at: date) -> str:
-    """The text with the absolute date in brackets after each relative one, unless it is there
-    already.
+    """Return the text with the absolute date in brackets after each relative date, unless the text
+    has it already.
     """
     parts, done = [], 0
     for found in relative_dates(text, at=at):
@@ -49,15 +53,15 @@ def dated(text: str, *, at: date) -> str:
 
 
 def relative_dates(text: str, *, at: date) -> list[Dated]:
-    """The relative dates of a text that was written on the day `at`, in order; of two that overlap
-    the first, or the longer one.
+    """Return the relative dates of a text that was written on the day `at`, in order. Of two dates
+    that overlap, the first one is returned, or the longer one if both begin at the same place.
     """
     begins = text[:MOST_READ]
     if not _triggers().candidates(begins):
         return []
     lower = (
         begins.lower() if begins.isascii() else "".join(letter.lower()[:1] for letter in begins)
-    )  # places stay
+    )  # positions stay
     found = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
     result: list[Dated] = []
     for relative in found:
@@ -76,7 +80,7 @@ def _all(lower: str, at: date) -> Iterator[Dated]:
 
 @cache
 def _triggers() -> Triggers:
-    """The words of which every relative date has one."""
+    """Return the trigger words. Every relative date contains one of them."""
     return Triggers([tuple(entries("palimpsest.text", "date_words"))])
 
 
@@ -115,7 +119,7 @@ def _unit(text: str) -> Unit:
 
 
 def _label(unit: Unit, offset: int, at: date) -> str | None:
-    """ISO 8601, as exact as the unit; None beyond the calendar."""
+    """Return the date in ISO 8601, as exact as the unit, or None if it is outside the calendar."""
     try:
         if unit == "day":
             return (at + timedelta(days=offset)).isoformat()
@@ -137,8 +141,8 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time
-    zones. `words` are the words of the text that named it.
+    """A period from `start` to before `end`, in epoch milliseconds, with a margin of one day for
+    all time zones. `words` are the words of the text that name the period.
     """
 
     start: int
@@ -149,14 +153,16 @@ class Period:
         return self.start <= moment < self.end
 
     def nearness(self, moment: int) -> float:
-        """1 on the days that were named, a half on the days of the margin, 0 outside."""
+        """Return how near a moment is to the period: 1 on the days that were named, a half on the
+        days of the margin, and 0 outside.
+        """
         margin = MARGIN // timedelta(milliseconds=1)
         return (self.holds(moment) + (self.start + margin <= moment < self.end - margin)) / 2
 
 
 def period(text: str, *, now: datetime) -> Period | None:
-    """The first time that the text names, or None. A month or day without a year is the last such
-    month or day that has begun.
+    """Return the first period that the text names, or None. A month or day without a year means the
+    last such month or day that has begun.
     """
     begins = lowered(text[:MOST_READ])
     words = date_words()
@@ -183,8 +189,8 @@ def _absolute(match: re.Match[str], today: date) -> Period | None:
 
 
 def _between(year: int, month: int, day: int, *, days: int = 1) -> Period:
-    """The period of `days` days, a month (day 0) or a year (month 0). Raises `ValueError` for an
-    impossible date.
+    """Return a period of `days` days, of a month (if `day` is 0), or of a year (if `month` is 0).
+    Raises `ValueError` for an impossible date.
     """
     start = date(year, month or 1, day or 1)
     if day:
@@ -200,7 +206,9 @@ def _spanning(start: date, end: date) -> Period:
 
 
 def _relative(text: str, today: date) -> Iterator[Period]:
-    """Relative dates in the past or now: memories are never of the future."""
+    """Yield the periods of relative dates in the past or present. Dates in the future are left out,
+    because memories are never of the future.
+    """
     for relative in relative_dates(text, at=today):
         label = _LABEL.fullmatch(relative.label)
         if label is not None and relative.direction <= 0:

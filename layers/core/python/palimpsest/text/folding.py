@@ -7,8 +7,8 @@ import unicodedata
 
 
 def folded(text: str) -> str:
-    """The text with case, width and accents made one, and a space in place of everything that is in
-    no word.
+    """Return the text with case, width and accents unified. Every character that belongs to no word
+    becomes a space.
     """
     return (
         text.encode().translate(_OF_ASCII).decode()

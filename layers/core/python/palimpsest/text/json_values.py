@@ -8,9 +8,10 @@ from typing import Any
 
 
 def readable(value: Any) -> str:
-    """The value in words: a text as it is, `name: value` of an object joined by `;`, a list joined
-    by `,`. A list or object within another is put in parentheses where the line would be ambiguous
-    without them. Empty for null, for an empty list, and for an empty object.
+    """Return the value in words. A text stays as it is, an object becomes `name: value` joined by
+    `;`, and a list is joined by `,`. A list or object within another one is put in parentheses if
+    the line would be ambiguous without them. Null, an empty list and an empty object give an empty
+    text.
     """
     match value:
         case None:
@@ -29,7 +30,7 @@ def readable(value: Any) -> str:
 
 
 def _within(value: Any, *, is_listed: bool) -> str:
-    """A value inside an object, or inside a list (`is_listed`)."""
+    """Return a value that is inside a list (`is_listed`) or inside an object."""
     said = readable(value) or "none"
     is_compound = isinstance(value, Mapping) or (is_listed and isinstance(value, list | tuple))
     return f"({said})" if is_compound and value else said

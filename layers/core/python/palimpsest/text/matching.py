@@ -1,4 +1,4 @@
-"""Makes patterns and triggers of the words in `words/`."""
+"""Makes patterns and triggers from the words in `words/`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _LETTERS = re.compile(r"[^\W_]+\*?")
 def either(
     words: Sequence[str], attached: Sequence[str] = (), *, flags: int = 0, opening: str = ""
 ) -> re.Pattern[str]:
-    """A pattern for whole words, or for `attached` letters of scripts that join words or write no
-    blanks. The lookaheads spare most places all else. `opening` is what may be before them.
+    """Return a pattern for whole words, or for `attached` letters of scripts that join words or
+    write no spaces. `opening` matches what may come before them.
 
-    Without flags it is for a text in lower case, which takes a third of the time of ignoring case.
+    Lookaheads let the pattern fail fast at most positions. Without flags, the pattern is for texts
+    in lower case, which takes a third of the time of ignoring case.
     """
     patterns = []
     if words:
@@ -29,8 +30,8 @@ def either(
 
 
 def patterns_by_writing(field: str) -> tuple[Sequence[str], Sequence[str]]:
-    """The patterns that the languages have in a field: first those of scripts that write blanks
-    between words, then the others.
+    """Return the patterns of all languages in a field. The first sequence is for scripts with
+    spaces between words, the second one for all other scripts.
     """
     by_writing: dict[bool, list[str]] = {False: [], True: []}
     for file in word_files(PACKAGE).values():
@@ -40,13 +41,13 @@ def patterns_by_writing(field: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def triggers_of(field: str) -> tuple[str, ...]:
-    """The triggers of all languages in a field."""
+    """Return the triggers of all languages in a field."""
     return tuple(trigger for entry in entries(PACKAGE, field) for trigger in triggers_in(entry))
 
 
 def pattern_of(entry: str | dict[str, Any]) -> str:
-    """The pattern of an entry, which is plain words or a pattern with its triggers. In plain words
-    `*` means any ending, and `'` means either apostrophe.
+    """Return the pattern of an entry. An entry is either plain words, or a pattern with its
+    triggers. In plain words `*` means any ending, and `'` means any apostrophe.
     """
     if isinstance(entry, dict):
         return str(entry["pattern"])
@@ -54,5 +55,5 @@ def pattern_of(entry: str | dict[str, Any]) -> str:
 
 
 def triggers_in(entry: str | dict[str, Any]) -> Sequence[str]:
-    """The triggers of an entry; of plain words the longest one."""
+    """Return the triggers of an entry. For plain words, that is the longest word."""
     return entry["words"] if isinstance(entry, dict) else [max(_LETTERS.findall(entry), key=len)]

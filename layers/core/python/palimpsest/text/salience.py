@@ -1,7 +1,7 @@
-"""Rates how much a sentence is worth remembering, without a model: by names, numbers, decisions and
-who is speaking.
+"""Rates how much a sentence is worth remembering, without a model. It looks at names, numbers,
+decisions and the speaker.
 
-The words that it looks for are those of the commonest languages.
+It knows such words of the most common languages.
 """
 # ruff: noqa: RUF001 - words of many scripts
 
@@ -17,12 +17,14 @@ from palimpsest.text.sentences import is_filler, tells_who_the_user_is
 from palimpsest.text.triggers import Triggers
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
-"""Who speaks. A line of an earlier summary without a speaker has nobody."""
+"""The speakers. A line of an earlier summary without a speaker has `NOBODY`."""
 BASE = {USER: 1.0, ASSISTANT: 0.8, TOOL: 0.1, NOBODY: 1.2}
 FACT = {USER: 1.0, ASSISTANT: 0.65, TOOL: 0.2, NOBODY: 1.0}
-"""What a number or identifier is worth. Advice and tools' output are full of numbers."""
+"""The worth of a number or identifier, by speaker. Advice and the output of tools are full of
+numbers.
+"""
 MOST_FACTS = 4
-IDENTIFIER = 1.7  # numbers: nothing else in a conversation says the same
+IDENTIFIER = 1.7  # numbers, because nothing else in a conversation repeats them
 OWN_WORD = 0.25
 NOISY = 0.2  # share of characters that are neither letters, digits nor blanks: code, tables, data
 OFTEN = 0.2  # of all sentences: a word in more of them says nothing about the topic
@@ -50,14 +52,15 @@ _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
 
 SETTLED, NUMBER_WORD, OWN = range(3)
 FIELDS = ("settled", "number_words", "first_person")
-"""Words of what was decided, allowed, asked for, preferred or corrected; numbers and dates in
-words; and words in which one speaks of oneself.
+"""The fields of words that make a sentence worth remembering: words for what was decided, allowed,
+asked for, preferred or corrected, numbers and dates in words, and words with which people speak of
+themselves.
 """
 
 
 @cache
 def _patterns() -> Sequence[re.Pattern[str]]:
-    """A pattern for each of the fields, for a text in lower case."""
+    """Return a pattern for each of the fields, for texts in lower case."""
     return tuple(either(*patterns_by_writing(field)) for field in FIELDS)
 
 
@@ -67,13 +70,13 @@ def _triggers() -> Triggers:
 
 
 def _likely(sentence: str) -> Sequence[int]:
-    """The numbers of the fields that may have a word in the sentence."""
+    """Return the numbers of the fields that may have a word in the sentence."""
     return _triggers().candidates(sentence)
 
 
 def facts(sentence: str) -> frozenset[str]:
-    """The numbers of a sentence, each with the word after it, and its identifiers. Repetitions are
-    found by them.
+    """Return the facts of a sentence by which repetitions are found: its identifiers, and its
+    numbers, each with the word that follows.
     """
     return (
         frozenset(map(str.casefold, _FACT.findall(sentence)))
@@ -84,12 +87,14 @@ def facts(sentence: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8)
 def is_own(sentence: str) -> bool:
-    """Whether it speaks in the first person."""
+    """Return whether the sentence speaks in the first person."""
     return OWN in _likely(sentence) and bool(_patterns()[OWN].search(sentence.lower()))
 
 
 def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
-    """The words that the conversation is about. They come back, but not everywhere."""
+    """Return the words that the conversation is about. They occur in several sentences, but not in
+    most.
+    """
     counts: Counter[str] = Counter()
     total = 0
     for bag in bags:
@@ -99,7 +104,9 @@ def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def tells_who(sentence: str, *, speaker: str) -> bool:
-    """Whether the speaker says who the user is. The sentence isn't a question."""
+    """Return whether the speaker says in this sentence who the user is. The sentence must not be a
+    question.
+    """
     return speaker in (USER, NOBODY) and tells_who_the_user_is(sentence)
 
 
@@ -112,8 +119,9 @@ def worth(
     who: bool,
     asks: bool,
 ) -> float:
-    """Rate a sentence by itself. `bag` holds its words, `topic` the words that the conversation is
-    about; `who` says whether it tells who the user is, `asks` whether it is a question.
+    """Return the worth of a sentence by itself. `bag` holds its words, and `topic` the words that
+    the conversation is about. `who` says whether the sentence tells who the user is, `asks` whether
+    it is a question.
     """
     own = speaker in (USER, NOBODY)
     likely = _likely(sentence)
@@ -137,7 +145,7 @@ def worth(
 
 
 def _facts(sentence: str, *, has_number_words: bool) -> float:
-    """How many numbers, dates and sums it has; an identifier counts for more."""
+    """Return how many numbers, dates and sums the sentence has. An identifier counts for more."""
     found: float = len(_NUMBER.findall(sentence))
     if found or "@" in sentence or "://" in sentence:
         found += IDENTIFIER * len(_IDENTIFIER.findall(sentence))
@@ -147,8 +155,8 @@ def _facts(sentence: str, *, has_number_words: bool) -> float:
 
 
 def is_log_line(sentence: str) -> bool:
-    """Whether it looks like a line of a log: it begins with a time and a date or with a level, or
-    consists of keys and values.
+    """Return whether the sentence looks like a line of a log. Such a line begins with a time and a
+    date or with a level, or consists of keys and values.
     """
     return _LOG.match(sentence) is not None or (
         sentence.count("=") >= LOG_PAIRS and len(_PAIR.findall(sentence)) >= LOG_PAIRS
@@ -156,8 +164,8 @@ def is_log_line(sentence: str) -> bool:
 
 
 def is_noisy(sentence: str) -> bool:
-    """Whether it has many characters that are neither letters, digits nor blanks, as code, tables
-    and data have.
+    """Return whether the sentence has many characters other than letters, digits and spaces, as
+    code, tables and data have.
     """
     if sentence.isascii():
         return len(sentence.encode().translate(None, _NO_NOISE)) > NOISY * len(sentence)

@@ -1,7 +1,7 @@
-"""Divides texts of any script into sentences. Says which of them ask, greet, or need the sentence
-before.
+"""Divides texts of any script into sentences, and recognizes sentences that ask, that greet, and
+that need the sentence before.
 
-The words that it looks for are those of the commonest languages.
+It knows such words of the most common languages.
 """
 # ruff: noqa: RUF001 - the stops and words of other scripts look like those of this one
 
@@ -20,7 +20,7 @@ from palimpsest.text.triggers import Triggers, word_set
 from palimpsest.text.word_files import entries, word_files
 
 LONGEST = 300
-"""The most characters of one sentence; a longer one is divided at its clauses."""
+"""The most characters of one sentence. A longer sentence is divided at its clauses."""
 FILLER_WORDS = 12  # a longer sentence says more than hello
 SHORT_WORDS, SHORT_LETTERS = 3, 4
 
@@ -56,26 +56,30 @@ _OPENING = r"\W*+"  # marks and blanks before a sentence's first word
 
 
 def _begins(field: str) -> re.Pattern[str]:
-    """Matches a beginning of a text with one of the field's patterns."""
+    """Return a pattern that matches texts that begin with one of the field's patterns."""
     return either(*patterns_by_writing(field), opening=_OPENING)
 
 
 @cache
 def _filler() -> re.Pattern[str]:
-    """Matches greetings, thanks and offers of help at the beginning of a sentence."""
+    """Return a pattern that matches greetings, thanks and offers of help at the beginning of a
+    sentence.
+    """
     return _begins("filler")
 
 
 @cache
 def _short_answer() -> re.Pattern[str]:
-    """Matches the beginning of an answer that says little without its question."""
+    """Return a pattern that matches the beginning of an answer that says little without its
+    question.
+    """
     return _begins("short_answer")
 
 
 @cache
 def _who_the_user_is() -> Sequence[re.Pattern[str]]:
-    """The patterns of sentences in which users say who they are and what they like. A model's
-    earlier summary says it in the third person.
+    """Return the patterns of sentences in which users say who they are and what they like. They
+    also match the third person, which an earlier summary by a model uses.
     """
     return tuple(
         re.compile(phrase["pattern"])
@@ -95,7 +99,9 @@ Says = Literal["something", "little", "question", "nothing"]
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The text's sentences in order, with single spaces; the end of a line ends a sentence."""
+    """Yield the text's sentences in order, with single spaces. The end of a line ends a
+    sentence.
+    """
     for line in text.splitlines():
         whole = " ".join(line.split())
         for start, end in pairwise((0, *_ends(whole), len(whole))):
@@ -107,24 +113,24 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def sentences_at_the_ends(text: str, *, most: int) -> Iterable[str]:
-    """All sentences of a text of at most `most` characters; of a longer one those of its beginning
-    and of its end.
+    """Return all sentences of a text with at most `most` characters. Of a longer text, return the
+    sentences of its beginning and of its end.
     """
     if len(text) <= most:
         return sentences(text)
     half = most // 2
     beginning, end = list(sentences(text[:half])), list(sentences(text[-half:]))
-    return (*beginning[:-1], *end[1:])  # those at the cut may be parts
+    return (*beginning[:-1], *end[1:])  # sentences at the cut may be incomplete
 
 
 def is_terminated(sentence: str) -> bool:
-    """Whether the sentence ends with a full stop or another final mark of any script."""
+    """Return whether the sentence ends with a full stop or another final mark of any script."""
     return bool(_TERMINATED.search(sentence[-8:]))
 
 
 def clauses(sentence: str, *, longest: int) -> Iterator[str]:
-    """The sentence in parts of at most `longest` characters: divided at clauses if it has any, else
-    between words, else between characters.
+    """Yield the sentence in parts of at most `longest` characters. It is divided between clauses if
+    possible, otherwise between words, otherwise between characters.
     """
     start = 0
     while len(sentence) - start > longest:
@@ -148,7 +154,7 @@ def _clause_end(sentence: str, start: int, longest: int) -> int:
 
 
 def _ends(line: str) -> Iterator[int]:
-    """Where sentences end before the line does."""
+    """Yield the positions within the line at which sentences end."""
     for match in _END.finditer(line):
         end = match.end()
         may_go_on = match[0] == "." and (
@@ -161,7 +167,9 @@ def _ends(line: str) -> Iterator[int]:
 
 
 def _is_day_of_a_month(line: str, end: int) -> bool:
-    """Whether the full stop before `end` is that of a day: "am 1. Oktober"."""
+    """Return whether the full stop before `end` follows the number of a day, as in "am 1.
+    Oktober".
+    """
     month = _DAY_OF_A_MONTH.match(line, max(0, end - 3))
     return (
         month is not None and month.end("day") == end and month[2].casefold() in date_words().months
@@ -173,8 +181,8 @@ def is_question(sentence: str) -> bool:
 
 
 def is_filler(sentence: str, bag: frozenset[str]) -> bool:
-    """Whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help, or
-    hardly a word.
+    """Return whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help,
+    or has hardly a word.
     """
     return _is_polite(sentence, bag) or (
         len(sentence) < SHORT_LETTERS and not _NUMBER.search(sentence)
@@ -182,7 +190,7 @@ def is_filler(sentence: str, bag: frozenset[str]) -> bool:
 
 
 def _is_polite(sentence: str, bag: frozenset[str]) -> bool:
-    """Whether a sentence is a greeting, thanks or an offer of help."""
+    """Return whether a sentence is a greeting, thanks or an offer of help."""
     return (
         len(bag) <= FILLER_WORDS
         and bool(_filler().match(sentence.lower()))
@@ -191,9 +199,9 @@ def _is_polite(sentence: str, bag: frozenset[str]) -> bool:
 
 
 def says(text: str) -> Says:
-    """How much a whole text says. It is `question` where the text ends with a question, and
-    `nothing` where each sentence is a greeting, thanks or an offer. It is `little` where the text
-    has so few words that it needs the text before. Else it is `something`.
+    """Return how much a whole text says. It is `question` if the text ends with a question, and
+    `nothing` if each sentence is a greeting, thanks or an offer of help. It is `little` if the text
+    has so few words that it needs the text before. Otherwise it is `something`.
     """
     if is_question(text.rstrip()):
         return "question"
@@ -206,14 +214,14 @@ def says(text: str) -> Says:
 
 
 def leans_on_a_question(sentence: str) -> bool:
-    """Whether it says little without the question before it."""
+    """Return whether the sentence says little without the question before it."""
     return (
         len(words(sentence)) <= SHORT_WORDS or _short_answer().match(sentence.lower()) is not None
     )
 
 
 def tells_who_the_user_is(sentence: str) -> bool:
-    """Whether users say in it who they are or what they like."""
+    """Return whether users say in the sentence who they are or what they like."""
     return any(
         _who_the_user_is()[number].search(sentence)
         for number in _who_triggers().candidates(sentence)
@@ -221,7 +229,7 @@ def tells_who_the_user_is(sentence: str) -> bool:
 
 
 def words(sentence: str) -> frozenset[str]:
-    """The sentence's words in lower case; where a script writes no blanks, its pairs of
+    """Return the sentence's words in lower case. In scripts without spaces, return the pairs of its
     characters.
     """
     if sentence.isascii():

@@ -1,4 +1,6 @@
-"""Tells which of many patterns may match a text, by words of which every match has one."""
+"""Finds which of many patterns may match a text. Each pattern has trigger words, and every match
+contains one of them.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from typing import Final
 from palimpsest.text.folding import folded
 
 OPEN: Final = "*"
-"""Ends a trigger that is only the beginning of a word."""
+"""The character that ends a trigger which is only the beginning of a word."""
 BEGINNING = 3  # the letters by which beginnings of words are looked up
-MOST_WORDS = 16_384  # remembered: words come back
-MOST_COMBINATIONS = 4_096  # of patterns, remembered
+MOST_WORDS = 16_384  # cached, because words are repeated
+MOST_COMBINATIONS = 4_096  # combinations of patterns that are cached
 FIRST_WITHOUT_BLANKS = "\u0590"  # Hebrew and all scripts after it join words, or write no blanks
 _TWO = "İ"  # its lower case has two characters: a text with it may match every pattern
 _ALIKE = {ord("ı"): "i", ord("ſ"): "s", ord(_TWO): "i"}  # noqa: RUF001 - equal when case is ignored
@@ -41,11 +43,13 @@ class Triggers:
         self._patterns_of = lru_cache(maxsize=MOST_WORDS)(self._looked_up)
 
     def candidates(self, text: str) -> Sequence[int]:
-        """The numbers of the patterns that may match the text, in order."""
+        """Return the numbers of the patterns that may match the text, in order."""
         return places(self.mask(text))
 
     def mask(self, text: str) -> int:
-        """The same, as a number that has a bit for each pattern, the lowest for the first."""
+        """Return the patterns that may match the text, as a number with one bit for each pattern.
+        The lowest bit is for the first pattern.
+        """
         if _TWO in text:
             return self._all
         found = self._always
@@ -73,19 +77,19 @@ class Triggers:
 
 @lru_cache(maxsize=MOST_COMBINATIONS)
 def places(number: int) -> Sequence[int]:
-    """The places of the bits that are set, in order."""
+    """Return the positions of the bits that are set, in order."""
     return tuple(place for place in range(number.bit_length()) if number >> place & 1)
 
 
 @lru_cache(maxsize=8)  # several readers look at a sentence one after the other
 def word_set(lower: str) -> frozenset[str]:
-    """The runs of letters and digits of a text in lower case."""
+    """Return the runs of letters and digits of a text in lower case."""
     return frozenset(folded(lower).split() if lower.isascii() else _LETTERS.findall(lower))
 
 
 @lru_cache(maxsize=8)
 def lowered(text: str) -> str:
-    """The text in lower case. Each letter keeps its place. Letters that are equal when case is
-    ignored become one letter.
+    """Return the text in lower case. Each letter keeps its position. Letters that are equal when
+    case is ignored become one letter.
     """
     return (text if text.isascii() else text.translate(_ALIKE)).lower()

@@ -1,6 +1,6 @@
 """Reads the words of each language from the JSON files of a package, at their first use.
 
-Each package keeps its files in a folder `words`, where a README explains them.
+Each package keeps its files in a folder `words`. A README there explains them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-SHARED = "shared"  # the file of what belongs to no language
+SHARED = "shared"  # the file of entries that belong to no language
 FIRST = (SHARED, "en")  # then the other languages by their codes
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -33,15 +33,15 @@ def word_files(package: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def entries(package: str, field: str) -> Iterator[Any]:
-    """Return what every language has in a field that is a list."""
+    """Yield the entries of all languages in a field that is a list."""
     for file in word_files(package).values():
         yield from file.get(field, ())
 
 
 @cache
 def _pieces(package: str) -> Mapping[str, str]:
-    """The pieces of patterns by name. The words that all languages have in a list
-    become alternatives.
+    """Return the parts of patterns by name. A list of words becomes one part, which has the words
+    of all languages as alternatives.
     """
     lists: dict[str, list[str]] = defaultdict(list)
     parts: dict[str, str] = {}
@@ -53,7 +53,7 @@ def _pieces(package: str) -> Mapping[str, str]:
 
 
 def filled(package: str, pattern: str) -> str:
-    """Return the pattern with every piece in place of its name: `{name}`."""
+    """Return the pattern with each name in braces (`{name}`) replaced by the part of that name."""
     pieces = _pieces(package)
     while _PLACEHOLDER.search(pattern):
         pattern = _PLACEHOLDER.sub(lambda piece: pieces[piece[1]], pattern)

@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}.marshal")
-"""The compiled code of dataclasses for this Python, by the SHA-256 of its text.
-infra/dataclass_code.py writes the file into the layer.
+"""The file with the compiled code of dataclasses for this version of Python, by the SHA-256 of its
+text. infra/dataclass_code.py writes the file into the layer.
 """
 
 
 def use_ready_code(file: Path = FILE) -> None:
-    """Let `dataclass` take compiled code from the file. It compiles texts that the file does not
-    have, as before. Without a file nothing changes. Without it a new process compiles 250 texts,
-    which is a quarter of its CPU until the first answer. It defines the name `exec` in the module
-    `dataclasses`, where it hides the built-in function.
+    """Let `dataclass` use compiled code from the file. Code that the file lacks is compiled as
+    before, and without a file nothing changes.
+
+    This saves a new process the compilation of 250 texts, which is a quarter of its CPU time until
+    the first answer. It defines the name `exec` in the module `dataclasses`, where it hides the
+    built-in function.
     """
     if not file.is_file():
         return
@@ -48,8 +50,8 @@ def begin() -> None:
 
 
 def warm(build: Callable[[], object]) -> None:
-    """In Lambda, call `build` while the function starts, so that the first request need not wait.
-    Elsewhere do nothing.
+    """Call `build` while the function starts in Lambda, so that the first request need not wait. Do
+    nothing elsewhere.
     """
     if _runs_in_lambda():
         build()

@@ -43,13 +43,14 @@ OF_MEMORIES = (
     "show",
     "vectors",
 )
-"""The use cases that a function builds while it starts, when it has more CPU than later."""
+"""The use cases that a function builds while it starts, because it has more CPU time then."""
 
 
 @cache
 def sessions_service() -> Service:
-    """The service of the function `sessions`. No model selects memories, because this function
-    answers every turn. If the settings name a function that makes vectors, it asks that one.
+    """Return the service of the function `sessions`. No model selects memories, because this
+    function answers every turn. If the settings name a function that makes vectors, the service
+    calls that function.
     """
     environment = settings.SessionsSettings.read()
     function = environment.embed_function
@@ -79,7 +80,7 @@ def memories_service() -> Service:
 def _service(
     environment: settings.ServiceSettings, models: Models, built: tuple[str, ...]
 ) -> Service:
-    """The service. The use cases named in `built` are built at once."""
+    """Return the service. The use cases named in `built` are built at once."""
     service = Service(_stores(environment), models, token_counter(), system_clock())
     for name in built:
         getattr(service, name)

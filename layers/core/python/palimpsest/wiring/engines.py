@@ -1,4 +1,4 @@
-"""Build each engine once, from a function's settings. Heavy libraries are imported here, at the
+"""Builds each engine once, from a function's settings. Heavy libraries are imported here, at the
 first use of their engine.
 """
 
@@ -55,8 +55,8 @@ def fact_store(tenants_table: str) -> StaticFacts:
 
 @cache
 def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSessions, Jobs]:
-    """The store of sessions, and of jobs in the same table. With `memories` (the memories table), a
-    new session is bound to its user's present epoch.
+    """Return the store of sessions, and the store of jobs in the same table. With `memories` (the
+    memories table), a new session belongs to its user's present epoch.
     """
     from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
@@ -112,8 +112,8 @@ def vector_store(memories_table: str) -> VectorStore:
 
 @cache
 def graph_engine() -> GraphEngine:
-    """Cypher over users' graphs, from the layer `graph`. The engine itself is loaded by the process
-    that it runs in.
+    """Return the engine for Cypher over users' graphs, from the layer `graph`. The engine's library
+    is loaded only in the process that runs the queries.
     """
     made: GraphEngine = import_module("palimpsest_graph.ladybug.graphs").LadybugGraphs()
     return made
@@ -135,7 +135,9 @@ def owners(sessions_table: str, memories_table: str) -> Owners:
 
 @cache
 def model_key(parameter: str) -> Secret:
-    """The key of the model server. While none is stored, features that need no model still work."""
+    """Return the key of the model server. While no key is stored, features that need no model still
+    work.
+    """
     from palimpsest.engines.aws import Parameter
 
     return Parameter(parameter)
@@ -152,13 +154,15 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 
 
 def metered_model(environment: settings.PaidSettings) -> LanguageModel:
-    """The language model, whose calls are counted and kept within the tenant's limit."""
+    """Return the language model, whose calls are counted and kept within the tenant's limit."""
     tenants = tenant_store(environment.tenants_table, environment.sessions_table)
     return metered(chat_model(environment), _meter(environment.sessions_table), tenants=tenants)
 
 
 def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
-    """The model over any adapters. `meter` counts its calls, and tenants' settings limit them."""
+    """Return the model, built over any adapters. `meter` counts its calls, and tenants' settings
+    limit them.
+    """
     from palimpsest.models.masked import MaskedModel
     from palimpsest.models.metered import MeteredModel
 
@@ -175,7 +179,9 @@ def _meter(table: str) -> Meter:
 
 @cache
 def embedder(environment: settings.EmbeddingSettings) -> Embedder:
-    """The embedding model that the settings name: the built-in one, or one of the model server."""
+    """Return the embedding model that the settings name: the built-in one, or one of the model
+    server.
+    """
     if embeds_here(environment):
         from palimpsest.models.builtin import BuiltinEmbedder
         from palimpsest.models.masked import MaskedEmbedder
@@ -199,7 +205,9 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
 @cache
 def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
-    """The built-in model that reranks results; None if the functions ship without models."""
+    """Return the built-in model that reranks results, or None if the functions ship without
+    models.
+    """
     if not embeds_here(environment):
         return None
     from palimpsest.models.builtin import BuiltinReranker
@@ -213,8 +221,8 @@ def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
 def question_embedder(
     environment: settings.EmbeddingSettings, *, function: str = ""
 ) -> Embedder | None:
-    """The embedding model with a cache of its recent vectors; None while it needs a key and there
-    is none. With `function`, the function of that name runs the built-in model.
+    """Return the embedding model with a cache of its recent vectors, or None if it needs a key and
+    none is stored. With `function`, the function of that name runs the built-in model.
     """
     return (
         _caching(environment, function)
@@ -245,7 +253,9 @@ def index_embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
 
 def has_key(environment: settings.ModelSettings) -> bool:
-    """Whether the key of the model server is stored; False also if it can't be read now."""
+    """Return whether the key of the model server is stored. Return False also if it can't be read
+    now.
+    """
     try:
         return bool((model_key(environment.openai_key_parameter).value() or "").strip())
     except Unavailable:
@@ -253,7 +263,7 @@ def has_key(environment: settings.ModelSettings) -> bool:
 
 
 def embeds_here(environment: settings.EmbeddingSettings) -> bool:
-    """Whether the settings name the built-in model, which needs no key."""
+    """Return whether the settings name the built-in model, which needs no key."""
     from palimpsest.models.builtin import SPACE
 
     return environment.embedding_model == SPACE.model
@@ -261,7 +271,9 @@ def embeds_here(environment: settings.EmbeddingSettings) -> bool:
 
 @cache
 def search_index(environment: settings.SearchSettings) -> SearchIndex:
-    """The search index that the settings name; without one, an index that finds nothing."""
+    """Return the search index that the settings name. If they name none, return an index that finds
+    nothing.
+    """
     if not environment.search_url:
         return AbsentIndex()
     space = Space(environment.embedding_model, environment.embedding_dimension)
@@ -287,8 +299,8 @@ def search_index(environment: settings.SearchSettings) -> SearchIndex:
 
 
 def _folder_of(package: str) -> Path:
-    """The folder of a package that holds only data; a path that does not exist if it is not
-    installed.
+    """Return the folder of a package that holds only data. If the package is not installed, return
+    a path that does not exist.
     """
     found = find_spec(package)
     places = list(found.submodule_search_locations or ()) if found else []
@@ -311,8 +323,8 @@ def system_clock() -> Clock:
 
 @cache
 def authorizer() -> Authorize | AuthorizeTokens:
-    """The check of keys or tokens in the function `authorize`, which needs no other part of the
-    service.
+    """Return the check of keys or tokens for the function `authorize`, which needs no other part of
+    the service.
     """
     told = settings.AuthorizeSettings.read()
     if not told.jwt_issuer:

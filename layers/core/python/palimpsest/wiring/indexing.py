@@ -1,4 +1,4 @@
-"""Build the workers of the functions `embed` and `reindex`, which keep the search index up to
+"""Builds the workers of the functions `embed` and `reindex`, which keep the search index up to
 date.
 """
 
@@ -29,8 +29,9 @@ from palimpsest.wiring.engines import (
 
 @dataclass(frozen=True, slots=True)
 class EmbedWorker:
-    """`embed` indexes changes and returns those to try again; `hide` sets when a message is
-    delivered again; `vectors` answers a function that asks for vectors.
+    """The worker of the function `embed`. `embed` indexes changes and returns the changes to try
+    again. `hide` sets when a message is delivered again. `vectors` answers a function that asks for
+    vectors.
     """
 
     embed: Callable[[Sequence[Changed]], tuple[Changed, ...]]
@@ -104,8 +105,8 @@ def reindex_starter() -> StartReindex:
 
 @cache
 def _prepared(environment: settings.SearchSettings) -> SearchIndex:
-    """The index, created if it does not exist. Raises `Unavailable`; the next batch then tries
-    again.
+    """Return the index, which is created if it does not exist. Raises `Unavailable`, and then the
+    next batch tries again.
     """
     index = search_index(environment)
     index.prepare()
@@ -113,8 +114,8 @@ def _prepared(environment: settings.SearchSettings) -> SearchIndex:
 
 
 def _embedder(environment: settings.SearchSettings) -> Embedder | None:
-    """The embedding model; None while the key that it needs is not stored. The index then holds
-    words only.
+    """Return the embedding model, or None if it needs a key and none is stored. The index then
+    holds words only.
     """
     if embeds_here(environment) or model_key(environment.openai_key_parameter).value():
         return index_embedder(environment)

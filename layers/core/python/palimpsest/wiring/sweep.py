@@ -1,4 +1,4 @@
-"""Build the worker of the sweep queue, and the scheduled sweep."""
+"""Builds the worker of the sweep queue, and the scheduled sweep."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from palimpsest.workers.sweep import Sweep
 @dataclass(frozen=True, kw_only=True)  # without slots: its parts are made once
 class SweepParts:
     """The stores that the sweep works on, and the steps of the jobs in its queue. `indexing` is the
-    queue that gets changed records; None if there is no index.
+    queue that gets changed records, or None if there is no index.
     """
 
     sessions: Sessions
@@ -172,7 +172,7 @@ class SweepParts:
         }
 
     def restarts(self) -> dict[Family, Restart]:
-        """For each family of jobs, the function that starts one again."""
+        """Return, for each family of jobs, the function that starts a job again."""
         steps = Steps(self.sessions, self.jobs, self.memories, self.clock, self.contents)
         # parking needs only the extractor's chunk size
         parking = GiveUpExtraction(steps, PatternExtractor())
@@ -206,7 +206,7 @@ def wire_sweep(
 ) -> tuple[Router, Sweep]:
     """Build the worker of the sweep queue, and the scheduled sweep. The sweep sends lost messages
     to `queues` again, and changes of records if there is an index. `settling` is how many seconds a
-    changed retention waits for writes that are under way.
+    changed retention waits for writes that are in progress.
     """
     parts = SweepParts(
         sessions=sessions,

@@ -1,4 +1,4 @@
-"""Build the workers that the streams, the queues and the schedule start."""
+"""Builds the workers that the streams, the queues and the schedule start."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def wire_summarize(
 
 @dataclass(frozen=True, slots=True)
 class ExtractionWork:
-    """The parts of extraction: `step` does it, `give_up` fails a job for good, `retry` serves a
-    caller's request, and `restart` serves the sweep. `queue` is the worker of the queue `extract`,
-    which also does the flushes that wait for an extraction.
+    """The parts of extraction. `step` does an extraction, `give_up` marks a job as failed for good,
+    `retry` serves a caller's request, and `restart` serves the sweep. `queue` is the worker of the
+    queue `extract`, which also does the flushes that wait for an extraction.
     """
 
     step: ExtractChunk
@@ -110,8 +110,8 @@ def wire_extraction(
 
 
 def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> dict[JobKind, str]:
-    """The URL of each kind's queue. `without` is the URL for kinds that have no queue in this
-    stage.
+    """Return the URL of the queue for each kind of job. `without` is the URL for kinds that have no
+    queue in this stage.
     """
     urls: dict[Queue, str] = {
         "summarize": environment.summarize_queue_url,
@@ -241,6 +241,6 @@ def _worker(
 def fair(
     queues: Queues, environment: settings.SharedQueueSettings, jobs: Jobs, *, heals: bool = False
 ) -> FairQueues:
-    """Queues in which no tenant has more jobs at once than its share."""
+    """Return queues in which no tenant has more jobs at once than its share."""
     shares = share_store(environment.sessions_table)
     return FairQueues(queues, shares, jobs, environment.tenant_jobs_at_once, system_clock(), heals)

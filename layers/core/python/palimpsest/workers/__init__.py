@@ -1,1 +1,1 @@
-"""The edge of the queue, stream and scheduled functions."""
+"""The entry points of the queue, stream and scheduled functions."""

@@ -36,13 +36,15 @@ NOTICE = {field.name for field in fields(JobNotice)}
 CHANGES = [
     frozenset(kind.__dataclass_fields__) for kind in (RecordChanged, MessageChanged, Removed)
 ]
-"""The fields of a queue's message, all of them and no others."""
+"""The fields of a queue's message. A message must have all of them and no others."""
 
-LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
+LONGEST_RETRY_AFTER = 300  # the most, as the provider may work again long before
 
 
 def read_notice(body: str) -> JobNotice:
-    """The job that a queue message names. Raises `ValueError` or `LookupError` if it names none."""
+    """Return the notice of the job that a queue message names. Raises `ValueError` or `LookupError`
+    if the message names none.
+    """
     said = json.loads(body)
     if not isinstance(said, dict) or said.keys() != NOTICE or said["kind"] not in KINDS:
         message = "not a job notice"
@@ -51,8 +53,8 @@ def read_notice(body: str) -> JobNotice:
 
 
 def read_change(body: str) -> Changed:
-    """The change that a queue message names. Raises `ValueError`, `LookupError`, `TypeError` or
-    `BadRequest` if it names none.
+    """Return the change that a queue message names. Raises `ValueError`, `LookupError`, `TypeError`
+    or `BadRequest` if the message names none.
     """
     said = json.loads(body)
     if not isinstance(said, dict) or said.keys() not in CHANGES:
@@ -68,8 +70,8 @@ def read_change(body: str) -> Changed:
 
 
 def backoff(error: Exception, *, receives: int) -> int:
-    """Whole seconds until the next attempt: what the model's provider asked for, else a pause that
-    grows.
+    """Return how many whole seconds to wait before the next attempt. That is the time that the
+    model's provider asked for, or else a time that grows with each attempt.
     """
     if isinstance(error, ModelUnavailable) and error.retry_after is not None:
         return int(min(LONGEST_RETRY_AFTER, max(1, error.retry_after)))
@@ -77,26 +79,26 @@ def backoff(error: Exception, *, receives: int) -> int:
 
 
 def pause(receives: int) -> int:
-    """Whole seconds to wait after a message was received `receives` times: about 5, doubled with
-    every receive.
+    """Return how many whole seconds to wait after a message was received `receives` times. It is
+    about 5 after the first time, and doubles with every further time.
     """
     return int(back_off(receives - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
 
 
 def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker) -> dict[str, Any]:
-    """Have the worker do what each message of an SQS event names; the answer lists the messages
-    that failed.
+    """Call the worker for each message of an SQS event. Return the answer that lists the failed
+    messages.
     """
     return queue_batch(event, context, handle=partial(queue_record, worker=worker))
 
 
 def queue_record(record: SQSRecord, *, worker: Worker) -> None:
     """Run one step of the job that the message names. If it fails, the message is delivered again
-    after a pause; after the last attempt the job is marked as failed.
+    after a pause. After the last attempt the job is marked as failed.
 
-    The error is raised in both cases, so that the queue counts the attempt and does not delete the
-    message. If no further attempt can help (the message or the job can't be read), there is no
-    pause: the message reaches the dead-letter queue, and its alarm, at once.
+    The error is raised in both cases, so that the queue counts the attempt and keeps the message.
+    If another attempt can't help, because the message or the job can't be read, there is no pause.
+    The message then reaches the dead-letter queue at once and sets off its alarm.
     """
     receives = int(record.attributes.approximate_receive_count)
     try:
@@ -150,9 +152,11 @@ def _leave(worker: Worker, notice: JobNotice) -> None:
 def change_batch(
     event: dict[str, Any], *, embed: Callable[[Sequence[Changed]], Collection[Changed]], hide: Hide
 ) -> dict[str, Any]:
-    """Index all changes that the messages of an SQS event name, in one call. The answer lists the
-    messages that failed: each is delivered again after a pause. A message that names no change has
-    no pause: it reaches the dead-letter queue at once.
+    """Index all changes that the messages of an SQS event name, in one call. Return the answer that
+    lists the failed messages.
+
+    A failed message is delivered again after a pause. A message that names no change is not
+    delayed, and reaches the dead-letter queue at once.
     """
     records = [SQSRecord(each) for each in event["Records"]]
     named = {record.message_id: _named(record) for record in records}
@@ -184,7 +188,7 @@ def _named(record: SQSRecord) -> Changed | None:
 
 
 def _failure(error: Exception) -> dict[str, str]:
-    """Fields that describe an error in the log: its code and types, never its text."""
+    """Return fields that describe an error in the log: its code and types, never its text."""
     code = error.code if isinstance(error, PalimpsestError) else "internal_error"
     return {"code": code, "error": type(error).__name__, "cause": type(error.__cause__).__name__}
 
@@ -192,15 +196,17 @@ def _failure(error: Exception) -> dict[str, str]:
 def queue_batch(
     event: dict[str, Any], context: LambdaContext, *, handle: Callable[[SQSRecord], None]
 ) -> dict[str, Any]:
-    """Handle every record of an SQS event. The answer lists the failed ones."""
+    """Call `handle` for every record of an SQS event. Return the answer that lists the failed
+    records.
+    """
     return _batch(event, context, EventType.SQS, handle)
 
 
 def stream_batch(
     event: dict[str, Any], context: LambdaContext, *, handle: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Handle every record of a DynamoDB stream event. The answer lists the failed ones. Lambda
-    delivers the first of them and all later records again.
+    """Call `handle` for every record of a DynamoDB stream event. Return the answer that lists the
+    failed records. Lambda delivers the first failed record and all later records again.
     """
 
     def record_handler(record: DynamoDBRecord) -> None:

@@ -1,5 +1,5 @@
-"""Forward stream records: a new job to its worker, a change to the indexer, and what has happened
-to the event bus.
+"""Forwards stream records. A new job goes to its worker, a change goes to the indexer, and an event
+goes to the event bus.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from palimpsest.usage import Tally, Usages
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """`read` decodes a stream record of the engine that the tables are on. `indexes` is false where
-    there is no search index.
+    """Forwards the records of a table's stream. `read` decodes a stream record of the database that
+    holds the tables. `indexes` is false if there is no search index.
     """
 
     queues: Queues
@@ -29,12 +29,12 @@ class Dispatch:
     indexes: bool = True
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Put one queue message for a stream record that needs one, count a session's messages, and
-        publish events. An unreadable record goes to the parked queue. Events that the bus refuses
-        go to a queue of their own, so that the bus delays no other work.
+        """Send the queue message that a stream record asks for, count the messages of its session,
+        and publish its events.
 
-        Raises `Unavailable` if the queue or the store does not answer; the stream then delivers the
-        record again.
+        An unreadable record goes to the parked queue. Events that the bus refuses go to a queue of
+        their own, so that the bus delays no other work. Raises `Unavailable` if the queue or the
+        store does not answer. The stream then delivers the record again.
         """
         found = self.read(record)
         self._send(found.asks)
@@ -44,8 +44,8 @@ class Dispatch:
             self._publish(found.happened)
 
     def publish(self, body: str) -> None:
-        """Publish the event of a queue message. Raises `Unavailable`, `ValueError` for a message
-        that names none.
+        """Publish the event that a queue message names. Raises `Unavailable`, and `ValueError` if
+        the message names none.
         """
         self.bus.publish([read_event(body)])
 
@@ -70,7 +70,9 @@ class Dispatch:
 
 
 def read_event(body: str) -> Happened:
-    """The event that a queue message names. Raises `ValueError` if it names none."""
+    """Return the event that a queue message names. Raises `ValueError` if the message names
+    none.
+    """
     said = json.loads(body)
     is_event = isinstance(said, dict) and said.keys() == {field.name for field in fields(Happened)}
     if not is_event or said["name"] not in get_args(EventName):

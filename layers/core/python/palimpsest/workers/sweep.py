@@ -1,5 +1,5 @@
-"""The scheduled sweep: delete expired sessions and memories, and start lost, stuck or failed jobs
-again.
+"""The scheduled sweep. It deletes expired sessions and memories, and starts lost, stuck and failed
+jobs again.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PER_SHARD = 25
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """`restarts` holds what starts jobs again, by family. `queues` is None where jobs are done
-    without queues.
+    """The scheduled sweep. `restarts` has, for each family of jobs, the function that starts a job
+    again. `queues` is None if jobs are done without queues.
     """
 
     sessions: Sessions
@@ -38,12 +38,12 @@ class Sweep:
     usages: Usages
 
     def __call__(self) -> int:
-        """Visit sessions and jobs that have come due, at most 25 of each shard, then memories;
-        return how many were visited.
+        """Visit the sessions and jobs that are due, at most 25 of each shard, and then the
+        memories. Return how many were visited.
 
-        If another writer changes one at the same time, the next sweep visits it again. Raises
-        `Unavailable` after all were visited, if one met a store that does not answer: no other
-        waits for that.
+        If another writer changes one of them at the same time, the next sweep visits it again. A
+        store that does not answer delays no other visit. `Unavailable` is raised for it after all
+        visits.
         """
         looked_at, unavailable = 0, None
         for due in self.jobs.due(now=seconds(self.clock.now()), limit=PER_SHARD):
@@ -76,8 +76,8 @@ class Sweep:
             self._set_aside(job, error.code)
 
     def _wait_for(self, job: Job, *, now: int) -> None:
-        """Send the message of a job again that no worker has begun, or whose worker is gone: its
-        first message may be lost, or hidden for minutes. Two do no harm.
+        """Send a job's message again, because no worker has begun the job or its worker is gone.
+        The first message may be lost, or hidden for minutes. A second message does no harm.
         """
         looked_at = job.looked_at(now=now)
         if self.queues is None:
@@ -92,13 +92,13 @@ class Sweep:
         self.restarts[KINDS[job.kind].family](job)
 
     def _set_aside(self, job: Job, error: str) -> None:
-        """Fail a job that can't be read, for good: no sweep visits it again."""
+        """Mark a job that can't be read as failed for good, so that no sweep visits it again."""
         if not job.has_ended:
             self.jobs.finish(replace(job, state="failed", error=error, due_at=None))
         self.jobs.settle(job, due_at=None)
 
     def _retain(self, scope: SessionScope) -> None:
-        """Delete the session if it has expired; if it was active meanwhile, schedule the next
+        """Delete the session if it has expired. If it was used in the meantime, schedule the next
         visit.
         """
         now = self.clock.now()

@@ -1,4 +1,4 @@
-"""Graphs in processes: each process is kept for as long as its graph doesn't change."""
+"""Keeps graphs in child processes. Each process lives as long as its graph does not change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from palimpsest_graph.ladybug.tables import Tables
 
 HELD = 2  # processes at the same time
 
-GRACE = 1.0  # seconds that a query has beyond its limit to end by itself
+GRACE = 1.0  # extra seconds in which a query may end by itself
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class _Held:
 
 
 class LadybugGraphs:
-    """Implements `GraphEngine`. Safe to use from many threads, which take turns."""
+    """Implements `GraphEngine`. Safe for many threads, which take turns."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[UserScope, _Held] = OrderedDict()
@@ -75,7 +75,7 @@ class LadybugGraphs:
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The ids of the processes, that which was asked last at the end."""
+        """Return the ids of the processes. The process that was asked last comes last."""
         with self._lock:
             return tuple(held.process.id for held in self._held.values())
 
@@ -116,7 +116,7 @@ class LadybugGraphs:
             "answer": limits.answer,
         }
         answer = held.process.ask(said, seconds=limits.seconds + GRACE)
-        if statements and "invalid" in answer:  # maybe not all of them were run
+        if statements and "invalid" in answer:  # perhaps not all statements were run
             self._drop(scope)
         return answer
 

@@ -26,7 +26,9 @@ STARTING = 20.0  # seconds
 LOADING = 20.0  # seconds
 
 LOADER = ("LD_LIBRARY_PATH",)
-"""Variables that the child needs to find its libraries: Lambda's Python has no RUNPATH."""
+"""Variables that the child process needs to find its libraries, because Lambda's Python has no
+RUNPATH.
+"""
 
 PACKED = "ladybug_packed.zip"
 
@@ -36,23 +38,23 @@ class Ended(Exception):
 
 
 class NotStarted(Exception):
-    """The interpreter or the engine could not be loaded. Its text is what the process wrote about
-    that, and holds nothing of a user.
+    """The interpreter or the engine could not be loaded. The error's text is what the process wrote
+    about the failure. It holds no data of a user.
     """
 
 
 class GraphProcess:
-    """One process with one graph. Of this process's environment it knows the way to its libraries,
-    nothing else. It ends with this process.
+    """One child process with one graph. Of this process's environment it gets only the path of its
+    libraries. It ends with this process.
     """
 
     def __init__(
         self, statements: Sequence[str], *, memory: int, python: str = sys.executable
     ) -> None:
-        """Load the graph.
+        """Start the process and load the graph.
 
-        Raises `Ended`; `Unavailable` if the process does not start; and `Unprocessable`
-        (`no_graph_engine`) where the engine is not installed.
+        Raises `Ended`, `Unavailable` if the process does not start, and `Unprocessable`
+        (`no_graph_engine`) if the engine is not installed.
         """
         command = [python, "-I", "-S", str(worker.__file__), str(_folder())]
         self._process = subprocess.Popen(
@@ -73,8 +75,8 @@ class GraphProcess:
         return self._process.pid
 
     def ask(self, said: Mapping[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Send a line and return the answer to it. Raises `Ended` if there is none within these
-        seconds.
+        """Send a line and return the answer to it. Raises `Ended` if there is no answer within
+        `seconds` seconds.
         """
         try:
             self._send(json.dumps(said).encode() + b"\n")
@@ -88,8 +90,8 @@ class GraphProcess:
         self._end()
 
     def _wait_for_start(self) -> None:
-        """Return once the process has loaded the engine. Then it closes its stderr, which could
-        show texts of a user later.
+        """Return once the process has loaded the engine. After that, the process closes its stderr,
+        because errors could show texts of a user.
         """
         try:
             self._line(monotonic() + STARTING)
@@ -131,7 +133,7 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 
 @cache
 def _folder() -> Path:
-    """The folder that the package of the engine lies in. It is not imported here."""
+    """Return the folder that contains the engine's package. The package is not imported here."""
     found = find_spec("ladybug")
     if found is not None and found.origin is not None:
         return Path(found.origin).parents[1]
@@ -144,8 +146,8 @@ def _folder() -> Path:
 
 
 def _unpacked(packed: Path) -> Path:
-    """A folder with the package as the layer has it (layers/graph/pack.py); processes of one user
-    share it.
+    """Return a folder with the package, unpacked from the layer's file (layers/graph/pack.py).
+    Processes of the same system user share the folder.
     """
     stat = packed.stat()
     folder = Path(tempfile.gettempdir(), f"ladybug-{os.getuid()}-{stat.st_size}-{stat.st_mtime_ns}")

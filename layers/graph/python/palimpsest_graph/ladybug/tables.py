@@ -1,5 +1,5 @@
-"""A user's graph as tables of the engine, one for each type: all nodes have the same columns, and
-all edges.
+"""A user's graph as tables of the engine, one for each type. All tables of nodes have the same
+columns, and so have all tables of edges.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ COPYING = "header=false, parallel=false"
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """`nodes` and `edges` are the names of the tables by type in lower case: the engine does not
-    tell cases apart, nor a table of nodes from one of edges. `columns` are the properties by name,
-    with the engine's types.
+    """The tables of a graph. `nodes` and `edges` map each type in lower case to the name of its
+    table. The engine does not distinguish upper and lower case, nor a table of nodes from a table
+    of edges with the same name. `columns` maps the properties to the engine's types.
     """
 
     nodes: Mapping[str, str]
@@ -38,7 +38,7 @@ class Tables:
 
     @classmethod
     def of(cls, graph: Graph) -> Tables:
-        """Raises `Conflict` (`graph_too_varied`)."""
+        """Return the tables for a graph. Raises `Conflict` (`graph_too_varied`)."""
         nodes = _tables(
             [USER_TYPE, PREFERENCE_TYPE, *(node.type for node in graph.nodes.values())], taken=()
         )
@@ -49,8 +49,8 @@ class Tables:
         return cls(nodes, edges, columns)
 
     def load(self, graph: Graph, folder: Path) -> Iterator[str]:
-        """The statements that load the graph, from files that are written into the folder. Raises
-        `Conflict`.
+        """Yield the statements that load the graph from files, which are written into the folder.
+        Raises `Conflict`.
         """
         by_table: dict[str, list[Entity]] = defaultdict(list)
         for node in graph.nodes.values():
@@ -73,8 +73,8 @@ class Tables:
                 yield from self._copied(folder, f"`{table}`", options, map(self._edge, edges))
 
     def more_for(self, query: CypherQuery) -> tuple[Tables, list[str]]:
-        """The tables with those types and properties that a query names and nothing has, and the
-        statements for it.
+        """Return the tables with the types and properties that a query names and the graph lacks,
+        and the statements that create these.
         """
         nodes, edges, columns = dict(self.nodes), dict(self.edges), dict(self.columns)
         statements: list[str] = []
@@ -140,7 +140,7 @@ class Tables:
 
 
 def _tables(types: Iterable[str], *, taken: Iterable[str]) -> dict[str, str]:
-    """A table for each type, whatever its case. No table has a name that is taken."""
+    """Return a table name for each type, whatever its case. No table gets a name that is taken."""
     tables: dict[str, str] = {}
     for kind in types:
         tables.setdefault(kind.casefold(), f"{kind}_" if kind.casefold() in taken else kind)
@@ -167,7 +167,9 @@ def _kind(value: Any) -> str:
 
 
 def _common(kinds: set[str]) -> str:
-    """The type that holds values of all these; of mixed ones all are texts."""
+    """Return the type that can hold values of all these types. If they are mixed, all values become
+    texts.
+    """
     if len(kinds) == 1:
         return next(iter(kinds))
     return "DOUBLE" if kinds == {"INT64", "DOUBLE"} else "STRING"
@@ -179,8 +181,8 @@ def _times(thing: Entity | Relationship) -> Iterator[str | None]:
 
 
 def _field(value: Any) -> str:
-    """A value in a file of commas: nothing for null, which quotation marks tell from an empty
-    text.
+    """Return a value as a field of a CSV file. Null is an empty field. An empty text is in
+    quotation marks, which distinguish it from null.
     """
     if value is None:
         return ""

@@ -1,8 +1,8 @@
-"""The process that runs queries: it loads one graph, gives up all files, and answers lines of JSON
-until they end.
+"""The process that runs queries. It loads one graph, gives up the right to open files, and answers
+lines of JSON until its input ends.
 
-It is started as a script, with the folder of the package `ladybug`, and imports nothing of this
-library.
+It is started as a script, with the folder of the package `ladybug`, and imports nothing else of
+this library.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
         connection.execute(statement)
     connection.execute(
         "RETURN $number", {"number": 1}
-    )  # what the engine imports for values that are no texts
+    )  # modules that the engine imports for values other than texts
     _confine(load["memory"])
     _say({"loaded": True})
     for line in sys.stdin:
@@ -52,8 +52,8 @@ def main() -> None:
 
 
 def _confine(memory: int) -> None:
-    """From now on no file and no connection can be opened, nothing be written to one, and no more
-    memory be had.
+    """Confine this process. From now on it can't open files or connections, can't write to files,
+    and can't get more memory than `memory` bytes.
     """
     pages = (
         int(STATUS.read_text().split()[0]) if STATUS.exists() else 0
@@ -75,7 +75,7 @@ def _answer(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
     try:
         return _rows(connection, asked)
     finally:
-        with suppress(RuntimeError):  # what the engine refused has ended it already
+        with suppress(RuntimeError):  # the engine's refusal has already ended it
             connection.execute("ROLLBACK")
 
 
@@ -87,7 +87,7 @@ def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
         RuntimeError,
         TypeError,
         ValueError,
-    ) as error:  # the latter two are of values that it has no type for
+    ) as error:  # the last two are for values that the engine has no type for
         return {"invalid": str(error)}
     if not prepared.is_success():
         return {"invalid": prepared.get_error_message()}
@@ -119,8 +119,8 @@ def _late(asked: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value without the engine's own ids, and without properties that a node or edge does not
-    have. Numbers that JSON lacks are null.
+    """Return a value without the engine's own ids, and without properties that a node or edge does
+    not have. Numbers that JSON can't express become null.
     """
     if isinstance(value, float) and not isfinite(value):
         return None

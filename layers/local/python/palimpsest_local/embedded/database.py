@@ -1,5 +1,5 @@
-"""The SQLite file of the embedded index: its tables, connections and indexes, and each owner's
-shelf in an index.
+"""The SQLite file of the embedded index: its tables, its connections, and the documents of each
+owner in each index.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ _DROP_OTHERS = (
 
 
 class Database:
-    """Safe to use from many threads and processes: readers never wait, writers wait for each
-    other.
+    """The SQLite file. Safe for many threads and processes. Readers never wait, and writers wait
+    for each other.
     """
 
     def __init__(self, path: Path, *, busy_seconds: float) -> None:
@@ -84,7 +84,7 @@ class Database:
         weakref.finalize(self, _close_all, self._idle)  # where nobody closes it
 
     def create(self) -> None:
-        """Make the file and its tables, where they are missing."""
+        """Create the file and its tables if they do not exist."""
         with self._connection() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             with _transaction(connection, "BEGIN IMMEDIATE"):
@@ -94,13 +94,17 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One state of the file, whatever is written meanwhile."""
+        """Open a connection that sees one state of the file, whatever is written in the
+        meantime.
+        """
         with self._connection() as connection, _transaction(connection, "BEGIN"):
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing, and nobody else writes."""
+        """Open a connection for one transaction. Everything is written or nothing, and nobody else
+        writes in the meantime.
+        """
         with self._connection() as connection, _transaction(connection, "BEGIN IMMEDIATE"):
             yield connection
 
@@ -164,8 +168,8 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _translated() -> Iterator[None]:
-    """`Unavailable` for errors that the file or another process may cause. The error of a wrong
-    statement stays unchanged.
+    """Raise `Unavailable` for errors that the file or another process may cause. The error of a
+    wrong statement is not changed.
     """
     try:
         yield
@@ -192,7 +196,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class OwnerShelf:
-    """One owner's documents in one index, with their statistics. `changes` grows with every
+    """The documents of one owner in one index, with their statistics. `changes` grows with every
     write.
     """
 
@@ -204,8 +208,8 @@ class OwnerShelf:
 
 
 def all_indexes(connection: sqlite3.Connection) -> list[Index]:
-    """The current generation first, then the newest first. A file that nobody has prepared has
-    none.
+    """Return the index that is read, then all others, newest first. A file that was never prepared
+    has none.
     """
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'indexes'").fetchone():
         return []
@@ -221,13 +225,13 @@ def all_indexes(connection: sqlite3.Connection) -> list[Index]:
 
 
 def index_read(connection: sqlite3.Connection) -> Index | None:
-    """The index that is read; None if nothing was ever indexed."""
+    """Return the index that is read, or None if nothing was ever indexed."""
     return next((index for index in all_indexes(connection) if index.is_read), None)
 
 
 def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bool) -> None:
-    """Add an index of the space unless there is one (with `afresh`: unless one waits to be read).
-    If no index is read, it is read from now on.
+    """Add an index for the space, unless there is one. With `afresh`, add it unless there is one
+    that is not read yet. If no index is read, the new one is read from now on.
     """
     found = all_indexes(connection)
     is_any_read = any(index.is_read for index in found)
@@ -241,8 +245,8 @@ def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bo
 
 
 def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
-    """Read the newest index of the space and drop all others. Raises `NotFound` if there is
-    none.
+    """Make the newest index of the space the one that is read, and drop all others. Raises
+    `NotFound` if there is none.
     """
     ids = [index.id for index in all_indexes(connection) if index.space == space]
     if not ids:

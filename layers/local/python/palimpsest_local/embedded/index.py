@@ -1,8 +1,8 @@
-"""The search index in one SQLite file, for one machine and several processes at once: each call is
+"""The search index in one SQLite file, for one machine and several processes at once. Each call is
 one transaction.
 
-Of one owner's shelf, words are found by exact BM25, term by term as Lucene scores it, and vectors
-by exact cosine.
+The documents of each owner are searched separately. Words are found by exact BM25 as Lucene scores
+it, and vectors by exact cosine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from palimpsest_local.embedded.database import (
 )
 from palimpsest_local.embedded.writing import PART_SIGN
 
-MAX_OWNERS = 8  # whose vectors are held in memory
+MAX_OWNERS = 8  # owners whose vectors are held in memory
 BUSY_SECONDS = 5.0
 FIRST = 500  # documents that the file is asked for first; the rest only if these are too few
 _POSTINGS = "SELECT document, times, length FROM postings WHERE shelf = ? AND term = ?"
@@ -58,10 +58,9 @@ _PASSING = "SELECT id FROM documents WHERE shelf = :shelf AND gone_at IS NULL AN
 
 
 class EmbeddedIndex:
-    """Implements `SearchIndex`. Nothing is opened before the first call; the file may be used by
-    several processes.
+    """Implements `SearchIndex`. The file is opened at the first call. Several processes may use it.
 
-    `busy_seconds` is how long a write waits for another's.
+    `busy_seconds` is how long a write waits for another process's write.
     """
 
     def __init__(
@@ -138,7 +137,7 @@ class EmbeddedIndex:
             return tuple(index.name for index in all_indexes(connection))
 
     def close(self) -> None:
-        """Close the file; the next call opens it again."""
+        """Close the file. The next call opens it again."""
         self._database.close()
 
 
@@ -150,8 +149,9 @@ def _by_words(
     where: MemoryFilter,
     k: int,
 ) -> tuple[Hit, ...]:
-    """The best documents that pass the filter. The file is asked for the documents with the highest
-    scores, and for the others only if one of them may be among the best.
+    """Return the best documents that pass the filter. First the file is asked about the documents
+    with the highest scores. It is asked about others only if one of them may still be among the
+    best.
     """
     scores = scored(_matches(connection, shelf, list(asked(query))))
     ordered = sorted(scores, key=scores.__getitem__, reverse=True)
@@ -189,7 +189,7 @@ def _count(connection: sqlite3.Connection, shelf: OwnerShelf) -> int:
 def _matches(
     connection: sqlite3.Connection, shelf: OwnerShelf, groups: Sequence[TermGroup]
 ) -> Iterator[Matches]:
-    """What matches of each group on the shelf."""
+    """Yield, for each group of terms, the documents of the owner that match it."""
     every = [_stored(group, term) for group in groups for term in group.terms]
     known = _known(connection, shelf, every)
     cursor = connection.cursor()
@@ -215,7 +215,9 @@ def _stored(group: TermGroup, term: str) -> str:
 def _known(
     connection: sqlite3.Connection, shelf: OwnerShelf, terms: list[str]
 ) -> dict[str, tuple[int, int]]:
-    """The id of each term that the index has, and how many of the shelf's documents have it."""
+    """Return, for each term that the index has, its id and how many of the owner's documents have
+    it.
+    """
     rows = connection.execute(
         _KNOWN, {"index": shelf.index, "shelf": shelf.id, "terms": json.dumps(terms)}
     )
@@ -235,7 +237,9 @@ _RULES = {
 
 
 def _conditions(where: MemoryFilter) -> tuple[str, dict[str, Any]]:
-    """The filter as SQL with bound values, and the values; `true` if it has no condition."""
+    """Return the filter as SQL with placeholders, and the values for these. The SQL is `true` if
+    the filter has no condition.
+    """
     said = {
         name: value
         for name in _RULES
@@ -254,7 +258,9 @@ def _conditions(where: MemoryFilter) -> tuple[str, dict[str, Any]]:
 
 
 def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
-    """A test of a document's terms as SQL, and its values under names that begin with `name`."""
+    """Return a test of a document's terms as SQL, and its values under names that begin with
+    `name`.
+    """
     rules, values = (
         [f"value IN {_ANY_OF.format(name=name)}"],
         {name: json.dumps(sorted(test.any_of))},
@@ -268,8 +274,8 @@ def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class _LoadedVectors:
-    """A shelf's vectors one after another, with key and document of each, and the places of each
-    type.
+    """The vectors of one owner, one after another, with key and document of each vector, and the
+    indexes of each type.
     """
 
     changes: int
@@ -280,7 +286,7 @@ class _LoadedVectors:
 
 
 class _VectorCache:
-    """The vectors of the few owners that were asked last. It is safe to use from many threads."""
+    """A cache of the vectors of the few owners that were searched last. Safe for many threads."""
 
     def __init__(self, *, dimension: int) -> None:
         self._dimension = dimension
@@ -329,8 +335,8 @@ def _load(connection: sqlite3.Connection, shelf: OwnerShelf, *, dimension: int) 
 def _passing(
     connection: sqlite3.Connection, shelf: OwnerShelf, loaded: _LoadedVectors, where: MemoryFilter
 ) -> Sequence[int] | None:
-    """The places of the documents that pass the filter; None if all do. The file is asked only for
-    more than the type.
+    """Return the indexes of the documents that pass the filter, or None if all do. The file is read
+    only if the filter has conditions besides the type.
     """
     if where == ANYTHING:
         return None

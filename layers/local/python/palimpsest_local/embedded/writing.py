@@ -1,4 +1,4 @@
-"""Add documents to a shelf and remove them: terms, postings and vector change together."""
+"""Adds and removes documents of an owner. Terms, postings and vector change together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds i
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """A document with its terms, analysed once for all indexes."""
+    """A document with its terms, which are analysed once for all indexes."""
 
     document: Document
     times: str  # {term: how often}
@@ -51,7 +51,7 @@ def apply(
     *,
     with_vector: bool,
 ) -> None:
-    """Write the change, unless this version or a higher one is stored."""
+    """Write the change, unless its version or a higher one is already stored."""
     subject = change if isinstance(change, Gone) else change.document
     old = connection.execute(
         "SELECT id, version, terms, words, parts FROM documents WHERE shelf = ? AND key = ?",

@@ -1,1 +1,3 @@
-"""Every store within one process: for tests, and for the library without a service."""
+"""All stores within one process, for tests and for programs that use the library without a
+service.
+"""

@@ -1,4 +1,4 @@
-"""The stream of changes of the in-memory stores."""
+"""The feed of changes in the in-memory stores."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from palimpsest_local.in_memory.state import State
 
 
 class InMemoryFeed:
-    """`stores.Feed` over the state of the other stores: what their writes caused, as streams carry
-    it on AWS.
+    """`stores.Feed` over the state of the other stores. It has the jobs and changes that their
+    writes caused, which on AWS the tables' streams carry.
     """
 
     def __init__(self, state: State) -> None:

@@ -1,4 +1,4 @@
-"""Jobs, and calls with an idempotency key, in memory."""
+"""Jobs, and calls with an idempotency key, stored in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The long-term store within one process, under the same contract as the table."""
+"""The long-term store within one process. It fulfils the same contract as the table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from palimpsest_local.in_memory.state import State, T
 
 @dataclass(slots=True)
 class Era:
-    """Everything of one epoch of a user."""
+    """All data of one epoch of a user."""
 
     records: dict[str, Record] = field(default_factory=dict)
     reminders: dict[str, Reminder] = field(default_factory=dict)
@@ -74,8 +74,8 @@ class Era:
         return {(str(number), name) for number, kind in enumerate(self._kinds) for name in kind}
 
     def wiped(self, limit: int | None, *, besides: set[tuple[str, Any]]) -> set[tuple[str, Any]]:
-        """Remove items, at most `limit` that are not among `besides`: a table holds one under a
-        key, of one epoch.
+        """Remove at most `limit` items that are not among `besides`, and return their keys. A table
+        holds one item for each key and epoch.
         """
         counted = sorted(self.keys() - besides, key=repr)[:limit]
         gone = {*counted, *(self.keys() & besides)}
@@ -86,7 +86,7 @@ class Era:
 
 @dataclass(slots=True)
 class UserPart:
-    """One user's part of the store: the user as they are now, and what each epoch has left."""
+    """One user's part of the store: the user's present state, and the data of each epoch."""
 
     user: UserState = field(default_factory=UserState)
     current: int = 0
@@ -99,8 +99,8 @@ class UserPart:
 
 
 class InMemoryMemories:
-    """`Memories` in dictionaries; safe to use from many threads. Jobs lie in `state`, with those of
-    the sessions.
+    """`Memories` in dictionaries. Safe for many threads. Jobs are in `state`, together with those
+    of the sessions.
     """
 
     def __init__(self, state: State | None = None) -> None:
@@ -109,7 +109,9 @@ class InMemoryMemories:
 
     @property
     def known(self) -> defaultdict[tuple[str, str], UserPart]:
-        """Every user by tenant and id, for reads besides `Memories`; under the lock of `state`."""
+        """Return every user by tenant and id, for reads that `Memories` does not have. The caller
+        must hold the lock of `state`.
+        """
         return self._known
 
     def user(self, scope: UserScope) -> UserState:
@@ -308,8 +310,8 @@ def _those(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
 
 
 def _holds(era: Era, commit: MemoryCommit) -> bool:
-    """Whether nothing stands against the commit: records that are there, and versions that are
-    others.
+    """Return whether the commit may be written: no new record exists, and nothing has another
+    version than was read.
     """
     versions = {name: record.version for name, record in era.records.items()}
     pointers = {name: pointer.version for name, pointer in era.pointers.items()}
@@ -379,7 +381,7 @@ def _remove(era: Era, commit: MemoryCommit) -> None:
 
 
 def _said(record: Record, place: Record) -> Record:
-    """The record as it was said at a place."""
+    """Return the record as it was said at a place."""
     return replace(
         record,
         valid_from=place.valid_from,
@@ -390,8 +392,8 @@ def _said(record: Record, place: Record) -> Record:
 
 
 def _copied(record: Record) -> Record:
-    """The record as a table would give it back: later changes of its values by the caller are no
-    part of it.
+    """Return a copy of the record, as a table would return it. Later changes of the caller's values
+    do not change the copy.
     """
     values = json.loads(json.dumps([record.metadata, record.data], default=dict))
     return replace(record, metadata=values[0], data=values[1])

@@ -1,4 +1,4 @@
-"""Lists of all owners in the in-memory stores, and what expires."""
+"""Lists of all owners in the in-memory stores, and of expired data."""
 
 from __future__ import annotations
 

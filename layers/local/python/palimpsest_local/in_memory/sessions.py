@@ -1,4 +1,4 @@
-"""The conversation store within one process, under the same contract as the tables."""
+"""The conversation store within one process. It fulfils the same contract as the tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REMOVED_AT_ONCE = 25
 
 
 class InMemorySessions:
-    """`Sessions` in dictionaries; safe to use from many threads. `InMemoryJobs` is made over its
+    """`Sessions` in dictionaries. Safe for many threads. `InMemoryJobs` is made over its
     `state`.
     """
 
@@ -33,7 +33,7 @@ class InMemorySessions:
 
     @property
     def outbox(self) -> list[Job]:
-        """Every job that was put, in order: what the stream would carry."""
+        """Return every job that was stored, in order. On AWS the stream would carry them."""
         return self.state.outbox
 
     def open(
@@ -175,7 +175,7 @@ class InMemorySessions:
         return self.state.partitions.get((scope.tenant, scope.session)) or Partition()
 
     def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
-        """Whether a session that begins is of its user's present epoch."""
+        """Return whether a session that begins is of its user's present epoch."""
         after = commit.after
         return not commit.begins or after.epoch == self.epoch(scope.owner.user(after.user))
 
@@ -193,7 +193,9 @@ class InMemorySessions:
 
 
 def _holds(partition: Partition, commit: Commit) -> bool:
-    """Whether nothing stands against the commit: its guard, and records that are there already."""
+    """Return whether the commit may be written: its guard holds, and no record that it creates
+    exists.
+    """
     return (
         _guard_holds(partition.head, commit)
         and not any(message.seq in partition.messages for message in commit.messages)
@@ -220,7 +222,9 @@ def _rewritten(commit: Commit) -> tuple[Message, ...]:
 
 
 def _is_free(key: IdempotencyKey | None, after: Head) -> bool:
-    """Whether a key may be written: it is absent, has expired, or is of an earlier life."""
+    """Return whether a key may be written, because it is absent, has expired, or belongs to an
+    earlier session with the same id.
+    """
     return key is None or key.expires_at <= after.updated_second or key.last <= after.base
 
 
@@ -238,8 +242,8 @@ def _apply(partition: Partition, commit: Commit) -> None:
 
 
 def _moved(head: Head, commit: Commit) -> Head:
-    """The head with the commit's changes: other fields stay as they are, counters change by their
-    difference.
+    """Return the head with the commit's changes. Counters change by their difference, and other
+    fields are set or stay.
     """
     changes: dict[str, Any] = {}
     for field in fields(Head):
@@ -251,15 +255,17 @@ def _moved(head: Head, commit: Commit) -> Head:
 
 
 def _as_json(record: T, *names: str) -> T:
-    """The record as a table would give it back: a copy, of which later changes by the caller are no
-    part.
+    """Return a copy of the record, as a table would return it. Later changes of the caller's values
+    do not change the copy.
     """
     copies = {name: json.loads(json.dumps(getattr(record, name), default=dict)) for name in names}
     return cast(T, replace(cast(Any, record), **copies))
 
 
 def _remove_old(partition: Partition, last: int) -> int:
-    """Keys and settings of a life that ended at or before `last`."""
+    """Remove keys and settings of an earlier session with this id that ended at or before message
+    `last`. Return how many were removed.
+    """
     old = [name for name, key in partition.keys.items() if key.last <= last]
     for name in old:
         del partition.keys[name]

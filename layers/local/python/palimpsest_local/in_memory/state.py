@@ -1,4 +1,4 @@
-"""The state that the in-memory stores share: its records, one lock, and the place where tests
+"""The state that the in-memory stores share: its records, one lock, and the point where tests
 inject a crash.
 """
 
@@ -24,8 +24,8 @@ from palimpsest.usage import Row, Tally
 T = TypeVar("T")
 
 Faults = Callable[[str], None]
-"""Called with `before commit`, `after commit` and so on around each write; an error that it raises
-happens there.
+"""Called with `before commit`, `after commit` and so on around each write. If it raises an error,
+the write fails with that error at this point.
 """
 
 
@@ -34,7 +34,7 @@ def _no_faults(_step: str) -> None:
 
 
 class Series(Generic[T]):
-    """Records by number, found by range without looking at the others."""
+    """Records by number. A range of them is found without looking at the others."""
 
     def __init__(self) -> None:
         self._records: dict[int, T] = {}
@@ -47,7 +47,7 @@ class Series(Generic[T]):
         return self._records.get(number)
 
     def put(self, number: int, record: T) -> None:
-        """Store the record, in the place of one of that number."""
+        """Store the record. It replaces a record with the same number."""
         if number not in self._records:
             insort(self._numbers, number)
         self._records[number] = record
@@ -63,7 +63,9 @@ class Series(Generic[T]):
         return [self._records[number] for number in numbers[:limit]]
 
     def remove_between(self, first: int, last: int, *, limit: int) -> int:
-        """Remove the lowest of them, at most `limit`; returns how many went."""
+        """Remove the records in the range with the lowest numbers, at most `limit`. Return how many
+        were removed.
+        """
         start = bisect_left(self._numbers, first)
         end = min(bisect_right(self._numbers, last), start + limit)
         for number in self._numbers[start:end]:
@@ -74,7 +76,7 @@ class Series(Generic[T]):
 
 @dataclass(slots=True)
 class Partition:
-    """Everything under one session's id."""
+    """All data under one session's id."""
 
     head: Head | None = None
     settings: Settings | None = None
@@ -85,10 +87,12 @@ class Partition:
 
 @dataclass(slots=True)
 class State:
-    """Sessions by tenant and id, jobs by partition, keyed calls by tenant and name; `outbox` holds
-    every job that was put, `changes` every change that the search index must follow: what the
-    streams carry. `usage` has rows by tenant, day and name, `taken` how many requests a tenant made
-    in a second. `epochs` has the erased users, by tenant and id; `users` has the listed ones.
+    """Sessions by tenant and id, jobs by partition, and keyed calls by tenant and name.
+
+    `outbox` holds every job that was stored, and `changes` every change of which the search index
+    must learn. On AWS the streams carry both. `usage` has rows by tenant, day and name, and `taken`
+    how many requests a tenant made in a second. `epochs` has the erased users by tenant and id, and
+    `users` has the listed users.
     """
 
     faults: Faults = _no_faults
@@ -105,8 +109,8 @@ class State:
 
     @contextmanager
     def write(self, step: str) -> Iterator[None]:
-        """One write: nobody else reads or writes meanwhile, and a crash comes before it or after
-        it.
+        """Do one write. Nobody else reads or writes in the meantime. A crash that a test injects
+        comes before or after the write.
         """
         self.faults(f"before {step}")
         with self.lock:
@@ -114,7 +118,7 @@ class State:
         self.faults(f"after {step}")
 
     def reach(self, tally: Tally) -> dict[str, int]:
-        """Count a tally, as whoever follows the stream does."""
+        """Count a tally, as the reader of the stream does on AWS, and return the added counts."""
         new = {
             "messages": tally.messages,
             "message_tokens": tally.message_tokens,
@@ -128,7 +132,9 @@ class State:
         return {name: amount - before.counts.get(name, 0) for name, amount in new.items()}
 
     def may_move(self, new: Sequence[Job], finished: Job | None, call: KeyedCall | None) -> bool:
-        """Whether these jobs are new, the finished one may end, and the call is as it was read."""
+        """Return whether a commit's jobs may be written: the new jobs do not exist, the finished
+        job may end, and the call is as it was read.
+        """
         if any(job_partition(job) in self.jobs for job in new) or not self.may_put(call):
             return False
         return finished is None or self.may_finish(finished)
@@ -142,13 +148,15 @@ class State:
         self.put_call(call)
 
     def put_job(self, job: Job) -> None:
-        """Put a job as a table would hold it. Raises `DamagedJob`."""
+        """Store a job in the form in which a table would hold it. Raises `DamagedJob`."""
         stored = replace(job, payload=decoded(job.kind, encoded(job.kind, job.payload)))
         self.jobs[job_partition(job)] = stored
         self.outbox.append(stored)
 
     def may_put(self, call: KeyedCall | None) -> bool:
-        """Whether the stored call is at the version that was read; so is a commit without one."""
+        """Return whether the stored call has the version that was read. Return True also for a
+        commit without a call.
+        """
         found = call and self.calls.get((call.tenant, call.name))
         return call is None or call.version == (found.version if found else 0)
 
@@ -158,7 +166,7 @@ class State:
             self.calls[call.tenant, call.name] = replace(call, made=made, version=call.version + 1)
 
     def may_finish(self, job: Job) -> bool:
-        """Whether a job of this id is there that has not ended, and that lacks no part it needs."""
+        """Return whether the stored job exists, has not ended, and lacks no part that it needs."""
         found = self.jobs.get(job_partition(job))
         return found is not None and not found.has_ended and found.stored.issuperset(job.needed)
 

@@ -1,4 +1,4 @@
-"""Tenants within one process: API keys, settings, static facts and usage in dictionaries."""
+"""Tenants within one process: API keys, settings, static facts and usage, in dictionaries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from palimpsest_local.in_memory.state import State
 
 
 class InMemoryTenants:
-    """`Tenants` within the process; `state` is where jobs are put."""
+    """`Tenants` within the process. Jobs are stored in `state`."""
 
     def __init__(self, state: State | None = None) -> None:
         self._state = state or State()
@@ -33,7 +33,7 @@ class InMemoryTenants:
         return self._keys.get(key_id)
 
     def add(self, api_key: ApiKey) -> None:
-        """Store a new key; raises `CommitLost` if there is one under its SHA-256."""
+        """Store a new key. Raises `CommitLost` if a key with its SHA-256 is stored."""
         if self._keys.setdefault(api_key.id, api_key) is not api_key:
             raise CommitLost("Another writer was first.")
 
@@ -60,7 +60,7 @@ class InMemoryTenants:
 
 
 class InMemoryStaticFacts:
-    """`StaticFacts` within the process; safe to use from many threads."""
+    """`StaticFacts` within the process. Safe for many threads."""
 
     def __init__(self) -> None:
         self._facts: defaultdict[str, dict[str, StaticFact]] = defaultdict(dict)

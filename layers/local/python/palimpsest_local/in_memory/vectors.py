@@ -1,5 +1,5 @@
-"""Callers' vectors and large things within one process, under the same contracts as the table and
-the bucket.
+"""Callers' vectors, and large objects, within one process. They fulfil the same contracts as the
+table and the bucket.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class InMemoryVectors:
 
 
 class InMemoryBlobs:
-    """`Blobs` in a dictionary; safe to use from many threads. A crash may come before or after each
-    write.
+    """`Blobs` in a dictionary. Safe for many threads. A crash that a test injects may come before
+    or after each write.
     """
 
     def __init__(self, state: State | None = None) -> None:

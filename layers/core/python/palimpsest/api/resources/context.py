@@ -319,8 +319,8 @@ def answered_with_context(
     status: int = 200,
 ) -> Response[str]:
     """Return the answer to a call that has already changed something, with the context added. The
-    context is null if it can't be read.
-    `ahead` and `head` are those of an append, as `ReadContext` takes them.
+    context is null if it can't be read. `ahead` and `head` are those of an append, as `ReadContext`
+    takes them.
     """
     asked: dict[str, Any] = {"given": given, "newest": newest, "ahead": ahead, "head": head}
     try:

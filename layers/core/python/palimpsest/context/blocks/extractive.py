@@ -44,8 +44,8 @@ DEGRADED = "retrieval_model"
 DEFAULT = ExtractiveBlock(type="extractive")
 
 NEWEST, OLDEST = 400, 100
-"""How many records of a user are read: the newest, and the very first ones, because these say who
-the user is. Recall searches all records.
+"""How many of a user's records are read: the newest ones, and the very first ones, because the
+first ones say who the user is. Recall searches all records.
 """
 
 PREFERENCES = 100  # the newest ones, in addition to the other records
@@ -77,7 +77,7 @@ _NOTHING = "none"
 class ExtractiveMemory:
     """Implements `MemoryBlock`. Make one for all sessions, because it caches the records of each
     user. `chat` selects the facts of a block that has a `retrieval_prompt`. A conversation changes
-    memories by `update` and `delete`; without them it can't change any.
+    memories by `update` and `delete`. Without these functions it can't change any.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ExtractiveMemory:
         self._delete = delete
 
     def changing(self, *, update: Update, delete: Delete) -> Self:
-        """The same block, with these functions for changes by a conversation."""
+        """Return the same block, with these functions for changes by a conversation."""
         made = copy(self)
         made._update, made._delete = update, delete  # noqa: SLF001 - its own
         return made
@@ -158,8 +158,8 @@ class ExtractiveMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """The records at a version of the user. `is_settled` is true if the lists had caught up with
-    the tables when they were read.
+    """The current records of a user at a version of the user's memory. `is_settled` is true if the
+    lists had caught up with the tables when they were read.
     """
 
     user: UserState
@@ -222,7 +222,7 @@ class CurrentRecords:
         return RecordRanking(current, tuple(earlier), ended=tuple(ended))
 
     def _pointers(self, scope: UserScope, records: Sequence[Record]) -> list[Pointer]:
-        """The pointers of the records' topics."""
+        """Return the pointers of the records' topics."""
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
         parts = [topics[start : start + POINTERS] for start in range(0, len(topics), POINTERS)]
         read = parallel.run_each(lambda part: self._memories.pointers(scope, part), parts)
@@ -265,8 +265,8 @@ def _numbered(items: Sequence[Item]) -> str:
 
 
 def _numbers(answer: str, *, most: int) -> list[int]:
-    """The numbers in an answer, each once. Raises `ModelOutputInvalid` if the answer has anything
-    else.
+    """Return the numbers in an answer, each once. Raises `ModelOutputInvalid` if the answer
+    contains anything else.
     """
     if answer.strip().strip(".").casefold() == _NOTHING:
         return []

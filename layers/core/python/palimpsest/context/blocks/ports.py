@@ -20,14 +20,18 @@ Content_co = TypeVar("Content_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One fact, record or past message of a block. `said_at` is in epoch milliseconds; `speaker` is
-    the role of a past message. `said_by` is `user`, `assistant`, `tool`, or the name of somebody
-    else whose words it is. `who` names the speaker if the text quotes one, else None. Each block
-    has its own `score`; a higher score fits better. `when` says when what a record says happens,
-    happened or was due; `rests_on_changed`, that it rests on one that has changed. `ended_at` is
-    when it ended, in epoch milliseconds; None if it holds. `is_asked_for` is false for a record
-    that shares no word with the user's newest message. `section` is that of a line of the user's
-    profile.
+    """One fact, record or past message of a block.
+
+    `score` says how well it fits. A higher score is better, and scores of different blocks can't be
+    compared. `said_at` is in epoch milliseconds. `speaker` is the role of a past message. `said_by`
+    is `user`, `assistant`, `tool`, or the name of another person whose words the item has. `who`
+    names the speaker if the text quotes one, else it is None.
+
+    `when` says when the content of a record happens, happened or was due. `rests_on_changed` is
+    true if the record rests on another record that has changed. `ended_at` is when the record
+    ended, in epoch milliseconds, or None if it is valid. `is_asked_for` is false for a record that
+    shares no word with the user's newest message. `section` is the section of the user's profile,
+    for a line of the profile.
     """
 
     id: str
@@ -47,15 +51,15 @@ class Item:
     section: SectionKind | None = None
 
     def is_from(self, source: Source) -> bool:
-        """Whether the item comes from some or all messages of this source, which are all in one
-        session.
+        """Return whether the item comes from some or all messages of this source. These messages
+        are all in one session.
         """
         return self.source.session == source.session and set(source.seqs).issuperset(
             self.source.seqs
         )
 
     def is_held(self, session: str, seqs: frozenset[int]) -> bool:
-        """Whether all messages of the item are in this session and among `seqs`."""
+        """Return whether all messages of the item are in this session and among `seqs`."""
         return (
             self.source.session == session
             and bool(self.source.seqs)
@@ -65,9 +69,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class StableItems:
-    """The items of a block in an order that no question changes, as known when the stable part of
-    the session's contexts was frozen. `replaced` has the item that is true now, by the id of each
-    item that is not true any more. `added` has items that came since.
+    """The items of a block in an order that no question changes. They are the items that were known
+    when the stable part of the session's contexts was frozen.
+
+    `replaced` maps the id of each item that is not true any more to the item that is true now.
+    `added` has the items that were stored since.
     """
 
     items: tuple[Item, ...] = ()
@@ -111,8 +117,8 @@ class Conversation:
 
 
 class MemoryBlock(Protocol[Content_co]):
-    """One block, whose `get` returns a `BlockContent`, or all blocks together, whose `get` returns
-    a whole context.
+    """One block, whose `get` returns a `BlockContent`. The same protocol describes all blocks
+    together, whose `get` returns a whole context.
 
     Every method raises `Unavailable` if a store can't answer.
     """
@@ -135,7 +141,7 @@ Delete = Callable[[Conversation], None]
 
 
 def read_only(*_asked: object) -> None:
-    """The `Update` and `Delete` of a block that conversations may not change. Raises
-    `ReadOnlyBlock`.
+    """Raise `ReadOnlyBlock`. This is the `Update` and `Delete` of a block that conversations may
+    not change.
     """
     raise ReadOnlyBlock("This block can't be changed from a conversation.")

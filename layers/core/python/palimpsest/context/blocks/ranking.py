@@ -28,10 +28,11 @@ HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half 
 
 @dataclass(frozen=True)
 class RecordRanking:
-    """The records of one user, to be ranked for any message. `changed` are the ids of those that
-    rest on something that has changed. `ended` are records that hold no longer, without a new
-    value, each with the time of its end (epoch milliseconds). All texts are split into words only
-    once.
+    """The records of one user, which can be ranked for any message.
+
+    `changed` are the ids of records that rest on something that has changed. `ended` are records
+    that ended without a new value, each with the time of its end (epoch milliseconds). The texts
+    are split into words only once.
     """
 
     records: tuple[Record, ...]
@@ -46,7 +47,7 @@ class RecordRanking:
 
     @cached_property
     def _having(self) -> dict[str, list[int]]:
-        """For each word, the places of the records that have it."""
+        """Return, for each word, the indexes of the records that have it."""
         having: dict[str, list[int]] = defaultdict(list)
         for place, record in enumerate(self._every):
             for word in set(terms(f"{words_of(record)}\n{record.topic_key or ''}")):
@@ -54,11 +55,12 @@ class RecordRanking:
         return dict(having)
 
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
-        """Return the records that have not expired, the best first; tasks of other sessions come
-        last, and so do those that were due long ago, and those that rest on something that has
-        changed. Records that have ended come last of all, and only if the message speaks of them.
-        Records in somebody's own words carry the name of the speaker. `now` is in epoch
-        milliseconds.
+        """Return the records that have not expired, the best first. `now` is in epoch milliseconds.
+
+        These records come last: tasks of other sessions, tasks that were due long ago, and records
+        that rest on something that has changed. Records that have ended come after all others, and
+        only if the message is about them. Records in somebody's own words have the name of the
+        speaker.
         """
         shared = self._shared(message)
         day = datetime.fromtimestamp(now / 1000, UTC)
@@ -86,9 +88,9 @@ class RecordRanking:
         return tuple(items)
 
     def stable(self, *, since: int | None, user: str, now: int) -> StableItems:
-        """The records as they were known at `since` (None: now), in an order that no question
-        changes: as lines of a profile, then all of them, because a profile has room for few. Times
-        are epoch milliseconds.
+        """Return the records that were known at `since` (None: now), in an order that no question
+        changes. The lines of the profile come first. Then all records follow, because a profile has
+        room for only a few. Times are epoch milliseconds.
         """
         found = stable_records(self.records, self.earlier, user=user, since=since, now=now)
         day = datetime.fromtimestamp(now / 1000, UTC)
@@ -107,8 +109,8 @@ class RecordRanking:
         )
 
     def _shared(self, message: str | None) -> list[float]:
-        """The share (0 to 1) of the message's words that each record has. A word weighs more if
-        fewer records have it. Words that no record has do not count.
+        """Return the share (0 to 1) of the message's words that each record has. A word that fewer
+        records have weighs more. Words that no record has do not count.
         """
         shared = [0.0] * len(self._every)
         asked = [
@@ -147,7 +149,7 @@ def _item(
 
 
 def _of_profile(item: Item, kind: SectionKind, record: Record) -> Item:
-    """The item as a line of the user's profile, which names neither a day nor the user."""
+    """Return the item as a line of the user's profile. It names neither a day nor the user."""
     said = line_of_record(record, kind).said
     return replace(item, section=kind, text=said, when=None, who=None, said_at=None)
 

@@ -1,4 +1,4 @@
-"""Read all blocks of a session while its window is read. If a block fails, the context is made
+"""Reads all blocks of a session while its window is read. If a block fails, the context is made
 without it and names it.
 """
 
@@ -37,8 +37,8 @@ class BlockReader:
     vector: VectorMemory | None = None
 
     def begin(self, session: Conversation, *, newest: str | None, asks: bool) -> BlockReads:
-        """Begin to read the session's blocks. `newest` is the message that the model will answer;
-        without it, the vector block is not read. With `asks`, a model may select facts.
+        """Begin to read the session's blocks. `newest` is the message that the model will answer.
+        Without it, the vector block is not read. With `asks`, a model may select facts.
         """
         until = monotonic() + PATIENCE
         wanted = [
@@ -106,7 +106,7 @@ class BlockReads:
     def _safely(self, block: BlockType, read: Callable[[], BlockContent]) -> BlockContent:
         try:
             return read()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the window alone must answer
+        except Exception as error:  # noqa: BLE001 - after any error, the window alone must answer
             self.failures[block] = (
                 error.code if isinstance(error, PalimpsestError) else type(error).__name__
             )
@@ -114,13 +114,13 @@ class BlockReads:
 
 
 def stores(memories: Memories) -> Mapping[BlockType, Store]:
-    """For each block that stores messages before they leave a window: a test whether it has stored
-    the messages of a job's range.
+    """Return a test for each block that stores messages before they leave a window. The test says
+    whether the block has stored the messages of a job's range.
     """
 
     def extracted(job: Job) -> PartState:
-        """Whether the job's range is extracted. It counts as failed as long as a part of it is
-        parked.
+        """Return whether the job's range is extracted. It counts as failed as long as a part of it
+        is parked.
         """
         progress = memories.progress(Scope(job.tenant).user(job.user or ""), job.session)
         if any(first <= job.last and last >= job.first for first, last in progress.parked):
@@ -131,7 +131,7 @@ def stores(memories: Memories) -> Mapping[BlockType, Store]:
 
 
 def _in_the_table(_job: Job) -> PartState:
-    """True, because messages are stored when they are appended. Their vectors follow through the
-    stream.
+    """Return True, because messages are stored when they are appended. Their vectors are stored
+    later, through the stream.
     """
     return "stored"

@@ -1,4 +1,4 @@
-"""The static block: the tenant's facts."""
+"""The static block, which holds the tenant's facts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _Facts = tuple[int, tuple[StaticFact, ...]]  # with the version of the facts
 
 
 class StaticMemory:
-    """Implements `MemoryBlock`. If the facts did not change, it takes one small read. Make one for
-    all sessions.
+    """Implements `MemoryBlock`. Make one for all sessions. If the facts did not change, a call
+    takes one small read.
     """
 
     def __init__(self, facts: StaticFacts) -> None:
@@ -67,7 +67,7 @@ class StaticMemory:
 
 
 def _changed_at(fact: StaticFact) -> int:
-    """When the fact got its present content, in epoch milliseconds."""
+    """Return when the fact got its present content, in epoch milliseconds."""
     return milliseconds(datetime.fromisoformat(fact.updated_at))
 
 

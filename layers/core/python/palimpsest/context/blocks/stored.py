@@ -1,4 +1,4 @@
-"""The block of extracted facts over a caller's own store, which is searched with the user's newest
+"""The block of extracted facts in a caller's own store. It is searched with the user's newest
 message.
 """
 

@@ -1,5 +1,5 @@
-"""The vector block: past messages of the user, of any session, whose meaning is similar to a
-message.
+"""The vector block, which holds past messages of the user, from any session, whose meaning is
+similar to a message.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ class SimilarMessages(Protocol):
 
 
 class VectorMemory:
-    """Implements `MemoryBlock`. Without a message there is nothing to compare, so the block is
-    empty.
-    """
+    """Implements `MemoryBlock`. Without a message to compare with, the block is empty."""
 
     def __init__(
         self,
@@ -78,10 +76,11 @@ class VectorMemory:
 
 
 def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
-    """Finds similar messages with one search by meaning. `search` is called each time, because
-    models come and go. It leaves out messages with an outdated value of a topic, messages with the
-    same text as the question, and repeated texts. A question ranks below statements that are nearly
-    as similar.
+    """Return a function that finds similar messages with one search by meaning. `search` is called
+    each time to get the search, because models may be added or removed.
+
+    The result leaves out messages with an outdated value of a topic, messages with the same text as
+    the question, and repeated texts. A question ranks below statements that are nearly as similar.
     """
 
     def find(

@@ -1,1 +1,1 @@
-"""Removal of memories: by a filter, with a session, message or user, or at their expiry."""
+"""Removes memories: by a filter, with a session, message or user, or when they expire."""

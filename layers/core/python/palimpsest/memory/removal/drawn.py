@@ -1,4 +1,6 @@
-"""Removes entities and relationships from the graph that were drawn only from deleted memories."""
+"""Removes entities and relationships from the graph if they were drawn only from deleted
+memories.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class ForgetDrawn:
     def __call__(self, scope: UserScope, removed: Sequence[Record], *, epoch: int) -> None:
         """Remove the versions of relationships that were drawn from the records, and the entities
         that no other source and no other relationship names. An entity that stays loses its quote.
-        Safe to repeat. Raises `CommitLost`, `Unavailable`.
+        Safe to repeat. Raises `CommitLost` and `Unavailable`.
         """
         topics = {topic for each in removed for topic in each.draws}
         edges = self._topics(scope, sorted(t for t in topics if t.startswith(RELATIONSHIP)))
@@ -78,7 +80,9 @@ class _Sources:
     removed: Sequence[Record]
 
     def of(self, pointer: Pointer, records: Sequence[Record]) -> Removal | None:
-        """The statements of a topic that come from these places; None if there are none."""
+        """Return the statements of a topic that come from these places, or None if there are
+        none.
+        """
         places = {
             (each.source.session, each.source.seqs, each.source.quote) for each in self.removed
         }

@@ -1,5 +1,5 @@
-"""Hide sessions of erased users. A session that began in an earlier epoch of its user is read as
-expired.
+"""Hides the sessions of erased users. A session that began in an earlier epoch of its user is read
+as expired.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ REMEMBERED = 10_000  # sessions whose user a process remembers
 
 
 class EpochGuard:
-    """`Sessions` over another store of them. Only `open` does more than the store does.
+    """`Sessions` over another store of sessions. Only `open` does more than the store does.
 
-    A session of an erased user looks as if it had expired: callers do not find it, and the next
+    A session of an erased user looks as if it had expired. Callers do not find it, and the next
     append creates it anew and starts the removal of the old data.
 
-    The user's epoch is read together with the session, so the user must be known first: the caller
-    names the user, or this guard remembers the user of the last read. If the session belongs to
-    another user, that user's epoch is read too. Safe to use from many threads.
+    The user's epoch is read together with the session, so the user must be known first. Either the
+    caller names the user, or this guard remembers the user of the last read. If the session turns
+    out to belong to another user, that user's epoch is read too. Safe for many threads.
     """
 
     def __init__(self, sessions: Sessions) -> None:
@@ -43,8 +43,8 @@ class EpochGuard:
         key: str | None = None,
         user: str | None = None,
     ) -> Opened:
-        """As in `Sessions`, but a session from an earlier epoch of its user is returned as expired.
-        If the scope asserts another user than the session's, nothing is returned.
+        """Open the session as in `Sessions`, but return a session from an earlier epoch of its user
+        as expired. If the scope names another user than the session's, return nothing.
         """
         named = user or scope.user or self._user_of(scope)
         opened = self._sessions.open(scope, settings=settings, key=key, user=named)

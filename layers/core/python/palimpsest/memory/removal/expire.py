@@ -1,5 +1,5 @@
-"""Remove expired records, all versions of a topic together, and remind the indexer of records that
-it has not confirmed.
+"""Removes expired records, all versions of a topic together, and reminds the indexer of records
+that it has not confirmed.
 
 Both work in rounds of a limited size.
 """
@@ -26,14 +26,14 @@ PER_SHARD = 25  # users
 A_ROUND = 1_000  # records looked at
 AT_ONCE = 100  # records of one user
 LOOK_AGAIN = 30 * DAY
-"""When to look again at a topic whose newest version never expires while older ones do: they expire
-once it is deleted.
+"""When to look again at a topic whose newest version never expires but whose older versions do.
+They expire once the newest version is deleted.
 """
 
 
 def look_again(reminder: Reminder, *, now: int) -> Reminder:
-    """When to look next: soon after the first look, then each time its age has doubled (epoch
-    seconds).
+    """Return when to look at the record next (epoch seconds). The second look comes soon after the
+    first. Each further look comes when the record's age has doubled.
     """
     if reminder.since is None:
         return Reminder(due_at=now + PATIENCE, since=now)
@@ -42,8 +42,8 @@ def look_again(reminder: Reminder, *, now: int) -> Reminder:
 
 @dataclass(frozen=True, slots=True)
 class Remind:
-    """Sends the indexer a record again that it has not confirmed, because the first notice may be
-    lost. Without `queues`, nothing is indexed by queues, so nothing is sent.
+    """Sends a record again that the indexer has not confirmed, because the first notice may be
+    lost. Without `queues` nothing is sent, because nothing is indexed through queues.
     """
 
     expiries: Expiries
@@ -51,10 +51,11 @@ class Remind:
     queues: Queues | None = None
 
     def __call__(self, scope: UserScope, record_id: str) -> None:
-        """Send the change again, unless this is the first look at it, because its notice may still
-        be on its way. Two notices do no harm.
+        """Send the change again, unless this is the first look at it. At the first look, the notice
+        may still be on its way. A second notice does no harm.
 
-        Raises `CommitLost` if the record is written or confirmed meanwhile, and `Unavailable`.
+        Raises `CommitLost` if the record is written or confirmed in the meantime, and
+        `Unavailable`.
         """
         now = seconds(self.clock.now())
         reminder = self.expiries.reminder(scope, record_id)
@@ -74,11 +75,12 @@ class Expire:
     remind: Remind | None = None
 
     def __call__(self) -> int:
-        """Visit users with expired records, and records that the index has not confirmed; return
+        """Visit users with expired records, and records that the index has not confirmed. Return
         how many records were visited.
 
-        A user whose records another writer changes at the same time is visited again in the next
-        round, and so are users beyond the limit of 1,000 records a round. Raises `Unavailable`.
+        If another writer changes a user's records at the same time, that user is visited again in
+        the next round. So are users beyond the limit of 1,000 records in a round. Raises
+        `Unavailable`.
         """
         left = A_ROUND
         for scope, record_id in self.expiries.due(now=self._now, limit=PER_SHARD):
@@ -97,8 +99,8 @@ class Expire:
         return seconds(self.clock.now())
 
     def _go_on(self, scope: UserScope, *, limit: int) -> int:
-        """Visit one page of the user's records. If it raises `CommitLost`, the next round does this
-        page again.
+        """Visit one page of the user's records, and return how many were visited. If this raises
+        `CommitLost`, the next round visits the page again.
         """
         walk = self.expiries.walk(scope)
         if walk is None or walk.due_at > self._now:
@@ -120,7 +122,7 @@ class Expire:
         self, scope: UserScope, walk: Walk, *, after: str | None, earliest: int | None
     ) -> None:
         """Move the walk on. The walk is read again first, because a write may have noted an expiry
-        meanwhile.
+        in the meantime.
         """
         now = self.expiries.walk(scope)
         if now is not None and (now.epoch, now.number, now.after) == (
@@ -134,8 +136,10 @@ class Expire:
 @dataclass(slots=True)
 class _Expired:
     """Removes expired records of one user. If a topic's newest version has expired, the whole topic
-    is removed. `look_again` (epoch seconds) is when a topic that stays must be visited again, if
-    its versions do not show that time. `beyond` counts removed versions beyond the given records.
+    is removed.
+
+    `look_again` (epoch seconds) is when a topic that stays must be visited again, if its versions
+    do not show that time. `beyond` counts removed versions that are not among the given records.
     """
 
     memories: Memories

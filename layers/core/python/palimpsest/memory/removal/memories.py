@@ -42,8 +42,9 @@ class Forget:
     clock: Clock
 
     def __call__(self, scope: UserScope, where: MemoryFilter, *, key: str | None = None) -> str:
-        """Start to remove the memories that match now; return the job's id. Later memories stay. A
-        repeated call with the same `key` starts no other job. Raises `Unavailable`.
+        """Start to remove the memories that match now, and return the job's id. Memories that are
+        stored later stay. A repeated call with the same `key` starts no other job. Raises
+        `Unavailable`.
         """
         now = self.clock.now()
         at = milliseconds(now)
@@ -66,8 +67,8 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPages:
-    """Does the job that forgets memories. Relationships that were drawn from a forgotten memory end
-    too.
+    """Does the job that forgets memories. Relationships that were drawn from a forgotten memory
+    end.
     """
 
     memories: Memories
@@ -101,8 +102,8 @@ class ForgetPages:
         return PageDone(forgotten, page.after, len(hidden.messages))
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> tuple[int, Hidden]:
-        """Remove those of the memories that are still current; return how many, and what was
-        hidden.
+        """Remove those of the memories that are still current. Return how many there were, and
+        which words were hidden.
         """
         if not ids:
             return 0, Hidden()
@@ -114,8 +115,9 @@ class ForgetPages:
         return first[0] + second[0], first[1] + second[1]
 
     def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> tuple[int, Hidden] | None:
-        """Remove them in one transaction; return how many, and what was hidden. None if they do not
-        fit one. A single topic may take several.
+        """Remove the memories in one transaction. Return how many there were, and which words were
+        hidden. Return None if they do not fit into one transaction. A single topic may take several
+        transactions.
         """
         if self.memories.user(scope).epoch != job.epoch:
             return 0, Hidden()
@@ -154,7 +156,7 @@ class ForgetPages:
         )
 
     def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
-        """All statements of the record's topic; the record alone if it has no topic."""
+        """Return all statements of the record's topic, or the record alone if it has no topic."""
         return (
             self.memories.versions(scope, record.topic_key)
             if record.topic_key is not None
@@ -163,5 +165,5 @@ class ForgetPages:
 
 
 def _without(record: Record, topics: Sequence[str]) -> Record:
-    """The record without relationships that are removed by the same call."""
+    """Return the record without relationships that are removed by the same call."""
     return replace(record, draws=tuple(topic for topic in record.draws if topic not in topics))

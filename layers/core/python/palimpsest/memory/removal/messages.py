@@ -1,5 +1,5 @@
-"""Removes the data of messages that were deleted with their session, withdrawn or redacted, and the
-memories and summaries that were made from them.
+"""Removes the data of messages that were deleted with their session, withdrawn or redacted. It also
+removes the memories and summaries that were made from them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ IN_PLACE = frozenset({"redact", "take_back"})
 
 @dataclass(frozen=True, slots=True)
 class ForgetMemoriesOfSession:
-    """Removes memories that rest only on a session or message. With `jobs`, the job's `stored`
+    """Removes memories whose only source is a session or message. With `jobs`, the job's `stored`
     names each memory before it is removed.
     """
 
@@ -56,10 +56,9 @@ class ForgetMemoriesOfSession:
 
     def __call__(self, job: Job) -> int:
         """Remove the memories whose only source is the deleted session, or the redacted message, of
-        the job; return how many. A memory with other sources stays, without this one. Safe to
-        repeat: the count may then be lower.
+        the job. Return how many there were. A memory with other sources stays, without this one.
 
-        Raises `Unavailable`.
+        Safe to repeat, but then the count may be lower. Raises `Unavailable`.
         """
         scope = Scope(job.tenant).user(job.user or "")
         until_committed(lambda: self._overtake(scope, job), clock=self.clock)
@@ -69,8 +68,8 @@ class ForgetMemoriesOfSession:
         )
 
     def _overtake(self, scope: UserScope, job: Job) -> None:
-        """Make a running extraction of the session lose its next commit, as it would store more
-        memories. After a redaction it reads the messages again.
+        """Make a running extraction of the session lose its next commit, because it would store
+        more memories. After a redaction, the extraction then reads the messages again.
         """
         if self._is_erased(scope, job):
             return
@@ -84,7 +83,7 @@ class ForgetMemoriesOfSession:
         return self.memories.user(scope).epoch != job.epoch
 
     def _candidates(self, scope: UserScope, job: Job) -> Iterator[str]:
-        """Ids of records that come from the session, or were said again in it."""
+        """Yield the ids of records that come from the session, or were said again in it."""
         for line in self.memories.lines(scope, job.session, first=0, last=job.last):
             yield from line.records
         for types in (frozenset[RecordType](), GRAPH):
@@ -104,8 +103,8 @@ class ForgetMemoriesOfSession:
                 return
 
     def _forget(self, scope: UserScope, job: Job, name: str) -> bool:
-        """Take the session from the record's sources, and remove it if there is no other. Raises
-        `CommitLost`.
+        """Take the session out of the record's sources, and remove the record if it has no other
+        source. Raises `CommitLost`.
         """
         records = () if self._is_erased(scope, job) else self.memories.records(scope, [name])
         if not records:
@@ -118,7 +117,7 @@ class ForgetMemoriesOfSession:
         )
 
     def _restore(self, scope: UserScope, job: Job, topic: str) -> None:
-        """Make the record current again that a taken-back statement had displaced. Raises
+        """Make the record current again that a withdrawn statement had displaced. Raises
         `CommitLost`.
         """
         pointer = self.memories.pointers(scope, [topic]).get(topic)
@@ -135,8 +134,8 @@ class ForgetMemoriesOfSession:
         self.memories.commit(scope, commit)
 
     def _bury(self, scope: UserScope, job: Job, records: Sequence[Record]) -> None:
-        """Bury the records, so that an old transcript does not bring back words that were redacted
-        or put off the record.
+        """Store burials of the records, so that an old transcript does not bring back words that
+        were redacted or put off the record.
         """
         if job.kind in IN_PLACE:
             buried = burials_of(scope, records, at=job.created_at * 1000, states=self.states)
@@ -164,8 +163,8 @@ class ForgetMemoriesOfSession:
         return False
 
     def _forget_version(self, scope: UserScope, job: Job, record: Record) -> bool:
-        """Forget a version of a topic, as `_forget_plain` forgets a record without one. It may have
-        been said several times, in several sessions.
+        """Forget a version of a topic, as `_forget_plain` forgets a record without a topic. The
+        version may have been said several times, in several sessions.
         """
         topic = record.topic_key or ""
         pointer = self.memories.pointers(scope, [topic]).get(topic)
@@ -197,8 +196,9 @@ class ForgetMemoriesOfSession:
 
 
 def _is_said_in(job: Job, record: Record) -> bool:
-    """Whether the record was said in the deleted session, and not in a later one with the same id,
-    or in the redacted message. A record without message numbers is assigned by its time.
+    """Return whether the record was said in the redacted message, or in the deleted session and not
+    in a later session with the same id. A record without message numbers is assigned to a session
+    by its time.
     """
     if record.source.session != job.session:
         return False
@@ -220,10 +220,10 @@ class RemoveFromSession:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do a removal job. A later session with the same id is not touched, because its sequence
+        """Do a removal job. A later session with the same id is not changed, because its sequence
         numbers are above the job's range.
 
-        Safe to repeat: the count may then be lower. Raises `Unavailable`.
+        Safe to repeat, but then the count may be lower. Raises `Unavailable`.
         """
         job = self.steps.take_up(notice)
         if job is None:
@@ -243,15 +243,15 @@ class RemoveFromSession:
         self.steps.end(job, result)
 
     def _had_expired(self, scope: SessionScope, job: Job) -> bool:
-        """Whether the session is removed because it expired. Exports that were made before then
-        keep its data.
+        """Return whether the session is removed because it expired. Exports that were made before
+        then keep its data.
         """
         head = self.sessions.open(scope).head
         is_of_job = head is not None and head.status == "deleted" and head.seq == job.last
         return is_of_job and head is not None and head.is_over(head.updated_second)
 
     def _forget_range(self, scope: SessionScope, gone: tuple[int, int]) -> None:
-        """Take the range out of the head. Its messages are removed, so they need not be hidden."""
+        """Remove the range from the head. Its messages are removed, so they need not be hidden."""
         head = self.sessions.open(scope).head
         if head is not None and gone in head.withdrawn:
             rest = tuple(span for span in head.withdrawn if span != gone)
@@ -262,8 +262,8 @@ class RemoveFromSession:
 
 
 def redaction_receipt(job: Job) -> dict[str, dict[str, Any]]:
-    """For each store, whether the old text is removed from it, and from how many items. `until` is
-    in epoch seconds.
+    """Return, for each store, whether the old text is removed from it, and from how many items.
+    `until` is in epoch seconds.
 
     The search index comes last. Until it is done, it may hold the old text, but no answer contains
     text that the tables lack.
@@ -294,8 +294,8 @@ class TakeBackRedacted:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job of a redaction; the worker that updates the search index ends it. Safe to
-        repeat: the counts of summaries and exports may then be lower. Raises `Unavailable`.
+        """Do the job of a redaction. The worker that updates the search index ends the job. Safe to
+        repeat, but then the counts of summaries and exports may be lower. Raises `Unavailable`.
         """
         job = self.steps.take_up(notice)
         if job is None:
@@ -313,13 +313,13 @@ class TakeBackRedacted:
         )
 
     def _void(self, scope: SessionScope, job: Job) -> int:
-        """Remove the text of every summary that may hold the old text; return how many. A
-        compaction that followed such a summary then follows the summary before it. Raises
+        """Remove the text of every summary that may hold the old text, and return how many there
+        were. A compaction that followed such a summary then follows the summary before it. Raises
         `CommitLost`.
 
-        Summaries of the window's present summary need no check: the redaction removed an affected
-        summary from the window, so those are newer. Each commit is lost if another summary comes in
-        between.
+        Summaries on which the window's present summary rests need no check, because the redaction
+        has already removed an affected summary from the window. Each commit is lost if another
+        summary is stored before it.
         """
         head = self.sessions.open(scope).head
         if head is None or job.first <= head.base:
@@ -347,8 +347,8 @@ class TakeBackRedacted:
         return sum(one.summary is not None for one in stale)
 
     def _made_of(self, scope: SessionScope, number: int, first: int) -> tuple[set[int], int]:
-        """The compactions from message `first` on that summary `number` was made of, and the newest
-        before them.
+        """Return the compactions from message `first` on that summary `number` was made from, and
+        the newest compaction before them.
         """
         numbers: set[int] = set()
         while number >= first:
@@ -360,8 +360,8 @@ class TakeBackRedacted:
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """Takes back memories and summaries of messages whose marks have changed, because the message
-    is off the record or words of it are hidden.
+    """Removes the memories and summaries that were made from messages whose marks have changed.
+    Such a message was put off the record, or words in it were hidden.
     """
 
     steps: UserSteps
@@ -369,7 +369,7 @@ class TakeBack:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job; the worker that updates the search index ends it. Safe to repeat. Raises
+        """Do the job. The worker that updates the search index ends it. Safe to repeat. Raises
         `Unavailable`.
         """
         job = self.steps.take_up(notice)

@@ -15,15 +15,15 @@ StoredCondition = Annotated[
         pattern=r"^(ne|in|gte?|lte?|exists|absent):[0-9a-f]{32}(:([0-9a-f]{32}|[0-9a-f]{16}))*$"
     ),
 ]
-"""A condition of a filter: its operator, digests, and for a range the place of a number
-(`memory.filters`).
+"""A condition of a filter: its operator and its digests. For a range, it has the sorting text of a
+number (`memory.filters`).
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPayload(ListPayload):
-    """The filter of the memories to remove; None and () limit nothing. Times are epoch
-    milliseconds. `subject` and `topic` are digests, and each of `metadata` is that of one entry.
+    """The filter of the memories to remove. None and () set no condition. Times are epoch
+    milliseconds. `subject` and `topic` are digests. `metadata` has a digest of each entry.
     """
 
     types: tuple[Id, ...] = ()
@@ -43,8 +43,8 @@ class ForgetPayload(ListPayload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetSessionsPayload(ListPayload):
-    """The filter of the sessions to remove; None limits nothing. They began no later than `before`,
-    and were not active since `idle_since` (epoch milliseconds).
+    """The filter of the sessions to remove. They began no later than `before`, and were not active
+    since `idle_since` (epoch milliseconds). None sets no condition.
     """
 
     user: Id | None = None
@@ -60,11 +60,11 @@ EraseStage = Literal["sessions", "memories", "late_sessions", "over"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasePayload(Payload):
-    """The store that an erasure has reached, its next place there, and the removed items of each
-    store.
+    """The progress of an erasure: the present store, the next position in it, and the number of
+    items removed from each store.
 
-    Sessions are listed twice, because their list follows the table a moment later. `at` is when the
-    user was erased (epoch milliseconds); None: when the job was created.
+    Sessions are listed twice, because their list is updated a moment after the table. `at` is when
+    the user was erased (epoch milliseconds). If it is None, that is when the job was created.
     """
 
     at: int | None = None

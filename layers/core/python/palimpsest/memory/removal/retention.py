@@ -1,5 +1,5 @@
-"""Change how long a tenant's data, or the memories of one session, are kept, and update the expiry
-of existing data, page by page.
+"""Changes how long a tenant's data, or the memories of one session, are kept. The expiry of
+existing data is updated page by page.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ PAGE = 50  # sessions, users or records; a page of records fits one transaction
 Kept = Callable[[Record], Record]
 """Returns a record with its new expiry."""
 SETTLING = 5.0
-"""Seconds until the job begins. By then, writes that read the settings before the change are over,
-and the lists have caught up with the tables.
+"""Seconds until the job begins. By then, writes that read the settings before the change have
+ended, and the lists have caught up with the tables.
 """
 
 
@@ -46,9 +46,9 @@ class ManageSettings:
     clock: Clock
 
     def read(self, scope: Scope) -> tuple[TenantSettings, Job | None]:
-        """The tenant's settings, and the job that applies the last change of retention to existing
-        data. The job is None if there was no change, or if it was so long ago that the job is
-        deleted. Raises `Unavailable`.
+        """Return the tenant's settings, and the job that applies the last change of retention to
+        existing data. The job is None if there was no change, or if the change was so long ago that
+        its job is deleted. Raises `Unavailable`.
         """
         settings = self.tenants.settings(scope)
         found = (
@@ -62,8 +62,8 @@ class ManageSettings:
         return settings, found if newest.parent is not None else newest
 
     def replace(self, scope: Scope, settings: TenantSettings) -> tuple[TenantSettings, Job | None]:
-        """Replace the settings. If their retention differs from the stored one, the same
-        transaction begins the job that applies it. Returns what `read` does. Raises `Unavailable`.
+        """Replace the settings, and return what `read` returns. If their retention differs from the
+        stored one, the same transaction starts the job that applies it. Raises `Unavailable`.
         """
         until_committed(lambda: self._replace(scope, settings), clock=self.clock)
         return self.read(scope)
@@ -83,8 +83,9 @@ class ManageSettings:
 
 @dataclass(frozen=True, slots=True)
 class RetainPages:
-    """Does the job that applies a changed retention to existing data: a tenant's to its sessions
-    and memories, or a session's own to the memories that were extracted from it.
+    """Does the job that applies a changed retention to existing data. A tenant's retention is
+    applied to its sessions and memories, and a session's own retention to the memories extracted
+    from it.
 
     Expired data stays expired. A later change of the tenant's settings ends the job, because the
     job of that change begins again from the first page. A session's own retention is read again for
@@ -100,7 +101,7 @@ class RetainPages:
     settling: float = SETTLING
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the counts may then be lower. Raises
+        """Do one step of the job. Safe to repeat, but then the counts may be lower. Raises
         `Unavailable`.
         """
         job = self.steps.take_up(notice)
@@ -117,13 +118,13 @@ class RetainPages:
         self.steps.end(job, _counts(place))
 
     def _wanted(self, scope: Scope, place: RetainPayload) -> TenantSettings | None:
-        """The tenant's settings; None once their days have changed again."""
+        """Return the tenant's settings, or None if their retention has changed again."""
         settings = self.tenants.settings(scope)
         return settings if settings.change == place.change else None
 
     def _of_tenant(self, scope: Scope, begun: RetainPayload) -> Iterator[RetainPayload]:
-        """Do page after page until the days change again. Each result says where the next page
-        begins.
+        """Do page after page until the retention changes again. Each result says where the next
+        page begins.
         """
         for place in self._pages(scope, begun):
             yield place
@@ -166,8 +167,8 @@ class RetainPages:
         )
 
     def _keep_session(self, scope: SessionScope, place: RetainPayload) -> bool:
-        """Whether the session's retention must change: it exists, has no retention of its own, and
-        was kept for another number of days.
+        """Return whether the session's retention must change. It must if the session exists, has no
+        retention of its own, and was kept for another number of days.
         """
         opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
         head, settings = opened.head, opened.settings
@@ -217,8 +218,8 @@ class RetainPages:
     def _records(
         self, scope: UserScope, place: RetainPayload, kept: Callable[[], Kept | None]
     ) -> Iterator[RetainPayload]:
-        """Give the user's records the expiry that `kept` returns, page by page. If `kept` is None,
-        stop.
+        """Give the user's records the expiry that `kept` returns, page by page. Stop if `kept` is
+        None.
         """
         while True:
             place = until_committed(
@@ -248,9 +249,9 @@ class RetainPages:
 def _kept_as_its_session(
     head: Head, session: str, own: Mapping[str, int], tenant: TenantSettings, record: Record
 ) -> Record:
-    """The record with the days of the session, if it was extracted from that session. Records of
-    other sessions and records that callers saved are unchanged. If another session said the same,
-    the record does not expire earlier.
+    """Return the record with the retention of the session, if it was extracted from that session.
+    Records of other sessions and records that callers saved are returned unchanged. If another
+    session said the same, the record does not expire earlier.
     """
     source = record.source
     is_extracted = (

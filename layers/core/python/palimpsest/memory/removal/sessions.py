@@ -26,8 +26,8 @@ from palimpsest.scope import Scope, SessionScope
 
 @dataclass(frozen=True, slots=True)
 class WhichSessions:
-    """The filter for sessions to delete; None sets no limit. `idle_since` selects sessions without
-    activity since then (epoch milliseconds).
+    """The filter for sessions to delete. None sets no condition. `idle_since` selects sessions
+    without activity since then (epoch milliseconds).
     """
 
     user: str | None = None
@@ -51,7 +51,7 @@ class ForgetSessions:
     clock: Clock
 
     def matching(self, scope: Scope, which: WhichSessions) -> tuple[str, ...]:
-        """The ids of all sessions that would be deleted now."""
+        """Return the ids of all sessions that would be deleted now."""
         return tuple(self._matching(scope, which))
 
     def _matching(self, scope: Scope, which: WhichSessions) -> Iterator[str]:
@@ -79,7 +79,7 @@ class ForgetSessions:
         keep_memories: bool = False,
         key: str | None = None,
     ) -> str:
-        """Start to delete the matching sessions that exist now; return the job's id. A repeated
+        """Start to delete the matching sessions that exist now, and return the job's id. A repeated
         call with the same `key` starts no other job. Raises `Unavailable`.
         """
         now = self.clock.now()
@@ -101,8 +101,8 @@ class ForgetSessions:
 
 @dataclass(frozen=True, slots=True)
 class ForgetSessionPages:
-    """Does the job that deletes matching sessions: it starts a deletion job for each, and counts
-    them.
+    """Does the job that deletes matching sessions. It starts a deletion job for each session, and
+    counts the sessions.
     """
 
     sessions: Sessions
@@ -110,17 +110,17 @@ class ForgetSessionPages:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the count may then be lower. Raises
+        """Do one step of the job. Safe to repeat, but then the count may be lower. Raises
         `Unavailable`.
 
-        The job is done once all deletions are done: the sessions' data, and memories that are
-        deleted with them, are removed.
+        The job is done once all deletions are done. Then the data of the sessions is removed, and
+        so are the memories that are deleted with them.
         """
         self.steps.forget(notice, self._page, is_over=self._are_deleted)
 
     def _are_deleted(self, job: Job) -> bool:
-        """Whether no matching session that this job lists is still being deleted; the last thing to
-        go is its entry in the list.
+        """Return whether all matching sessions that this job lists are deleted. The last part of a
+        session that is deleted is its entry in the list.
         """
         scope, wanted, after = Scope(job.tenant), job.payload_as(ForgetSessionsPayload), None
         while True:

@@ -1,5 +1,5 @@
-"""Hides the words of messages that deleted memories rested on. Only their own sessions still see
-them.
+"""Hides the words in messages from which deleted memories were made. Only the sessions of these
+messages still show the words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
 
 DELETED = "[deleted]"
-"""Replaces redacted words."""
+"""The text that replaces redacted words."""
 
 AT_ONCE = 40  # most messages of one commit
 ANSWERS = 6  # messages after a source that may repeat it
@@ -35,7 +35,7 @@ MOST_SAID_AGAIN = 200  # messages of chunks in which a memory was said again
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """The messages with newly hidden words: session, sequence number and id of each."""
+    """The messages with newly hidden words, each by session, sequence number and id."""
 
     messages: tuple[tuple[str, int, str], ...] = ()
 
@@ -48,7 +48,7 @@ class Hidden:
 
 
 HidesSources = Callable[[UserScope, Sequence[Record], Sequence[Burial]], Hidden]
-"""Hides the words that removed records rested on. Safe to repeat. Raises `Unavailable`."""
+"""Hides the words from which removed records were made. Safe to repeat. Raises `Unavailable`."""
 
 
 def hides_nothing(
@@ -56,7 +56,7 @@ def hides_nothing(
     removed: Sequence[Record],  # noqa: ARG001
     burials: Sequence[Burial],  # noqa: ARG001
 ) -> Hidden:
-    """`HidesSources` where no messages are stored."""
+    """Hide nothing. This implements `HidesSources` where no messages are stored."""
     return Hidden()
 
 
@@ -70,7 +70,9 @@ class HideSources:
     def __call__(
         self, scope: UserScope, removed: Sequence[Record], burials: Sequence[Burial]
     ) -> Hidden:
-        """As `HidesSources`. `removed` holds each record once for every time that it was said."""
+        """Hide the words as `HidesSources` describes. `removed` has each record once for every time
+        it was said.
+        """
         if not burials:
             return Hidden()
         buried, done = Buried(scope, burials, self.states), Hidden()
@@ -83,8 +85,8 @@ class HideSources:
     def _sources(
         self, scope: UserScope, removed: Sequence[Record]
     ) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
-        """The quotes of each source message, by session and sequence number. A message that only
-        may repeat a record has no quotes.
+        """Return the quotes of each source message, by session and sequence number. A message that
+        may only repeat a record has no quotes.
         """
         found: dict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
         for record in removed:
@@ -132,7 +134,9 @@ class HideSources:
     def _marked(
         self, where: SessionScope, head: Head, quotes: Mapping[int, tuple[str, ...]], buried: Buried
     ) -> list[tuple[Message, bool]]:
-        """The messages with their marks, and whether the marks are new."""
+        """Return the messages with their marks, each with the information whether its marks are
+        new.
+        """
         wanted = sorted({seq + n for seq in quotes for n in range(ANSWERS + 1)})
         there = {
             message.seq: message
@@ -161,14 +165,14 @@ class HideSources:
 
 @dataclass(frozen=True, slots=True)
 class RedactSources:
-    """Redacts the words that were hidden."""
+    """Redacts hidden words."""
 
     sessions: Sessions
     redact: Redact
 
     def __call__(self, scope: UserScope, hidden: Hidden) -> Sequence[str]:
-        """Replace the words in their messages; return the ids of the jobs that take back what else
-        was made of these messages. Raises `Unavailable`.
+        """Replace the words in their messages. Return the ids of the jobs that remove what else was
+        made from these messages. Raises `Unavailable`.
         """
         jobs: list[str] = []
         for session, seq, _ in hidden.messages:
@@ -190,8 +194,9 @@ def _add(found: dict[str, dict[int, tuple[str, ...]]], source: Source) -> None:
 
 
 def _ranges(message: Message, quotes: Sequence[str], buried: Buried) -> Ranges:
-    """The ranges to hide in a source message: the sentences that are the source, or all of it if
-    none can be identified. In a message that only may be a source, only identified sentences.
+    """Return the ranges to hide in a source message. These are the sentences from which the memory
+    was made, or the whole message if none can be identified. In a message that only may be a
+    source, only identified sentences are hidden.
     """
     if message.large is not None and quotes:
         return ((0, WHOLE),)
@@ -200,7 +205,7 @@ def _ranges(message: Message, quotes: Sequence[str], buried: Buried) -> Ranges:
 
 
 def _answers(there: Mapping[int, Message], seq: int) -> Sequence[Message]:
-    """The messages that answer this one, up to the next message of a user."""
+    """Return the messages that answer this message, up to the next message of a user."""
     answers: list[Message] = []
     for number in range(seq + 1, seq + ANSWERS + 1):
         message = there.get(number)

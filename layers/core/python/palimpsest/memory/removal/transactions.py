@@ -1,4 +1,4 @@
-"""Splits the removal of records, with all statements of their topics, into transactions."""
+"""Divides the removal of records, with all statements of their topics, into transactions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palimpsest.memory.record import Record
 from palimpsest.scope import UserScope
 
 Room = Callable[[MemoryCommit], int]
-"""`Memories.room` of the store that the transactions are for."""
+"""`Memories.room` of the store in which the transactions are done."""
 
 RemovesExports = Callable[[UserScope], int]
 """Removes the files of every export that may hold data of the user that was removed before the
@@ -23,21 +23,25 @@ POINTER = 1  # item: every transaction also writes the topic's pointer
 BURIED_AT_ONCE = 50
 
 MOST_PLACES = 60
-"""A record with more statements is removed in several transactions."""
+"""The most statements of a record that is removed in one transaction. A record with more is removed
+in several.
+"""
 
 
 def no_exports(scope: UserScope) -> int:  # noqa: ARG001 - as `RemovesExports` is called
-    """`RemovesExports` where nothing is exported."""
+    """Return 0. This implements `RemovesExports` where nothing is exported."""
     return 0
 
 
 def counted(exports: int) -> dict[str, int]:
-    """The part of a job's result that says how many exports were removed; empty if none were."""
+    """Return the part of a job's result that says how many exports were removed. It is empty if
+    none were.
+    """
     return {"exports": exports} if exports else {}
 
 
 def bury(memories: Memories, scope: UserScope, burials: Sequence[Burial], *, epoch: int) -> None:
-    """Store burials before their records are removed: if the removal then fails, nothing is lost.
+    """Store burials before their records are removed. If the removal then fails, nothing is lost.
     Raises `CommitLost` if the user was erased.
     """
     for start in range(0, len(burials), BURIED_AT_ONCE):
@@ -47,7 +51,7 @@ def bury(memories: Memories, scope: UserScope, burials: Sequence[Burial], *, epo
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Records of one topic that are removed, or one record without a topic.
+    """The records of one topic that are removed, or one record without a topic.
 
     `said` holds the records as read, each once for every time it was said, oldest first. `pointer`
     is the topic's pointer as read.
@@ -58,8 +62,8 @@ class Removal:
 
 
 def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
-    """The transactions that do all removals, in order. Small removals share one transaction. A
-    large removal takes several of its own.
+    """Yield the transactions that do all removals, in order. Small removals share one transaction.
+    A large removal takes several transactions of its own.
 
     After a topic's current record is removed, the topic has no current record. If that takes
     several transactions, the last one removes the current record, so that an interrupted removal
@@ -90,7 +94,7 @@ def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iter
 
 
 def _pointers_after(removal: Removal) -> tuple[Pointer, ...]:
-    """The topic's pointer once the records are gone."""
+    """Return the topic's pointer for the time after the records are removed."""
     pointer = removal.pointer
     if pointer is None:
         return ()
@@ -99,8 +103,8 @@ def _pointers_after(removal: Removal) -> tuple[Pointer, ...]:
 
 
 def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
-    """A removal that is too large for one transaction. Each transaction raises the version of the
-    topic's pointer.
+    """Yield the transactions of a removal that is too large for one. Each transaction raises the
+    version of the topic's pointer.
     """
     records = _places_by_record(removal)
     parts = [MemoryCommit(epoch=epoch, removed_places=places) for places in _surplus(records, room)]
@@ -113,8 +117,8 @@ def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit
 
 
 def _places_by_record(removal: Removal) -> list[list[Record]]:
-    """The statements grouped by record, ordered by the last time each was said; the current record
-    comes last.
+    """Return the statements grouped by record. The groups are in the order of the last time at
+    which each record was said. The current record comes last.
     """
     places: dict[str, list[Record]] = {}
     for said in removal.said:
@@ -124,7 +128,9 @@ def _places_by_record(removal: Removal) -> list[list[Record]]:
 
 
 def _surplus(records: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequence[Record]]:
-    """The places to remove first, so that the rest of each record fits one transaction."""
+    """Yield the places to remove first, so that the rest of each record fits into one
+    transaction.
+    """
     at_once = room(MemoryCommit(epoch=0)) - POINTER
     for places in records:
         more = places[:-MOST_PLACES]
@@ -132,7 +138,7 @@ def _surplus(records: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequen
 
 
 def _batches(records: Iterable[Sequence[Record]], room: Room) -> Iterator[list[Record]]:
-    """The records with their remaining places, in as few transactions as possible."""
+    """Yield the records with their remaining places, in as few transactions as possible."""
     batch: list[Record] = []
     for places in records:
         rest = places[-MOST_PLACES:]

@@ -1,4 +1,4 @@
-"""Erase a user: start a new epoch, remove all older data by a job, and report the job's
+"""Erases a user. It starts a new epoch, removes all older data by a job, and reports the job's
 progress.
 """
 
@@ -41,7 +41,8 @@ _NEXT: dict[EraseStage, EraseStage] = {
 
 
 def receipt(job: Job) -> dict[str, dict[str, Any]]:
-    """For each store, whether its data is removed, and how much was. `until` is in epoch seconds.
+    """Return, for each store, whether the user's data is removed from it, and how much was removed.
+    `until` is in epoch seconds.
 
     The search index comes last. Until it is done, it may hold documents of the user, but no answer
     contains data that the tables lack. Jobs hold only ids and counts.
@@ -85,7 +86,7 @@ class Erase:
     clock: Clock
 
     def __call__(self, scope: UserScope) -> str:
-        """Start the user's next epoch, which hides all older data at once; return the id of the job
+        """Start the user's next epoch, which hides all older data at once. Return the id of the job
         that removes that data.
 
         Raises `Unavailable`.
@@ -101,8 +102,8 @@ class Erase:
 
 
 def erased_at(jobs: Jobs, scope: UserScope, *, epoch: int) -> int | None:
-    """When the user's epoch began with an erasure (epoch milliseconds); None without one in the
-    last 30 days. Raises `Unavailable`.
+    """Return when the user's epoch began with an erasure (epoch milliseconds), or None if there was
+    no erasure in the last 30 days. Raises `Unavailable`.
     """
     wanted = on_user(scope, kind="erase", epoch=epoch, payload=ErasePayload(), now=0)
     job = jobs.get(scope.owner, wanted.id) if epoch else None
@@ -111,8 +112,8 @@ def erased_at(jobs: Jobs, scope: UserScope, *, epoch: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ErasePages:
-    """Does the job of an erasure: it removes all data of the user from epochs before the job's
-    own.
+    """Does the job of an erasure. It removes all data of the user from epochs before the
+    job's own.
     """
 
     sessions: Sessions
@@ -125,7 +126,7 @@ class ErasePages:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the count may then be lower. Raises
+        """Do one step of the job. Safe to repeat, but then the count may be lower. Raises
         `Unavailable`.
         """
         job = self.steps.take_up(notice)
@@ -147,8 +148,8 @@ class ErasePages:
         self.steps.go_on(job, erased, result={**_result(erased), **counted(exports)})
 
     def _exports(self, scope: UserScope, job: Job) -> int:
-        """How many exports are removed. Only the first step removes exports, because later exports
-        hold no erased data.
+        """Remove exports, and return how many were removed. Only the first step removes exports,
+        because later exports hold no erased data.
         """
         if job.step == 0:
             return self.exports(scope)
@@ -201,11 +202,11 @@ class ErasePages:
 
 
 def _moved_on(erased: ErasePayload) -> ErasePayload:
-    """The payload with which the job begins the next stage."""
+    """Return the payload with which the job begins its next stage."""
     return replace(erased, stage=_NEXT[erased.stage], after=None)
 
 
 def _result(erased: ErasePayload) -> dict[str, int]:
-    """How many items were removed from each store that was reached."""
+    """Return how many items were removed from each store so far."""
     reached = {"sessions": erased.sessions}
     return reached if erased.stage == "sessions" else {**reached, "memories": erased.memories}

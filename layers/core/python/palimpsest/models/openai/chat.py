@@ -53,9 +53,11 @@ class _Asked:
 
 
 class OpenAIChatModel:
-    """Implements `ChatModel` and `JsonModel`. It imports, reads and connects at the first call.
+    """Implements `ChatModel` and `JsonModel`. The first call imports the openai package, reads the
+    key and connects.
 
-    `base_url` "" means OpenAI. `unknown_window` is the window of a model whose name is not known.
+    An empty `base_url` means OpenAI. `unknown_window` is the context window of a model whose name
+    is not known.
     """
 
     def __init__(
@@ -105,13 +107,17 @@ class OpenAIChatModel:
             raise
 
     def _ask(self, request: _Asked) -> bytes:
-        """The answer's body, in the best format that the server knows."""
+        """Return the body of the answer, asked for in the strictest format that the server
+        supports.
+        """
         known = min(self._refused.get(request.model, 0), len(request.formats) - 1)
         with self._server.call() as call:
             return self._in_format(call, request, number=known)
 
     def _in_format(self, call: ServerCall, request: _Asked, *, number: int) -> bytes:
-        """Try one format after the other, from `number` on, until the server accepts one."""
+        """Return the body of the answer. Tries one format after the other, from `number` on, until
+        the server accepts one.
+        """
         from openai import APIStatusError
 
         try:
@@ -125,8 +131,8 @@ class OpenAIChatModel:
         return body
 
     def _limited(self, call: ServerCall, request: _Asked, *, answer: Format) -> bytes:
-        """Ask with the limit under one name; if the server refuses that name, ask again with the
-        other name.
+        """Send the request with its token limit under one parameter name. If the server refuses
+        that name, send it again with the other name. Return the body of the answer.
         """
         from openai import APIStatusError
 
@@ -141,7 +147,9 @@ class OpenAIChatModel:
 
 
 def _formats(schema: Schema) -> tuple[Format, ...]:
-    """The ways to ask for JSON, the strictest first; the last one leaves it to the instructions."""
+    """Return the ways to ask for JSON, the strictest first. The last way sets no format and relies
+    on the instructions.
+    """
     strict = {"name": schema.name, "schema": schema.body, "strict": True}
     return (
         {"response_format": {"type": "json_schema", "json_schema": strict}},
@@ -151,7 +159,9 @@ def _formats(schema: Schema) -> tuple[Format, ...]:
 
 
 def thinking_room(model: str) -> int:
-    """Output tokens that a reasoning model needs for its thoughts, beside its answer."""
+    """Return how many output tokens a reasoning model needs for its reasoning, in addition to its
+    answer.
+    """
     return THINKING_ROOM if THINKERS.match(model.lower().rsplit("/", 1)[-1]) else 0
 
 
@@ -177,7 +187,7 @@ def _refuses(error: APIStatusError, field: str) -> bool:
 
 
 def usage_of(body: bytes, *, model: str) -> dict[str, int]:
-    """The usage of the call, as far as the answer and the catalogue say."""
+    """Return the usage of the call, with the fields that the answer and the catalogue provide."""
     try:
         tokens = int(json.loads(body)["usage"]["prompt_tokens"])
     except (ValueError, TypeError, LookupError, RecursionError):

@@ -1,5 +1,5 @@
-"""One call to a server with the OpenAI API: its key, its deadline, and its errors translated into
-ours.
+"""One call to a server with the OpenAI API. This module handles its key, its deadline, and the
+translation of its errors.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ TRANSIENT = frozenset({408, 409, 425, 429})
 SERVER_ERRORS = 500
 LEAST_SECONDS = 0.1  # for a request that begins at the end of its call
 Send = Callable[["OpenAI", float], AbstractContextManager[Any]]
-"""Begins a streamed request on a client; the number is its timeout in seconds."""
+"""Begins a streamed request on a client. The number is the request's timeout in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCall:
-    """One call, which may take several requests; all of them must end at `until` (monotonic
+    """One call, which may take several requests. All of them must end at `until` (monotonic
     seconds).
     """
 
@@ -43,8 +43,8 @@ class ServerCall:
     until: float
 
     def body(self, send: Send, *, max_bytes: int) -> bytes:
-        """The body of an answer, read piece by piece, so that deadline and size hold for the whole
-        answer.
+        """Return the body of an answer. It is read piece by piece, so that deadline and size limit
+        hold for the whole answer.
 
         Raises `ModelUnavailable`, `ModelOutputInvalid`, and openai's `APIError`.
         """
@@ -65,8 +65,8 @@ class ServerCall:
 
 
 class OpenAIServer:
-    """A server. `base_url` "" means OpenAI. It imports, reads and connects at the first call and
-    repeats none.
+    """A server with the OpenAI API. An empty `base_url` means OpenAI. The first call imports the
+    openai package, reads the key and connects. No call is retried.
     """
 
     def __init__(self, *, key: Secret, base_url: str, seconds: float) -> None:
@@ -82,8 +82,8 @@ class OpenAIServer:
 
     @contextmanager
     def call(self) -> Iterator[ServerCall]:
-        """A call, whose time begins now, or ends with the limit of the work that it is a part of.
-        An `APIError` of openai that its body does not catch is translated into `ModelUnavailable`,
+        """Begin a call, within the time limit of the work that it is a part of, or else with its
+        own. If the block raises openai's `APIError`, it is translated into `ModelUnavailable`,
         `ModelOutputInvalid` or `ModelFailed`.
         """
         client = self._client_for(self._known_key())
@@ -117,7 +117,7 @@ class OpenAIServer:
                     max_retries=0,
                     http_client=http,
                 )
-                weakref.finalize(client, http.close)  # once no call uses it any more
+                weakref.finalize(client, http.close)  # after the last call that uses it
                 self._client = key, client
             return self._client[1]
 
@@ -145,9 +145,11 @@ _THOUGHTS = re.compile(
 
 
 def completion_of(body: bytes, *, asked: str) -> Completion:
-    """The completion in an answer's body. Raises `ModelOutputInvalid` if it holds no usable text.
+    """Return the completion in an answer's body. Raises `ModelOutputInvalid` if the body holds no
+    usable text.
 
-    A text that was cut off at its token limit is usable. `asked` is the model that was asked for.
+    A text that was cut off at its token limit is usable. `asked` is the name of the requested
+    model.
     """
     answer = _object(body)
     choice = _first_choice(answer)
@@ -169,8 +171,8 @@ def completion_of(body: bytes, *, asked: str) -> Completion:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait: `Retry-After-Ms`, else `Retry-After` in seconds or as a
-    date.
+    """Return how many seconds the server asks to wait, from `Retry-After-Ms`, or else from
+    `Retry-After` in seconds or as a date.
     """
     for name, divisor in (("retry-after-ms", 1000), ("retry-after", 1)):
         seconds = _number(headers.get(name))
@@ -209,8 +211,8 @@ def _first_choice(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(text: str) -> str:
-    """The text with halves of surrogate pairs replaced: JSON can carry them, but no database stores
-    them.
+    """Return the text with unpaired surrogates replaced. JSON can carry them, but no database
+    stores them.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

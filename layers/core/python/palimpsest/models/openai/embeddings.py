@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SPACE = Space("text-embedding-3-small", 1_536)
 
-SHORTENABLE = "text-embedding-3"  # models that give vectors of any length asked for
+SHORTENABLE = "text-embedding-3"  # models whose vectors can have any requested length
 
 SECONDS = 10.0
 
@@ -31,8 +31,8 @@ BYTES_A_NUMBER = 40  # as text, generously
 
 
 class OpenAIEmbedder:
-    """Implements `Embedder`. `max_tokens` is what the model reads of one text. `count` hears what
-    each call used that was answered (`usage.counts`).
+    """Implements `Embedder`. `max_tokens` is how many tokens of a text the model reads. `count` is
+    called with the usage of each call that was answered (`usage.counts`).
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class OpenAIEmbedder:
 
 
 def _readable(text: str, *, max_tokens: int) -> str:
-    """A text that the API accepts: not empty, and no longer than the model reads. A token is at
-    least one byte.
+    """Return the text in a form that the API accepts: not empty, and no longer than the model
+    reads. The cut assumes that a token is at least one byte.
     """
     cut = text.encode("utf-8", "replace")[:max_tokens].decode("utf-8", "ignore")
     return cut if cut.strip() else "."
@@ -97,7 +97,9 @@ def _vectors(body: bytes, *, count: int, space: Space) -> list[Vector]:
 
 
 def _numbers(embedding: Any) -> Vector:
-    """Some servers send base64 whatever they are asked for."""
+    """Return the vector of an embedding, which is a list of numbers or base64. Some servers send
+    base64 even if the request asks for numbers.
+    """
     if not isinstance(embedding, str):
         return [float(number) for number in embedding]
     return array("f", base64.b64decode(embedding, validate=True))
