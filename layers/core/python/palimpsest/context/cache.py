@@ -14,6 +14,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, get_args
 
 from palimpsest.conversations.message import SYSTEM_ROLES, Chat
+from palimpsest.conversations.own_tools import MEMORY_TOOL
+from palimpsest.conversations.spoken import SUMMARY_PREFIX
+from palimpsest.conversations.window.render import call_id_of
 from palimpsest.errors import BadRequest
 from palimpsest.scope import SessionScope
 
@@ -65,15 +68,15 @@ def parts_of(context: SessionContext) -> list[Part]:
 def _carries(chat: Chat, text: str) -> bool:
     """Return whether the message carries the memory, or calls the tool whose result carries it."""
     calls = [call.get("id") for call in chat.get("tool_calls") or ()]
-    return bool(text) and (chat.get("content") == text or "call_memory_recall" in calls)
+    return bool(text) and (chat.get("content") == text or call_id_of(MEMORY_TOOL) in calls)
 
 
 def _made(chat: Chat, *, is_memory: bool) -> Part:
     """Return the part of a message that was made for the context."""
     if is_memory:
         return "memory"
-    is_summary = not str(chat.get("content") or "").startswith("CONVERSATION SUMMARY")
-    return "system" if chat["role"] in SYSTEM_ROLES and is_summary else "summary"
+    is_summary = str(chat.get("content") or "").startswith(SUMMARY_PREFIX)
+    return "system" if chat["role"] in SYSTEM_ROLES and not is_summary else "summary"
 
 
 def points_of(context: SessionContext) -> tuple[int, ...]:

@@ -71,6 +71,16 @@ class Kept:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """The items that replace items of the stable part, each with its block, and the `text` that
+    says so ("" without any).
+    """
+
+    text: str = ""
+    items: tuple[tuple[BlockType, Item], ...] = ()
+
+
 def fit_split(
     material: Material, contents: Sequence[BlockContent], *, kept: Kept, tags: Tags = NO_TAGS
 ) -> tuple[Fitted, MemoryPrompt]:
@@ -88,11 +98,13 @@ def fit_split(
     most = _most(material.budget, share=NEEDED_SHARE, least=LEAST_NEEDED)
     stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
     left = min(room.tokens - stable.tokens, most)
-    if _cost(material.count, _needed(_update_of(contents, stable), "")) > left:
+    update = _update_of(contents, stable)
+    if _cost(material.count, _needed(update.text, "")) > left:
         contents = [_thawed(content) for content in contents]
         stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
         left = min(room.tokens - stable.tokens, most)
-    needed = partial(_needed_part, material, contents, stable=stable, tags=tags)
+        update = _update_of(contents, stable)
+    needed = partial(_needed_part, material, contents, stable=stable, update=update, tags=tags)
     held = held_by(kept.session, whole, material)
     recalled = needed(room=left, is_held=held)
     fitted = fit(material, reserve=stable.tokens + recalled.tokens)
@@ -160,6 +172,7 @@ def _needed_part(
     contents: Sequence[BlockContent],
     *,
     stable: MemoryPrompt,
+    update: _Update,
     room: int,
     is_held: Callable[[Item], bool],
     tags: Tags,
@@ -168,52 +181,35 @@ def _needed_part(
     then the other items that the question needs.
     """
     count = material.count
-    changes = list(_changes(contents, stable))
-    update = _update_of(contents, stable)
-    found = [_rest(content, stable, changes, material.budget) for content in contents]
+    found = [_rest(content, stable, update, material.budget) for content in contents]
     made = shared_out(
         found,
-        room=room - count(_needed(update, "")),
+        room=room - count(_needed(update.text, "")),
         count=count,
         cost=partial(_cost, count),
         is_held=is_held,
         tags=tags,
         before=[item for items in stable.shown.values() for item in items],
     )
-    if not made.text and not update:
+    if not made.text and not update.text:
         return made
-    inner = made.text.removeprefix("<memory>").removesuffix("</memory>")
-    text = _needed(update, inner)
+    inner = made.text.removeprefix(f"<{OUTER_TAG}>").removesuffix(f"</{OUTER_TAG}>")
+    text = _needed(update.text, inner)
     tokens = _cost(count, text)
     if tokens > room and made.text:
         return _needed_part(
             material,
             contents,
             stable=stable,
+            update=update,
             room=room - (tokens - room),
             is_held=is_held,
             tags=tags,
         )
     shown = dict(made.shown)
-    for block, item in ((block, item) for (block, item), _ in changes):
+    for block, item in update.items:
         shown[block] = (item, *shown.get(block, ()))
     return replace(made, text=text, tokens=tokens, shown=shown)
-
-
-def _changes(
-    contents: Sequence[BlockContent], stable: MemoryPrompt
-) -> Iterator[tuple[tuple[BlockType, Item], str]]:
-    """Yield the items that replace items of the stable part, each with its block and its line. If
-    both values are still shown, the older one comes first.
-    """
-    for content in contents:
-        for item in stable.of(content.block):
-            now = content.stable.replaced.get(item.id)
-            if now is not None:
-                yield (
-                    (content.block, now),
-                    f'- Instead of "{plain_line(item)}": {plain_line(now)}',
-                )
 
 
 def _needed(update: str, recalled: str) -> str:
@@ -223,26 +219,30 @@ def _needed(update: str, recalled: str) -> str:
     return within_tag(OUTER_TAG, f"\n{LABEL}\n{update}{recalled}")
 
 
-def _update_of(contents: Sequence[BlockContent], stable: MemoryPrompt) -> str:
-    """Return the text that says what has changed, or "" if nothing has changed."""
-    lines = [text for _, text in _changes(contents, stable)]
+def _update_of(contents: Sequence[BlockContent], stable: MemoryPrompt) -> _Update:
+    """Return what has changed in the stable part since it was frozen."""
+    items, lines = [], []
+    for content in contents:
+        for item in stable.of(content.block):
+            now = content.stable.replaced.get(item.id)
+            if now is not None:
+                items.append((content.block, now))
+                lines.append(f'- Instead of "{plain_line(item)}": {plain_line(now)}')
     if not lines:
-        return ""
-    return within_tag(UPDATE_TAG, "\n".join(("", UPDATE_LABEL, *lines, "")))
+        return _Update()
+    text = within_tag(UPDATE_TAG, "\n".join(("", UPDATE_LABEL, *lines, "")))
+    return _Update(text, tuple(items))
 
 
 def _rest(
-    content: BlockContent,
-    stable: MemoryPrompt,
-    changes: Sequence[tuple[tuple[BlockType, Item], str]],
-    budget: int,
+    content: BlockContent, stable: MemoryPrompt, update: _Update, budget: int
 ) -> BlockContent:
     """Return the items of a block that neither the stable part nor the update has. Items that were
     stated since the stable part was frozen come first, then items that the question is about. If a
     model chose the facts, return all items.
     """
     there = {item.id for item in stable.of(content.block)}
-    there |= {item.id for (_, item), _ in changes}
+    there |= {item.id for _, item in update.items}
     ranked = {item.id: item for item in content.items}
     is_new = {item.id for item in content.stable.added}
     chosen_by_model = content.block == "extractive" and not content.stable.items
@@ -257,7 +257,7 @@ def _rest(
     most, max_items = content.max_tokens, content.max_items
     if content.block == "extractive":
         most = min(most or budget, _most(budget, share=NEEDED_SHARE, least=LEAST_NEEDED) // 3)
-        shown_items = len(stable.of(content.block)) + len(changes)
+        shown_items = len(stable.of(content.block)) + len(update.items)
         max_items = None if max_items is None else max(0, max_items - shown_items)
     return replace(
         content,

@@ -24,6 +24,11 @@ ShownMemory = FoundMemory | Record | Mapping[str, Any]
 """A memory as the use cases return it, or as the API answers it."""
 
 
+def quotes_material(memory: FoundMemory, *, user: str) -> bool:
+    """Whether the memory is a user's message that is mostly material, not testimony."""
+    return memory.speaker == "user" and is_material(memory.content, user=user)
+
+
 def passage_of(memory: ShownMemory, *, user: str, now: datetime | None = None) -> Passage:
     """Return the memory as an answer quotes it, with the name of the speaker and its time. Times
     are relative to `now`. By default, that is the moment of the recall that found the memory, or
@@ -44,7 +49,7 @@ def passage_of(memory: ShownMemory, *, user: str, now: datetime | None = None) -
     else:
         who = memory.name or name_of(memory.speaker or "", user=user)
         is_outdated, time = memory.outdated_by is not None, None
-        material = memory.speaker == "user" and is_material(memory.content, user=user)
+        material = quotes_material(memory, user=user)
     return Passage(
         id=memory.id,
         content=with_one_date(unlabelled(memory.content, who), when=time),

@@ -38,11 +38,10 @@ from palimpsest.api.fields import (
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Filter
-from palimpsest.extraction.testimony.shown import is_material
 from palimpsest.memory import filters
 from palimpsest.memory.record import Record
 from palimpsest.recall import recall as use_case
-from palimpsest.recall.as_text import format_as_context
+from palimpsest.recall.as_text import format_as_context, quotes_material
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import DEFAULT_K, RecallRequest
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
@@ -322,7 +321,7 @@ def _found(memory: FoundMemory, *, user: str) -> Found:
         "rests_on_changed": memory.rests_on_changed,
         "role": memory.speaker,
         "speaker": memory.said_by,
-        "material": memory.speaker == "user" and is_material(memory.content, user=user),
+        "material": quotes_material(memory, user=user),
         "outdated_by": memory.outdated_by,
         **own,  # type: ignore[typeddict-item] # the fields of a record
     }

@@ -54,9 +54,18 @@ def summary_messages(text: str, summary_as: SummaryAs) -> tuple[Chat, ...]:
     )
 
 
+def call_id_of(tool: str) -> str:
+    """Return the id of a context's call of one of this service's tools."""
+    return f"call_{tool}"
+
+
 def called_for(content: str, *, tool: str) -> tuple[Chat, ...]:
     """Return a call of one of this service's tools, and a result with this content."""
-    call = {"id": f"call_{tool}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+    call = {
+        "id": call_id_of(tool),
+        "type": "function",
+        "function": {"name": tool, "arguments": "{}"},
+    }
     return (
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": call["id"], "content": content},
