@@ -9,6 +9,7 @@ from functools import cache
 
 from palimpsest.privacy.phrases import phrases, whole, word_set
 from palimpsest.text.analyser import function_words
+from palimpsest.text.sought import Sought
 
 Said = tuple[int, int, str]
 """Beginning and end of the secret itself, and the reason."""
@@ -26,7 +27,7 @@ _NOT_SAID = re.compile(
     r"secrets?|vault|request|req|data|params?)[.\[]|\w+\([^)]*\)|https?://|None$|null$|your[-_]|my[-_]",
     re.IGNORECASE,
 )
-_STEM = re.compile(
+_STEM = Sought(
     r"pass|pwd|\bpw\b|pin|code|token|key|secret|credential|login|log-in|kennwort|losungs|zugang|anmelde"
     r"|geheim|tan\b|puk|cv[vc]|csc|otp|2fa|mfa|seed|recovery|backup|mnemonic|phrase|schlüssel"
     r"|kombination|combina|prüfziffer|kartenprüf|mot|mdp|clé|cle|jeton|identifiant|cryptogramme"
@@ -46,7 +47,7 @@ _ARTICLE = re.compile(
     r"(?:(?:the|die|der|la|le|el|number|nummer) +){1,2}(?=[#*]?\d)", re.IGNORECASE
 )
 
-_ASSIGNED = re.compile(
+_ASSIGNED = Sought(
     r"(?P<name>(?:"
     r"(?P<word>passw(?:or)?d|passphrase|passwort|pwd|_PASS(?![a-z]))"
     r"|secret(?:[_.-]?(?:access)?[_.-]?key)?|token|credentials?|api[_.-]?secret|dsn"
@@ -58,12 +59,12 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_CODE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_]+")
-_IN_URL = re.compile(
+_IN_URL = Sought(
     r"[?&#;](?:sig|signature|token|access_token|id_token|refresh_token|api_?key|apikey|key|password|pwd|secret"
     r"|client_secret|auth|x-amz-signature|x-amz-security-token|code)=(?P<value>[^&\s\"'<>#]{6,4096})",
     re.IGNORECASE,
 )
-_HEADER = re.compile(
+_HEADER = Sought(
     r"(?:\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?"
     r"(?:bearer|basic|token|digest|apikey)?[ \t]*(?P<value>[^\s\"',;]{8,4096})"
     r"|\b(?:bearer|basic)[ \t]+(?P<bearer>(?=[A-Za-z._~+/-]*\d)[A-Za-z0-9._~+/-]{16,4096}=*)"
@@ -100,7 +101,7 @@ Class = str
 
 
 @cache
-def _kinds() -> tuple[tuple[str, re.Pattern[str], Class], ...]:
+def _kinds() -> tuple[tuple[str, Sought, Class], ...]:
     no = rf"(?![ -]?(?:{phrases('no_password')})(?!\w))"
     return (
         ("password", _noun("passwords", no), "password"),
@@ -117,8 +118,8 @@ def _kinds() -> tuple[tuple[str, re.Pattern[str], Class], ...]:
     )
 
 
-def _noun(name: str, no: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{phrases(name)})(?!\w){no}", re.IGNORECASE)
+def _noun(name: str, no: str) -> Sought:
+    return Sought(rf"(?<!\w)(?:{phrases(name)})(?!\w){no}", re.IGNORECASE)
 
 
 @cache
@@ -139,8 +140,8 @@ def _link() -> re.Pattern[str]:
 
 
 @cache
-def _reversed() -> re.Pattern[str]:
-    return re.compile(
+def _reversed() -> Sought:
+    return Sought(
         rf"(?<!\S)(?P<value>\S{{4,64}})[ \t]+(?:{phrases('as_mine')})[ \t]+"
         rf"(?:{phrases('mine')})[ \t]+"
         rf"(?:\w{{1,20}}[ \t]+){{0,2}}?(?:{phrases('passwords')}|{phrases('codes')})(?!\w)"

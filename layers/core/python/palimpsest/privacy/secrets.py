@@ -113,7 +113,15 @@ def _places(text: str) -> Iterator[Mark]:
             yield match.start(), end, "account"
 
 
+@cache
+def _needs() -> tuple[str, ...]:
+    """The words of which every key and token has one."""
+    return tuple(dict.fromkeys(need for needs, _ in _shapes() for need in needs))
+
+
 def _keys(text: str) -> Iterator[Mark]:
+    if not any(map(text.__contains__, _needs())):
+        return
     for needs, shape in _shapes():
         if not any(need in text for need in needs):
             continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from palimpsest.privacy.phrases import anywhere
+from palimpsest.text.sought import Sought
 
 MOST_READ = 2_000
 """Characters at each end of a message that are read: a wish stands where the speaker speaks."""
@@ -17,7 +18,7 @@ _QUOTED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _WORD = re.compile(r"[^\W_]")
-_STEM = re.compile(
+_STEM = Sought(
     r"record|remember|forg[eo]t|between|memor|sav|stor|not[ei]|keep|log|writ|jot|retain|down"
     r"|heard|pretend|strike|eras|delet|wip|scrub|remov|disregard|leave|uns\b|merk|speicher|vergiss"
     r"|vergess|behalt|protokoll|schreib|streich|lösch|tu so|entre|reti|rete|enregistr|mémoris|gard"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 
 from palimpsest.clock import milliseconds
@@ -53,11 +53,21 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     the first, or the longer one.
     """
     begins = text[:MOST_READ]
-    if not _triggers().candidates(begins):
-        return []
-    lower = (
-        begins.lower() if begins.isascii() else "".join(letter.lower()[:1] for letter in begins)
-    )  # places stay
+    return list(_relative_dates(with_places(begins), at)) if may_be_relative(begins) else []
+
+
+def may_be_relative(text: str) -> bool:
+    """Whether a text has a word of which every relative date has one."""
+    return bool(_triggers().mask(text))
+
+
+def with_places(text: str) -> str:
+    """The text in lower case. Each letter keeps its place."""
+    return text.lower() if text.isascii() else "".join(letter.lower()[:1] for letter in text)
+
+
+@lru_cache(maxsize=64)  # the same sentence is asked for by several readers
+def _relative_dates(lower: str, at: date) -> Sequence[Dated]:
     found = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
     result: list[Dated] = []
     for relative in found:

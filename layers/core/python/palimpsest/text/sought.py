@@ -1,0 +1,117 @@
+"""Patterns that most texts do not match: a text without any of the pieces that every match has is
+told without the pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Final
+
+from palimpsest.text.triggers import lowered
+
+BEYOND_LATIN: Final = "\u0250"
+"""From here on letters may have more than two forms that are equal when case is ignored."""
+SHORTEST = 2  # a shorter piece is in most texts
+_MICRO = "\N{MICRO SIGN}"
+_TRANSPARENT = frozenset({"AT", "ASSERT", "ASSERT_NOT"})
+_REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
+
+Pieces = frozenset[str]
+
+
+class Sought:
+    """A pattern that is read and compiled when it is first needed, and the pieces of text that are
+    in its matches. The pieces are derived from the pattern: a new word is known by itself.
+    """
+
+    def __init__(self, pattern: str | Callable[[], str], flags: int = 0) -> None:
+        self._source, self._flags = pattern, flags
+
+    @cached_property
+    def _pattern(self) -> str:
+        return self._source if isinstance(self._source, str) else self._source()
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, self._flags)
+
+    @cached_property
+    def _needed(self) -> Sequence[Sequence[str]]:
+        return [sorted(each, key=len) for each in needed_by(self._pattern, self._flags)]
+
+    def may_match(self, text: str) -> bool:
+        """Whether the text has the pieces that each match has."""
+        has = lowered(text).__contains__
+        return all(any(map(has, pieces)) for pieces in self._needed)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self.compiled.search(text) if self.may_match(text) else None
+
+    def finditer(self, text: str) -> Iterable[re.Match[str]]:
+        return self.compiled.finditer(text) if self.may_match(text) else ()
+
+
+def needed_by(pattern: str, flags: int = 0) -> Sequence[Pieces]:
+    """Sets of pieces in lower case, the rarest first: each match has one of each set."""
+    parsed: Iterable[Any] = import_module("re._parser").parse(pattern, flags)
+    found = dict.fromkeys(_of_sequence(parsed))
+    return sorted(filter(_counts, map(_shortest, found)), key=_rarity, reverse=True)
+
+
+def _counts(pieces: Pieces) -> bool:
+    return min(map(_weight, pieces)) >= SHORTEST
+
+
+def _weight(piece: str) -> int:
+    """The letters of a piece; one that is not of the English alphabet counts for two."""
+    return len(piece) if piece.isascii() else len(piece) + 1
+
+
+def _shortest(pieces: Pieces) -> Pieces:
+    """The pieces without those that have another one within them."""
+    return frozenset(
+        piece for piece in pieces if not any(map(piece.__contains__, pieces - {piece}))
+    )
+
+
+def _rarity(pieces: Pieces) -> tuple[int, int]:
+    return min(map(_weight, pieces)), -len(pieces)
+
+
+def _of_sequence(items: Iterable[Any]) -> Iterator[Pieces]:
+    """The pieces of each item of what stands one after the other."""
+    run = ""
+    for kind, value in items:
+        name = str(kind)
+        if name in _TRANSPARENT:
+            continue
+        if name == "LITERAL" and _has_two_forms(chr(value)):
+            run += lowered(chr(value))
+            continue
+        if run:
+            yield frozenset({run})
+        run = ""
+        yield from _of_item(name, value)
+    if run:
+        yield frozenset({run})
+
+
+def _has_two_forms(letter: str) -> bool:
+    """Whether a letter has one form in lower case, whatever its case is."""
+    is_plain = letter < BEYOND_LATIN and letter != _MICRO
+    return is_plain or letter.lower() == letter.upper()
+
+
+def _of_item(name: str, value: Any) -> Iterator[Pieces]:
+    if name == "SUBPATTERN":
+        yield from _of_sequence(value[-1])
+    elif name == "ATOMIC_GROUP":
+        yield from _of_sequence(value)
+    elif name in _REPEATS and value[0] > 0:
+        yield from _of_sequence(value[2])
+    elif name == "BRANCH":
+        each = [max(_of_sequence(branch), key=_rarity, default=None) for branch in value[1]]
+        yield from [frozenset().union(*filter(None, each))] if all(each) else ()
