@@ -62,9 +62,8 @@ def _may_name_a_time(lower: str) -> bool:
     """Whether a text in lower case has what every day, week, month or year has."""
     from palimpsest.text.dates import may_be_relative  # not at import: no turn needs them
 
-    return (
-        _DIGIT.search(lower) is not None or _named_times().may_match(lower) or may_be_relative(lower)
-    )
+    is_named = _DIGIT.search(lower) is not None or _named_times().may_match(lower)
+    return is_named or may_be_relative(lower)
 
 
 @cache

@@ -20,6 +20,7 @@ from palimpsest.memory.burials import Stated as Statement
 from palimpsest.memory.meaning.corrections import (
     correction_of,
     is_signal,
+    may_correct,
     put_right,
     without_signals,
 )
@@ -110,6 +111,12 @@ def _findings(
     for sentence in with_greeting(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
+        if not announced and _is_plain(sentence) and (len(before) < 1 or _is_plain(before[-1])):
+            text = with_names(sentence, before)
+            before.append(text or sentence)
+            for finding in stated(text, day) if text else ():
+                yield _cited(finding, message.seq, text, sentence)
+            continue
         whole = f"{announced} {sentence}".strip()
         corrects = correction_of(whole) is not None and not _states_known(sentence)
         announced = sentence if is_signal(sentence) else ""
@@ -126,11 +133,21 @@ def _findings(
         if is_end and not any(ends_of(one.keywords["content"]) for one in found):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in found:
-            yield (
-                finding(seqs=(message.seq,))
-                if text is sentence
-                else finding(seqs=(message.seq,), quote=sentence)
-            )
+            yield _cited(finding, message.seq, text, sentence)
+
+
+def _is_plain(sentence: str) -> bool:
+    """Whether the sentence neither ends nor corrects anything: it has no word and no mark of the
+    phrases that do.
+    """
+    return not ("*" in sentence or may_correct(sentence) or may_end(sentence))
+
+
+def _cited(finding: Stated, seq: int, text: str | None, sentence: str) -> Finding:
+    """What the text states that was made of a sentence."""
+    if text is sentence:
+        return finding(seqs=(seq,))
+    return finding(seqs=(seq,), quote=sentence)
 
 
 def _states_known(sentence: str) -> bool:

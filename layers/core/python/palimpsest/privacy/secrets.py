@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -114,17 +115,20 @@ def _places(text: str) -> Iterator[Mark]:
 
 
 @cache
-def _needs() -> tuple[str, ...]:
-    """The words of which every key and token has one."""
-    return tuple(dict.fromkeys(need for needs, _ in _shapes() for need in needs))
+def _by_need() -> Mapping[str, Sequence[int]]:
+    """The numbers of the shapes that may be in a text which has a word."""
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for number, (needs, _) in enumerate(_shapes()):
+        for need in needs:
+            numbers[need].append(number)
+    return numbers
 
 
 def _keys(text: str) -> Iterator[Mark]:
-    if not any(map(text.__contains__, _needs())):
-        return
-    for needs, shape in _shapes():
-        if not any(need in text for need in needs):
-            continue
+    numbers = _by_need()
+    found = filter(text.__contains__, numbers)
+    for number in sorted({number for need in found for number in numbers[need]}):
+        needs, shape = _shapes()[number]
         pattern = _compiled(shape)
         if needs[0].startswith(("PRIVATE", "PuTTY")):
             yield from _private_keys(text, pattern)

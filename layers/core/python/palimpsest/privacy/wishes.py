@@ -12,7 +12,7 @@ from palimpsest.text.sought import Sought
 MOST_READ = 2_000
 """Characters at each end of a message that are read: a wish stands where the speaker speaks."""
 
-_QUOTED = re.compile(
+_QUOTED = Sought(
     r"```.*?(?:```|\Z)|^[ \t]{0,3}>[^\n]*$|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]"
     r"|«[^»\n]{1,400}»|`[^`\n]{1,400}`",
     re.DOTALL | re.MULTILINE,

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, Literal, get_args
 
 from palimpsest.text.matching import PACKAGE
-from palimpsest.text.sought import Sought
+from palimpsest.text.sought import Sought, SoughtTogether
 from palimpsest.text.word_files import word_files
 
 Unit = Literal["day", "week", "month", "year"]
@@ -34,7 +34,7 @@ class DateWords:
     direction (-1 for the past) and a pattern. `counted` finds "three weeks ago" as `n` and `unit`.
     `on_weekdays` finds "last Monday" as `day`. `in_weeks` finds a day of the week before or after
     the present week. `absolute` finds dates that need no day to count from; `month_alone` is one of
-    them.
+    them. `relative` are all patterns of dates that are counted from a day.
     """
 
     numbers: Mapping[str, int]
@@ -47,6 +47,7 @@ class DateWords:
     in_weeks: Sequence[tuple[int, Sought]]
     absolute: Sequence[re.Pattern[str]]
     month_alone: re.Pattern[str]
+    relative: SoughtTogether
 
 
 @cache
@@ -65,17 +66,23 @@ def date_words() -> DateWords:
     month_alone = re.compile(
         rf"\b(?:in|im|en|since|last|during|for|until|of|seit|depuis|desde)\s+{month}"
     )
+    fixed, counted = tuple(_fixed()), tuple(_directed("counted", pieces))
+    on_weekdays = tuple(_directed("on_weekday", pieces))
+    in_weeks = tuple(_directed("in_weeks", {}))
+    directed = (*counted, *on_weekdays, *in_weeks)
+    relative = [*(sought for _, _, sought in fixed), *(sought for _, sought in directed)]
     return DateWords(
         numbers=numbers,
         units=units,
         weekdays=weekdays,
         months=months,
-        fixed=tuple(_fixed()),
-        counted=tuple(_directed("counted", pieces)),
-        on_weekdays=tuple(_directed("on_weekday", pieces)),
-        in_weeks=tuple(_directed("in_weeks", {})),
+        fixed=fixed,
+        counted=counted,
+        on_weekdays=on_weekdays,
+        in_weeks=in_weeks,
         absolute=tuple(_absolute(month, month_alone)),
         month_alone=month_alone,
+        relative=SoughtTogether(relative),
     )
 
 

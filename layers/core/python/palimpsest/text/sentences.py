@@ -88,7 +88,8 @@ def _who_the_user_is() -> Sequence[re.Pattern[str]]:
 
 @cache
 def _who_triggers() -> Triggers:
-    return Triggers([phrase["words"] for phrase in entries(PACKAGE, "who_the_user_is")])
+    words_ = [phrase["words"] for phrase in entries(PACKAGE, "who_the_user_is")]
+    return Triggers(words_, asked_together=True)
 
 
 Says = Literal["something", "little", "question", "nothing"]

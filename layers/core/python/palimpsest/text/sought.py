@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
+from itertools import chain
 from typing import Any, Final
 
 from palimpsest.text.triggers import lowered
@@ -39,26 +40,58 @@ class Sought:
         return re.compile(self._pattern, self._flags)
 
     @cached_property
-    def _needed(self) -> Sequence[Sequence[str]]:
-        return [sorted(each, key=len) for each in needed_by(self._pattern, self._flags)]
+    def needed(self) -> Sequence[Pieces]:
+        """Sets of pieces: each match has one of each set."""
+        return needed_by(self._pattern, self._flags)
 
     def may_match(self, text: str) -> bool:
         """Whether the text has the pieces that each match has."""
         has = lowered(text).__contains__
-        return all(any(map(has, pieces)) for pieces in self._needed)
+        return all(any(map(has, pieces)) for pieces in self.needed)
 
     def search(self, text: str) -> re.Match[str] | None:
         return self.compiled.search(text) if self.may_match(text) else None
+
+    def sub(self, by: str, text: str) -> str:
+        return self.compiled.sub(by, text) if self.may_match(text) else text
 
     def finditer(self, text: str) -> Iterable[re.Match[str]]:
         return self.compiled.finditer(text) if self.may_match(text) else ()
 
 
+class SoughtTogether:
+    """Several patterns: a text is looked at once for the pieces of all of them."""
+
+    def __init__(self, several: Sequence[Sought]) -> None:
+        self._several = several
+
+    @cached_property
+    def _pieces(self) -> Sequence[str]:
+        return sorted({piece for each in self._several for piece in chain(*each.needed)})
+
+    def likely(self, text: str) -> frozenset[Sought]:
+        """Those that may match the text."""
+        found = set(filter(lowered(text).__contains__, self._pieces))
+        return frozenset(
+            each for each in self._several if not any(map(found.isdisjoint, each.needed))
+        )
+
+
 def needed_by(pattern: str, flags: int = 0) -> Sequence[Pieces]:
-    """Sets of pieces in lower case, the rarest first: each match has one of each set."""
-    parsed: Iterable[Any] = import_module("re._parser").parse(pattern, flags)
-    found = dict.fromkeys(_of_sequence(parsed))
-    return sorted(filter(_counts, map(_shortest, found)), key=_rarity, reverse=True)
+    """Sets of pieces in lower case, the smallest first: each match has one of each set."""
+    found = dict.fromkeys(_of_sequence(_parsed(pattern, flags)))
+    return sorted(filter(_counts, map(_shortest, found)), key=len)
+
+
+def is_of_beginning(pattern: str) -> bool:
+    """Whether each match begins where the text begins."""
+    kind, value = next(iter(_parsed(pattern)), (None, None))
+    return (str(kind), str(value)) == ("AT", "AT_BEGINNING")
+
+
+def _parsed(pattern: str, flags: int = 0) -> Iterable[tuple[Any, Any]]:
+    parsed: Iterable[tuple[Any, Any]] = import_module("re._parser").parse(pattern, flags)
+    return parsed
 
 
 def _counts(pieces: Pieces) -> bool:
@@ -66,8 +99,9 @@ def _counts(pieces: Pieces) -> bool:
 
 
 def _weight(piece: str) -> int:
-    """The letters of a piece; one that is not of the English alphabet counts for two."""
-    return len(piece) if piece.isascii() else len(piece) + 1
+    """The letters of a piece; marks and letters beyond the English alphabet count for two."""
+    is_common = piece.isascii() and (piece.isalnum() or (piece.isspace() and piece != "\n"))
+    return len(piece) if is_common else len(piece) + 1
 
 
 def _shortest(pieces: Pieces) -> Pieces:
@@ -110,6 +144,9 @@ def _of_item(name: str, value: Any) -> Iterator[Pieces]:
         yield from _of_sequence(value[-1])
     elif name == "ATOMIC_GROUP":
         yield from _of_sequence(value)
+    elif name == "IN" and all(str(kind) == "LITERAL" for kind, _ in value):
+        letters = [chr(point) for _, point in value]
+        yield from [frozenset(map(lowered, letters))] if all(map(_has_two_forms, letters)) else ()
     elif name in _REPEATS and value[0] > 0:
         yield from _of_sequence(value[2])
     elif name == "BRANCH":

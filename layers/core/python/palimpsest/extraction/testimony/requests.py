@@ -18,6 +18,7 @@ from palimpsest.extraction.testimony.extents import (
 )
 from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, whole
+from palimpsest.text.sought import Sought
 
 LONGEST_REQUEST = 240
 WORDS_OF_A_LABEL = 2
@@ -35,7 +36,7 @@ _REQUEST = Phrases(
     rf"|(?P<quote>(?={QUOTATION})))",
 )
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
-_LABELLED = re.compile(
+_LABELLED = Sought(
     r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
 )
 
@@ -110,6 +111,8 @@ def _above(text: str) -> Iterator[Mark]:
     last = body[start:]
     if len(last) > LONGEST_REQUEST or not body[:start].strip():
         return
+    if not (_WORK.may_begin(text, start) or anywhere("answers_it").may_begin(text, start)):
+        return
     work = _WORK.search(last)
     is_asked = (work and anywhere("it").search(last, work.start())) or (
         is_apart and anywhere("answers_it").search(last)
@@ -119,8 +122,8 @@ def _above(text: str) -> Iterator[Mark]:
 
 
 @cache
-def _intro() -> re.Pattern[str]:
-    return re.compile(
+def _intro() -> Sought:
+    return Sought(
         r"^(?P<line>[^\n]{2,200}?)(?:[:：][ \t]*\n|[.?!…]?[ \t]*\n[ \t]*\n)(?=\s*\S)", re.MULTILINE
     )
 

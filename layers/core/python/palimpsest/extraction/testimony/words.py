@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from palimpsest.text.sought import Sought
+
 SENTENCE_START = r"(?:^|(?<=[.!?:\n\"'”’»)…*]))[ \t]*"
 BEGINNING = 6
 """The letters of a word by which phrases are looked up."""
@@ -105,6 +107,11 @@ class Phrases:
             if pattern and (match := pattern.match(text, place, limit)):
                 yield match
 
+    def may_begin(self, text: str, start: int) -> bool:
+        """Whether a word stands at a place, or after it, that begins as a phrase does."""
+        places = _places_of(text, self._names)
+        return bool(places) and places[-1][0] >= start
+
     def begins_sentence(self, text: str, start: int, end: int) -> int | None:
         """Where the first sentence begins that a match begins; None if none does."""
         for match in self.finditer(text, start, end):
@@ -166,14 +173,18 @@ def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
     places: dict[str, list[tuple[int, str]]] = {}
     for match in _WORD.finditer(text):
         word = _word(match)
+        begun = (match.start(), word)
         for name in _names_of(word):
-            places.setdefault(name, []).append((match.start(), word))
+            if name in places:
+                places[name].append(begun)
+            else:
+                places[name] = [begun]
     return places
 
 
 def _word(match: re.Match[str]) -> str:
     """The beginning of a word, with a blank after it if it is the whole word."""
-    return match[0].lower() if match["end"] is None else f"{match[0].lower()} "
+    return match[0].lower() if match.lastindex is None else f"{match[0].lower()} "
 
 
 @lru_cache(maxsize=8192)
@@ -275,11 +286,15 @@ def line_starts(text: str) -> Sequence[int]:
 
 
 def in_lines(
-    pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
+    pattern: re.Pattern[str] | Sought, text: str, start: int = 0, end: int | None = None
 ) -> Iterator[re.Match[str]]:
     """The matches of a pattern at the beginnings of lines, between two places; none overlaps the
     one before it.
     """
+    if isinstance(pattern, Sought):
+        if not pattern.may_match(text):
+            return
+        pattern = pattern.compiled
     limit, place = len(text) if end is None else end, start
     starts = line_starts(text)
     for number in range(bisect_left(starts, start), len(starts)):

@@ -15,6 +15,7 @@ from palimpsest.memory.meaning.reading import (
     begins_with,
     candidates,
     compiled,
+    has_candidates,
     shared,
     spoken,
 )
@@ -46,13 +47,13 @@ class Correction:
     is_meant: bool = True
 
 
-@lru_cache(maxsize=64)
-def _may_correct(text: str) -> bool:
+def may_correct(text: str) -> bool:
+    """Whether the text has a word or a mark of which each correction has one, apart from stars."""
     return (
-        "->" in text
-        or text.startswith("s/")
+        has_candidates(text, "signals", "corrections")
+        or "->" in text
         or "→" in text
-        or bool(candidates("signals", text) or candidates("corrections", text))
+        or text.startswith("s/")
     )
 
 
@@ -113,7 +114,7 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = starred["new"] or starred["other"]
         return Correction(new.strip(_ENDS), is_meant=False)
-    if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not _may_correct(text):
+    if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not may_correct(text):
         return None
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
@@ -152,7 +153,7 @@ def _is_value(text: str) -> bool:
 def is_signal(text: str) -> bool:
     """Whether a text only says that something is to be put right."""
     said = text.strip(_ENDS)
-    if not said or said.count(" ") > MOST_WORDS or not _may_correct(said):
+    if not said or said.count(" ") > MOST_WORDS or not may_correct(said):
         return False
     return not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
 
@@ -279,7 +280,7 @@ def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
     """The ways to divide a sentence into a statement and a correction of it."""
     for mark in re.finditer(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s", sentence):
         before, after = sentence[: mark.start()].rstrip(), sentence[mark.end() :].rstrip(" .!)")
-        if len(before) < LEAST_WORD or not _may_correct(after) or not _begins(after):
+        if len(before) < LEAST_WORD or not may_correct(after) or not _begins(after):
             continue
         found = correction_of(after)
         if found is not None:
@@ -292,7 +293,7 @@ def _begins(text: str) -> bool:
 
 def put_right(sentence: str) -> str:
     """The sentence with what it corrects itself put right."""
-    if not _MARKED.search(sentence, 0, len(sentence) - 1) or not _may_correct(sentence):
+    if not _MARKED.search(sentence, 0, len(sentence) - 1) or not may_correct(sentence):
         return sentence
     for before, found in inline(sentence):
         after = corrected(before, found)

@@ -17,8 +17,10 @@ from palimpsest.memory.meaning.reading import (
     clauses,
     compiled,
     compiled_lower,
+    has_candidates,
     is_alike,
     is_meant_by,
+    is_rewritten,
     naming,
     spoken,
     without_times,
@@ -26,8 +28,9 @@ from palimpsest.memory.meaning.reading import (
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.record import Record
 from palimpsest.text.sentences import is_question
+from palimpsest.text.sought import needed_by
 from palimpsest.text.triggers import lowered
-from palimpsest.text.word_files import entries, word_files
+from palimpsest.text.word_files import entries, filled, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
 MOST_PLAIN, MOST_BLANKS = 10, 30  # blanks of a sentence with a plain denial, and of any
@@ -90,6 +93,24 @@ def _cue_pattern(number: int) -> re.Pattern[str]:
 
 
 @cache
+def _needed(number: int) -> Sequence[Sequence[str]]:
+    """Words, or parts of them, in lower case: a sentence that a cue matches has one of each. They
+    have no blanks, because times between two words are left out before.
+    """
+    sets = needed_by(filled(PACKAGE, _cues()[number].pattern))
+    return [list(map(_longest_word, pieces)) for pieces in sets]
+
+
+def _longest_word(piece: str) -> str:
+    return max(piece.split(), key=len, default="")
+
+
+def _has_needed(number: int, said: str) -> bool:
+    """Whether a spoken sentence in lower case has what the cue needs."""
+    return all(any(map(said.__contains__, pieces)) for pieces in _needed(number))
+
+
+@cache
 def _unreal() -> re.Pattern[str]:
     phrases = [phrase for file in word_files(PACKAGE).values() for phrase in file.get("unreal", ())]
     return compiled_lower(rf"\b(?:{'|'.join(phrases)})\b")
@@ -111,19 +132,24 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     if is_question(sentence):
         return ()
     said = spoken(sentence)
+    if not is_rewritten(said):
+        numbers = [number for number in numbers if _has_needed(number, lowered(said))]
+        if not numbers:
+            return ()
     found: list[End] = []
     before = ""
     parts = clauses(said)
     whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
-        found += _ends_of(spoken(clause), before, _likely(clause, said, numbers))
+        if likely := _likely(clause, said, numbers):
+            found += _ends_of(spoken(clause), before, likely)
         before = clause if _has_pronoun(said) else ""
     return () if found and _unreal().search(lowered(said)) else tuple(found)
 
 
 def may_end(text: str) -> bool:
     """Whether the text has a word without which it states no end."""
-    return "user" in text or bool(candidates("ends", text))
+    return "user" in text or has_candidates(text, "ends")
 
 
 def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]:

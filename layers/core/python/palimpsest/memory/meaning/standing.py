@@ -4,9 +4,12 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many languages
 import re
+from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import filterfalse
 
 from palimpsest.memory.meaning.reading import PACKAGE, candidates
+from palimpsest.text.sought import is_of_beginning
 from palimpsest.text.word_files import word_files
 
 LONG = 13  # words: a longer sentence says what it is about
@@ -15,11 +18,21 @@ _MARKER = re.compile(r"^\W*(?:\d{1,2}[.)] )?")
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], ...]:
+def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """The patterns of each language: those for a beginning, and those for any place."""
     found = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
     return tuple(
-        re.compile(pattern, re.IGNORECASE) for leaning in found for pattern in leaning["patterns"]
+        (
+            _any_of(filter(is_of_beginning, leaning["patterns"])),
+            _any_of(filterfalse(is_of_beginning, leaning["patterns"])),
+        )
+        for leaning in found
     )
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    each = [f"(?:{pattern})" for pattern in patterns]
+    return re.compile("|".join(each) or "(?!)", re.IGNORECASE)
 
 
 @cache
@@ -46,7 +59,11 @@ def leans(text: str) -> bool:
     if plain.count(" ") + 1 >= LONG:
         return False
     ending = plain.rstrip(" .!")
-    return any(_patterns()[number].search(ending) for number in candidates("leaning", text))
+    for number in candidates("leaning", text):
+        begins, anywhere = _patterns()[number]
+        if begins.match(ending) or anywhere.search(ending):
+            return True
+    return False
 
 
 @lru_cache(maxsize=64)
