@@ -9,7 +9,7 @@ from functools import cache
 
 from palimpsest.privacy.phrases import phrases, whole, word_set
 from palimpsest.text.analyser import function_words
-from palimpsest.text.sought import Sought
+from palimpsest.text.sought import Sought, Stems
 
 Said = tuple[int, int, str]
 """Beginning and end of the secret itself, and the reason."""
@@ -27,13 +27,12 @@ _NOT_SAID = re.compile(
     r"secrets?|vault|request|req|data|params?)[.\[]|\w+\([^)]*\)|https?://|None$|null$|your[-_]|my[-_]",
     re.IGNORECASE,
 )
-_STEM = Sought(
+_STEM = Stems(
     r"pass|pwd|\bpw\b|pin|code|token|key|secret|credential|login|log-in|kennwort|losungs|zugang|anmelde"
     r"|geheim|tan\b|puk|cv[vc]|csc|otp|2fa|mfa|seed|recovery|backup|mnemonic|phrase|schlüssel"
     r"|kombination|combina|prüfziffer|kartenprüf|mot|mdp|clé|cle|jeton|identifiant|cryptogramme"
     r"|contrase|clave|frase|código|codigo|credencial|palabra|réponse|answer|antwort|digicode"
-    r"|auth|bearer|sig=",
-    re.IGNORECASE,
+    r"|auth|bearer|sig="
 )
 _SUFFIX = re.compile(
     r"\w{3,}(?:ed|(?<!l)ing|able|ible|ory|ive|ous|less|ful|ly|lich|ig|isch|bar|los|iert|é|ée|eux|ado|ada|ido|ida)"
@@ -82,7 +81,7 @@ _PLACEHOLDER = re.compile(
 
 def said_secrets(text: str) -> Iterator[Said]:
     """The secrets in a text that its own words call secrets."""
-    if not _STEM.search(text):
+    if not _STEM.are_in(text):
         return
     yield from _assigned(text)
     for reason, noun, classes in _kinds():

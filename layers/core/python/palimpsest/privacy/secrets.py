@@ -41,6 +41,7 @@ _NO_CARD = re.compile(
     r"(?:(?:is|was|ist|lautet|est|es)[ :]*)?$",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ \u00a0-]?[A-Za-z0-9])")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: *\S+")
 _KEY_BEGINS = re.compile(r"-{1,5}[ \t]*$")
@@ -103,6 +104,8 @@ def secrets(text: str) -> Iterator[Mark]:
 def _places(text: str) -> Iterator[Mark]:
     yield from _keys(text)
     yield from said_secrets(text)
+    if _DIGIT.search(text) is None:
+        return
     for match in _CARD.finditer(text):
         if is_card(match[0]) and not _NO_CARD.search(
             text, max(0, match.start() - _BEFORE), match.start()

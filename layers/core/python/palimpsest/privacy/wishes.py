@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from palimpsest.privacy.phrases import anywhere
-from palimpsest.text.sought import Sought
+from palimpsest.text.sought import Sought, Stems
 
 MOST_READ = 2_000
 """Characters at each end of a message that are read: a wish stands where the speaker speaks."""
@@ -18,14 +18,13 @@ _QUOTED = Sought(
     re.DOTALL | re.MULTILINE,
 )
 _WORD = re.compile(r"[^\W_]")
-_STEM = Sought(
+_STEM = Stems(
     r"record|remember|forg[eo]t|between|memor|sav|stor|not[ei]|keep|log|writ|jot|retain|down"
     r"|heard|pretend|strike|eras|delet|wip|scrub|remov|disregard|leave|uns\b|merk|speicher|vergiss"
     r"|vergess|behalt|protokoll|schreib|streich|lösch|tu so|entre|reti|rete|enregistr|mémoris|gard"
     r"|oubli|micro|off\b|efface|supprim|officieu|consign|conserv|fais comme|recuerd|recordar|guard"
     r"|guárd|anot|registr|almacen|apunt|olv[ií]d|borr|elimin|extraofi|haz como|actas|cámara|should"
-    r"|souv|rappel|secret",
-    re.IGNORECASE,
+    r"|souv|rappel|secret"
 )
 """One of these is in every wish: most texts have none, and no more is read of them."""
 
@@ -47,7 +46,7 @@ NO_WISH = Wish()
 @lru_cache(maxsize=512)
 def wish_of(text: str) -> Wish:
     """What the speaker of a text wants nobody to remember. Quoted words are nobody's wish."""
-    if not _STEM.search(text):
+    if not _STEM.are_in(text):
         return NO_WISH
     if len(text) > 2 * MOST_READ:
         text = f"{text[:MOST_READ]}\n{text[-MOST_READ:]}"

@@ -16,6 +16,7 @@ from palimpsest.text.triggers import lowered
 BEYOND_LATIN: Final = "\u0250"
 """From here on letters may have more than two forms that are equal when case is ignored."""
 SHORTEST = 2  # a shorter piece is in most texts
+_PLAIN = re.compile(r"[a-zà-öø-ÿ0-9 =-]+", re.IGNORECASE)
 _MICRO = "\N{MICRO SIGN}"
 _TRANSPARENT = frozenset({"AT", "ASSERT", "ASSERT_NOT"})
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
@@ -44,10 +45,24 @@ class Sought:
         """Sets of pieces: each match has one of each set."""
         return needed_by(self._pattern, self._flags)
 
+    @cached_property
+    def _forms(self) -> Sequence[Sequence[Pieces]]:
+        return forms_of(self._pattern, self._flags)
+
+    @cached_property
+    def _pieces(self) -> Sequence[str]:
+        return sorted({piece for form in self._forms for piece in chain(*form)})
+
     def may_match(self, text: str) -> bool:
-        """Whether the text has the pieces that each match has."""
+        """Whether the text has the pieces that a match has."""
         has = lowered(text).__contains__
-        return all(any(map(has, pieces)) for pieces in self.needed)
+        for pieces in self.needed:
+            if not any(map(has, pieces)):
+                return False
+        if len(self._forms) == 1:
+            return True
+        found = set(filter(has, self._pieces))
+        return any(not any(map(found.isdisjoint, form)) for form in self._forms)
 
     def search(self, text: str) -> re.Match[str] | None:
         return self.compiled.search(text) if self.may_match(text) else None
@@ -77,10 +92,59 @@ class SoughtTogether:
         )
 
 
+class Stems:
+    """Parts of words in any case, as the alternatives of a pattern. The plain ones, which most are,
+    are looked for without a pattern.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._source = pattern
+
+    @cached_property
+    def _plain(self) -> Sequence[str]:
+        return sorted({lowered(each) for each in self._alternatives if _PLAIN.fullmatch(each)})
+
+    @cached_property
+    def _others(self) -> Sought:
+        each = [each for each in self._alternatives if not _PLAIN.fullmatch(each)]
+        return Sought("|".join(each) or "(?!)", re.IGNORECASE)
+
+    @cached_property
+    def _alternatives(self) -> Sequence[str]:
+        return self._source.split("|")
+
+    def are_in(self, text: str) -> bool:
+        """Whether the text has one of them."""
+        is_plain = any(map(lowered(text).__contains__, self._plain))
+        return is_plain or self._others.search(text) is not None
+
+
 def needed_by(pattern: str, flags: int = 0) -> Sequence[Pieces]:
     """Sets of pieces in lower case, the smallest first: each match has one of each set."""
     found = dict.fromkeys(_of_sequence(_parsed(pattern, flags)))
     return sorted(filter(_counts, map(_shortest, found)), key=len)
+
+
+def forms_of(pattern: str, flags: int = 0) -> Sequence[Sequence[Pieces]]:
+    """The sets of pieces of each alternative of a pattern: a match has one of each set of one."""
+    common, forms = list[Pieces](), list[list[Pieces]]()
+    for kind, value in _parsed(pattern, flags):
+        branches = _branches(str(kind), value)
+        if branches and not forms:
+            forms = [list(map(_shortest, _of_sequence(branch))) for branch in branches]
+        else:
+            common += map(_shortest, _of_item(str(kind), value))
+    every = [list(filter(_counts, (*common, *form))) for form in forms or [[]]]
+    return every if all(every) else [[]]
+
+
+def _branches(name: str, value: Any) -> Sequence[Any]:
+    """The alternatives of an item that is nothing else."""
+    if name == "BRANCH":
+        branches: Sequence[Any] = value[1]
+        return branches
+    inner = list(value[-1]) if name == "SUBPATTERN" else []
+    return _branches(str(inner[0][0]), inner[0][1]) if len(inner) == 1 else ()
 
 
 def is_of_beginning(pattern: str) -> bool:
