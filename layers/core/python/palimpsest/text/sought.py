@@ -5,7 +5,7 @@ told without the pattern.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from itertools import chain
@@ -29,12 +29,8 @@ class Sought:
     in its matches. The pieces are derived from the pattern: a new word is known by itself.
     """
 
-    def __init__(self, pattern: str | Callable[[], str], flags: int = 0) -> None:
-        self._source, self._flags = pattern, flags
-
-    @cached_property
-    def _pattern(self) -> str:
-        return self._source if isinstance(self._source, str) else self._source()
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern, self._flags = pattern, flags
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -93,8 +89,8 @@ class SoughtTogether:
 
 
 class Stems:
-    """Parts of words in any case, as the alternatives of a pattern. The plain ones, which most are,
-    are looked for without a pattern.
+    """Parts of words in any case, as the alternatives of a pattern, none of them with a `|` of its
+    own. The plain ones, which most are, are looked for without a pattern.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -186,7 +182,7 @@ def _of_sequence(items: Iterable[Any]) -> Iterator[Pieces]:
         name = str(kind)
         if name in _TRANSPARENT:
             continue
-        if name == "LITERAL" and _has_two_forms(chr(value)):
+        if name == "LITERAL" and _has_one_lower_form(chr(value)):
             run += lowered(chr(value))
             continue
         if run:
@@ -197,7 +193,7 @@ def _of_sequence(items: Iterable[Any]) -> Iterator[Pieces]:
         yield frozenset({run})
 
 
-def _has_two_forms(letter: str) -> bool:
+def _has_one_lower_form(letter: str) -> bool:
     """Whether a letter has one form in lower case, whatever its case is."""
     is_plain = letter < BEYOND_LATIN and letter != _MICRO
     return is_plain or letter.lower() == letter.upper()
@@ -210,9 +206,12 @@ def _of_item(name: str, value: Any) -> Iterator[Pieces]:
         yield from _of_sequence(value)
     elif name == "IN" and all(str(kind) == "LITERAL" for kind, _ in value):
         letters = [chr(point) for _, point in value]
-        yield from [frozenset(map(lowered, letters))] if all(map(_has_two_forms, letters)) else ()
+        yield from (
+            [frozenset(map(lowered, letters))] if all(map(_has_one_lower_form, letters)) else ()
+        )
     elif name in _REPEATS and value[0] > 0:
         yield from _of_sequence(value[2])
     elif name == "BRANCH":
         each = [max(_of_sequence(branch), key=_rarity, default=None) for branch in value[1]]
-        yield from [frozenset().union(*filter(None, each))] if all(each) else ()
+        if all(each):
+            yield frozenset().union(*filter(None, each))
