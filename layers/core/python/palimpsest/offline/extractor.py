@@ -111,7 +111,7 @@ def _findings(
     for sentence in with_greeting(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
-        if not announced and _is_plain(sentence) and (len(before) < 1 or _is_plain(before[-1])):
+        if not announced and _is_plain(sentence) and all(map(_is_plain, before[-1:])):
             text = with_names(sentence, before)
             before.append(text or sentence)
             for finding in stated(text, day) if text else ():

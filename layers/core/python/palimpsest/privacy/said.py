@@ -10,6 +10,7 @@ from functools import cache
 from palimpsest.privacy.phrases import phrases, whole, word_set
 from palimpsest.text.analyser import function_words
 from palimpsest.text.sought import Sought, Stems
+from palimpsest.text.triggers import lowered
 
 Said = tuple[int, int, str]
 """Beginning and end of the secret itself, and the reason."""
@@ -38,6 +39,7 @@ _SUFFIX = re.compile(
     r"\w{3,}(?:ed|(?<!l)ing|able|ible|ory|ive|ous|less|ful|ly|lich|ig|isch|bar|los|iert|é|ée|eux|ado|ada|ido|ida)"
 )
 _BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,6}}?"
+_CAPITAL = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _SLASH = re.compile(r"[ \t]*(\S{2,64}?)[ \t]*(?:/|:|,|\||and|und|et|y)[ \t]*(\S{4,64})")
 _UNITS_AFTER = 2
 _CODE_FOLLOWS = r"(?= ?(?:is|ist|est|es|lautet|:|\d{4,8}\b|for|für|fürs|pour|de|del|para|to)\b|:)"
@@ -85,7 +87,7 @@ def said_secrets(text: str) -> Iterator[Said]:
         return
     yield from _assigned(text)
     for reason, noun, classes in _kinds():
-        for match in noun.finditer(text):
+        for match in noun.finditer(lowered(text)):
             place = _after_noun(text, match, classes)
             if place is not None:
                 yield (*place, reason)
@@ -118,7 +120,9 @@ def _kinds() -> tuple[tuple[str, Sought, Class], ...]:
 
 
 def _noun(name: str, no: str) -> Sought:
-    return Sought(rf"(?<!\w)(?:{phrases(name)})(?!\w){no}", re.IGNORECASE)
+    """Matches in a text in lower case: that takes a fraction of the time of ignoring case."""
+    pattern = rf"(?<!\w)(?:{phrases(name)})(?!\w){no}"
+    return Sought(_CAPITAL.sub(lambda letter: letter[0].lower(), pattern))
 
 
 @cache

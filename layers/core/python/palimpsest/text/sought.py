@@ -16,6 +16,7 @@ from palimpsest.text.triggers import lowered
 BEYOND_LATIN: Final = "\u0250"
 """From here on letters may have more than two forms that are equal when case is ignored."""
 SHORTEST = 2  # a shorter piece is in most texts
+ASKED_BEFORE: Final = 8  # times, before a pattern is read for its pieces
 _PLAIN = re.compile(r"[a-zà-öø-ÿ0-9 =-]+", re.IGNORECASE)
 _MICRO = "\N{MICRO SIGN}"
 _TRANSPARENT = frozenset({"AT", "ASSERT", "ASSERT_NOT"})
@@ -31,25 +32,39 @@ class Sought:
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self._pattern, self._flags = pattern, flags
+        self._asked = 0
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
         return re.compile(self._pattern, self._flags)
 
     @cached_property
+    def _items(self) -> Sequence[Any]:
+        return _parsed(self._pattern, self._flags)
+
+    @cached_property
     def needed(self) -> Sequence[Pieces]:
         """Sets of pieces: each match has one of each set."""
-        return needed_by(self._pattern, self._flags)
+        return _needed_by(self._items)
 
     @cached_property
     def _forms(self) -> Sequence[Sequence[Pieces]]:
-        return forms_of(self._pattern, self._flags)
+        return _forms_of(self._items)
 
     @cached_property
     def _pieces(self) -> Sequence[str]:
         return sorted({piece for form in self._forms for piece in chain(*form)})
 
     def may_match(self, text: str) -> bool:
+        """Whether the text has the pieces that a match has. The first texts are not looked at: a
+        cold start does not wait for the pieces.
+        """
+        if self._asked < ASKED_BEFORE:
+            self._asked += 1
+            return True
+        return self.has_pieces(text)
+
+    def has_pieces(self, text: str) -> bool:
         """Whether the text has the pieces that a match has."""
         has = lowered(text).__contains__
         for pieces in self.needed:
@@ -75,13 +90,17 @@ class SoughtTogether:
 
     def __init__(self, several: Sequence[Sought]) -> None:
         self._several = several
+        self._asked = 0
 
     @cached_property
     def _pieces(self) -> Sequence[str]:
         return sorted({piece for each in self._several for piece in chain(*each.needed)})
 
     def likely(self, text: str) -> frozenset[Sought]:
-        """Those that may match the text."""
+        """Those that may match the text; of the first texts, all."""
+        if self._asked < ASKED_BEFORE:
+            self._asked += 1
+            return frozenset(self._several)
         found = set(filter(lowered(text).__contains__, self._pieces))
         return frozenset(
             each for each in self._several if not any(map(found.isdisjoint, each.needed))
@@ -117,14 +136,22 @@ class Stems:
 
 def needed_by(pattern: str, flags: int = 0) -> Sequence[Pieces]:
     """Sets of pieces in lower case, the smallest first: each match has one of each set."""
-    found = dict.fromkeys(_of_sequence(_parsed(pattern, flags)))
+    return _needed_by(_parsed(pattern, flags))
+
+
+def _needed_by(items: Sequence[Any]) -> Sequence[Pieces]:
+    found = dict.fromkeys(_of_sequence(items))
     return sorted(filter(_counts, map(_shortest, found)), key=len)
 
 
 def forms_of(pattern: str, flags: int = 0) -> Sequence[Sequence[Pieces]]:
     """The sets of pieces of each alternative of a pattern: a match has one of each set of one."""
+    return _forms_of(_parsed(pattern, flags))
+
+
+def _forms_of(items: Sequence[Any]) -> Sequence[Sequence[Pieces]]:
     common, forms = list[Pieces](), list[list[Pieces]]()
-    for kind, value in _parsed(pattern, flags):
+    for kind, value in items:
         branches = _branches(str(kind), value)
         if branches and not forms:
             forms = [list(map(_shortest, _of_sequence(branch))) for branch in branches]
@@ -145,13 +172,15 @@ def _branches(name: str, value: Any) -> Sequence[Any]:
 
 def is_of_beginning(pattern: str) -> bool:
     """Whether each match begins where the text begins."""
+    if not pattern.startswith("^"):
+        return False
     kind, value = next(iter(_parsed(pattern)), (None, None))
     return (str(kind), str(value)) == ("AT", "AT_BEGINNING")
 
 
-def _parsed(pattern: str, flags: int = 0) -> Iterable[tuple[Any, Any]]:
-    parsed: Iterable[tuple[Any, Any]] = import_module("re._parser").parse(pattern, flags)
-    return parsed
+def _parsed(pattern: str, flags: int = 0) -> Sequence[Any]:
+    """The items of a pattern as `re` reads it: each has a kind and a value."""
+    return list(import_module("re._parser").parse(pattern, flags))
 
 
 def _counts(pieces: Pieces) -> bool:
