@@ -27,8 +27,8 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.record import Record
+from palimpsest.text.pieces import pieces_of
 from palimpsest.text.sentences import is_question
-from palimpsest.text.sought import needed_by
 from palimpsest.text.triggers import lowered
 from palimpsest.text.word_files import entries, filled, word_files
 
@@ -97,7 +97,7 @@ def _needed(number: int) -> Sequence[Sequence[str]]:
     """Words, or parts of them, in lower case: a sentence that a cue matches has one of each. They
     have no blanks, because times between two words are left out before.
     """
-    sets = needed_by(filled(PACKAGE, _cues()[number].pattern))
+    sets = pieces_of(filled(PACKAGE, _cues()[number].pattern))
     return [list(map(_longest_word, pieces)) for pieces in sets]
 
 

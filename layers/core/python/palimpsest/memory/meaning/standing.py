@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from itertools import filterfalse
 
 from palimpsest.memory.meaning.reading import PACKAGE, candidates
-from palimpsest.text.sought import is_of_beginning
+from palimpsest.text.pieces import is_of_beginning
 from palimpsest.text.word_files import word_files
 
 LONG = 13  # words: a longer sentence says what it is about
