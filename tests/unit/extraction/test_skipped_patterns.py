@@ -14,7 +14,7 @@ from palimpsest.extraction.checks import ConversationOwner, checked, statement_o
 from palimpsest.extraction.chunk import chunk_of
 from palimpsest.extraction.testimony.reading import Reader
 from palimpsest.extraction.testimony.words import anywhere
-from palimpsest.memory.meaning import ends
+from palimpsest.memory.meaning import corrections, ends
 from palimpsest.offline import extractor
 from palimpsest.offline.extractor import PatternExtractor
 from palimpsest.text.sought import Sought, SoughtTogether
@@ -62,7 +62,7 @@ def nothing_skipped() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Sought, "may_match", lambda *_: True)
         patch.setattr(SoughtTogether, "likely", lambda self, _: frozenset(self._several))
-        patch.setattr(extractor, "_is_plain", lambda _: False)
+        patch.setattr(extractor, "may_end", lambda _: True)
         patch.setattr(ends, "_has_needed", lambda *_: True)
         forget()
         yield
@@ -106,6 +106,14 @@ def test_of_any_mixture_of_them_the_same_is_extracted(texts: list[str]) -> None:
     with nothing_skipped():
         slow = extracted(texts)
     assert difference(quick, slow) == ""
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(SENTENCES | WORDS | SIGNS, max_size=6).map(" ".join))
+def test_a_sentence_that_may_be_a_signal_without_its_ends_may_be_one_with_them(text: str) -> None:
+    with_ends = f"\"{text}… -- "
+    if corrections.may_correct(text):
+        assert corrections.may_correct(with_ends) or "s/" in with_ends
 
 
 @settings(max_examples=150, deadline=None)

@@ -20,7 +20,6 @@ from palimpsest.memory.burials import Stated as Statement
 from palimpsest.memory.meaning.corrections import (
     correction_of,
     is_signal,
-    may_correct,
     put_right,
     without_signals,
 )
@@ -111,13 +110,7 @@ def _findings(
     for sentence in with_greeting(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
-        if not announced and _is_plain(sentence) and all(map(_is_plain, before[-1:])):
-            text = with_names(sentence, before)
-            before.append(text or sentence)
-            for finding in stated(text, day) if text else ():
-                yield _cited(finding, message.seq, text, sentence)
-            continue
-        whole = f"{announced} {sentence}".strip()
+        whole = f"{announced} {sentence}" if announced else sentence
         corrects = correction_of(whole) is not None and not _states_known(sentence)
         announced = sentence if is_signal(sentence) else ""
         if corrects:
@@ -129,18 +122,15 @@ def _findings(
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
-        is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
-        if is_end and not any(ends_of(one.keywords["content"]) for one in found):
+        if ended and _is_end(sentence, ended) and not any(ends_of(one.keywords["content"]) for one in found):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in found:
             yield _cited(finding, message.seq, text, sentence)
 
 
-def _is_plain(sentence: str) -> bool:
-    """Whether the sentence neither ends nor corrects anything: it has no word and no mark of the
-    phrases that do.
-    """
-    return not ("*" in sentence or may_correct(sentence) or may_end(sentence))
+def _is_end(sentence: str, ended: Sequence[End]) -> bool:
+    """Whether a sentence says something by what it ends."""
+    return any(one.kind != "plain" for one in ended) or not says_nothing(sentence)
 
 
 def _cited(finding: Stated, seq: int, text: str | None, sentence: str) -> Finding:

@@ -15,7 +15,7 @@ from palimpsest.memory.meaning.reading import (
     begins_with,
     candidates,
     compiled,
-    has_candidates,
+    groups_of,
     shared,
     spoken,
 )
@@ -47,10 +47,13 @@ class Correction:
     is_meant: bool = True
 
 
+@lru_cache(maxsize=256)
 def may_correct(text: str) -> bool:
     """Whether the text has a word or a mark of which each correction has one, apart from stars."""
+    groups = groups_of(text)
     return (
-        has_candidates(text, "signals", "corrections")
+        "signals" in groups
+        or "corrections" in groups
         or "->" in text
         or "→" in text
         or text.startswith("s/")
@@ -114,7 +117,7 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = starred["new"] or starred["other"]
         return Correction(new.strip(_ENDS), is_meant=False)
-    if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not may_correct(text):
+    if not may_correct(text) or text.count(" ") >= 3 * MOST_WORDS or "?" in text:
         return None
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
@@ -152,6 +155,8 @@ def _is_value(text: str) -> bool:
 
 def is_signal(text: str) -> bool:
     """Whether a text only says that something is to be put right."""
+    if not may_correct(text) and "s/" not in text:  # without its ends it has the same words
+        return False
     said = text.strip(_ENDS)
     if not said or said.count(" ") > MOST_WORDS or not may_correct(said):
         return False
@@ -293,7 +298,7 @@ def _begins(text: str) -> bool:
 
 def put_right(sentence: str) -> str:
     """The sentence with what it corrects itself put right."""
-    if not _MARKED.search(sentence, 0, len(sentence) - 1) or not may_correct(sentence):
+    if not may_correct(sentence) or not _MARKED.search(sentence, 0, len(sentence) - 1):
         return sentence
     for before, found in inline(sentence):
         after = corrected(before, found)

@@ -17,7 +17,7 @@ from palimpsest.memory.meaning.reading import (
     clauses,
     compiled,
     compiled_lower,
-    has_candidates,
+    groups_of,
     is_alike,
     is_meant_by,
     is_rewritten,
@@ -129,7 +129,7 @@ def ends_of(sentence: str) -> tuple[End, ...]:
         numbers = [number for number in numbers if _cues()[number].kind != "plain"]
     if not numbers or sentence.count(" ") > MOST_BLANKS:
         return ()
-    if is_question(sentence):
+    if not _has_any_needed(numbers, sentence) or is_question(sentence):
         return ()
     said = spoken(sentence)
     if not is_rewritten(said):
@@ -147,9 +147,18 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     return () if found and _unreal().search(lowered(said)) else tuple(found)
 
 
+def _has_any_needed(numbers: Sequence[int], sentence: str) -> bool:
+    """Whether a sentence has what one of the cues needs; true if it has to be rewritten first."""
+    if "(" in sentence or is_rewritten(sentence):
+        return True
+    lower = lowered(sentence)
+    return any(_has_needed(number, lower) for number in numbers)
+
+
+@lru_cache(maxsize=256)
 def may_end(text: str) -> bool:
     """Whether the text has a word without which it states no end."""
-    return "user" in text or has_candidates(text, "ends")
+    return "user" in text or "ends" in groups_of(text)
 
 
 def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]:

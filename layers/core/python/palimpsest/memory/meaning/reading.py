@@ -113,23 +113,23 @@ def slot_entries() -> list[tuple[str, str, Any]]:
 
 def candidates(group: str, text: str) -> Sequence[int]:
     """The numbers of the group's patterns that may match the text."""
+    return groups_of(text).get(group, ())
+
+
+@lru_cache(maxsize=256)  # each reader of a sentence asks whether it has anything to read
+def groups_of(text: str) -> Mapping[str, Sequence[int]]:
+    """The groups with a pattern that may match the text, each with the numbers of these patterns.
+    What no group has is read by nobody.
+    """
     every, parts = _groups()
     found = every.mask(text)
-    if not found:
-        return ()
-    start, mask = parts[group]
-    return places(found >> start & mask)
+    return _divided(found) if found else {}
 
 
-def has_candidates(text: str, *groups: str) -> bool:
-    """Whether a pattern of one of these groups may match the text."""
-    return bool(_groups()[0].mask(text) & _bits(groups))
-
-
-@cache
-def _bits(groups: tuple[str, ...]) -> int:
-    parts = [_groups()[1][group] for group in groups]
-    return sum(mask << start for start, mask in parts)
+@lru_cache(maxsize=4096)
+def _divided(found: int) -> Mapping[str, Sequence[int]]:
+    each = {name: found >> start & mask for name, (start, mask) in _groups()[1].items()}
+    return {name: places(numbers) for name, numbers in each.items() if numbers}
 
 
 def _listed_first(*names: str) -> list[str]:

@@ -78,7 +78,9 @@ def _lead() -> re.Pattern[str]:
 def slot_of(text: str) -> Slot | None:
     """The topic and value of a statement; None if it has none that is known."""
     numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
-    said = spoken(text) if numbers else ""
+    if not numbers:
+        return None
+    said = spoken(text)
     if begins_with(said, "signals"):
         said = after(_lead(), said)
     said = _LAST.sub("", said)

@@ -55,11 +55,12 @@ def leans(text: str) -> bool:
     """Whether the sentence points at something that only its conversation names: "the second one",
     "that's our rule".
     """
-    plain = _MARKER.sub("", text.replace("’", "'")).strip()
-    if plain.count(" ") + 1 >= LONG:
+    numbers = candidates("leaning", text)
+    plain = _MARKER.sub("", text.replace("’", "'")).strip() if numbers else ""
+    if not numbers or plain.count(" ") + 1 >= LONG:
         return False
     ending = plain.rstrip(" .!")
-    for number in candidates("leaning", text):
+    for number in numbers:
         begins, anywhere = _patterns()[number]
         if begins.match(ending) or anywhere.search(ending):
             return True
