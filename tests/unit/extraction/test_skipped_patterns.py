@@ -111,7 +111,7 @@ def test_of_any_mixture_of_them_the_same_is_extracted(texts: list[str]) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(SENTENCES | WORDS | SIGNS, max_size=6).map(" ".join))
 def test_a_sentence_that_may_be_a_signal_without_its_ends_may_be_one_with_them(text: str) -> None:
-    with_ends = f"\"{text}… -- "
+    with_ends = f'"{text}… -- '
     if corrections.may_correct(text):
         assert corrections.may_correct(with_ends) or "s/" in with_ends
 

@@ -122,7 +122,11 @@ def _findings(
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
-        if ended and _is_end(sentence, ended) and not any(ends_of(one.keywords["content"]) for one in found):
+        if (
+            ended
+            and _is_end(sentence, ended)
+            and not any(ends_of(one.keywords["content"]) for one in found)
+        ):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in found:
             yield _cited(finding, message.seq, text, sentence)

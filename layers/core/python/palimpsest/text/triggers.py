@@ -125,7 +125,8 @@ def _mask_of_all(text: str, joined: int) -> int:
     if _TWO in text:
         return -1
     patterns = _patterns_by_word(joined)
-    return reduce(or_, map(patterns.__getitem__, word_set(lowered(text))), patterns.always)
+    each = map(patterns.__getitem__, word_set(lowered(text)))
+    return reduce(or_, filter(None, each), patterns.always)
 
 
 @lru_cache(maxsize=MOST_COMBINATIONS)

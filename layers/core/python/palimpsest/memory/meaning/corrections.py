@@ -281,9 +281,12 @@ def _names_nothing(text: str) -> bool:
     return all(word in function_words() for word in words(text))
 
 
+_DIVIDES = re.compile(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s")
+
+
 def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
     """The ways to divide a sentence into a statement and a correction of it."""
-    for mark in re.finditer(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s", sentence):
+    for mark in _DIVIDES.finditer(sentence):
         before, after = sentence[: mark.start()].rstrip(), sentence[mark.end() :].rstrip(" .!)")
         if len(before) < LEAST_WORD or not may_correct(after) or not _begins(after):
             continue

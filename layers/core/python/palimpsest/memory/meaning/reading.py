@@ -121,8 +121,7 @@ def groups_of(text: str) -> Mapping[str, Sequence[int]]:
     """The groups with a pattern that may match the text, each with the numbers of these patterns.
     What no group has is read by nobody.
     """
-    every, parts = _groups()
-    found = every.mask(text)
+    found = _groups()[0].mask(text)
     return _divided(found) if found else {}
 
 
