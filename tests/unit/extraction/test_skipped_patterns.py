@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 
@@ -86,6 +86,26 @@ def test_of_all_labelled_texts_the_same_is_extracted() -> None:
         slow = extracted(texts)
     assert len(texts) > 1_000
     assert difference(quick, slow) == ""
+
+
+def test_each_reader_is_asked_about_a_sentence_that_has_no_word_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = "My sister Anna paints birds."
+    asked = list[str]()
+
+    def noting(name: str, read: Callable[[str], object]) -> Callable[[str], object]:
+        def noted(text: str) -> object:
+            asked.append(name)
+            return read(text)
+
+        return noted
+
+    for name in ("correction_of", "is_signal", "put_right"):
+        monkeypatch.setattr(extractor, name, noting(name, getattr(extractor, name)))
+    extracted([plain])
+    assert not corrections.may_correct(plain)
+    assert asked == ["correction_of", "is_signal", "put_right"]
 
 
 SENTENCES = st.sampled_from([part for text in labelled_texts() for part in text.split(". ")])
