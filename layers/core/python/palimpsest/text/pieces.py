@@ -119,7 +119,7 @@ def _repeated(part: _Part, often: str) -> _Part:
 
 
 def _plain(kind: str, token: str) -> Sequence[_Part]:
-    """The parts that a token without others within it stands for."""
+    """The parts of a token that is no group: a letter, a set of letters, or anything."""
     if kind == "unknown":
         raise _UnknownFormError
     if kind == "edge" or (kind == "escaped" and token[1] in _EDGES):
@@ -188,7 +188,7 @@ def _weight(piece: str) -> int:
 
 
 def _shortest(pieces: Pieces) -> Pieces:
-    """The pieces without those that have another one within them."""
+    """The pieces except those that contain a shorter piece."""
     return frozenset(
         piece for piece in pieces if not any(map(piece.__contains__, pieces - {piece}))
     )

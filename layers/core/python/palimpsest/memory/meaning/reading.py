@@ -119,7 +119,7 @@ def candidates(group: str, text: str) -> Sequence[int]:
 @lru_cache(maxsize=256)  # each reader of a sentence asks whether it has anything to read
 def groups_of(text: str) -> Mapping[str, Sequence[int]]:
     """The groups with a pattern that may match the text, each with the numbers of these patterns.
-    What no group has is read by nobody.
+    A text without groups needs no reader.
     """
     found = _groups()[0].mask(text)
     return _divided(found) if found else {}
