@@ -206,6 +206,12 @@ class Remember:
         made = decided.made[: len(statements)]
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
 
+    def decided(self, scope: UserScope, statements: Sequence[Statement]) -> Sequence[Remembered]:
+        """What becomes of each statement, without the changes that this needs. Nothing is written.
+        Raises `Unavailable`.
+        """
+        return self._decided(scope, statements).made
+
     def ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
         """The commit that ends the relationships drawn from these records. Without such
         relationships it stores nothing. Raises `Unavailable`.
