@@ -513,6 +513,19 @@ def test_without_a_term_nothing_expires(service: MemoryService) -> None:
     assert one.record.expires_at is None
 
 
+# What becomes of statements before anything is stored
+
+
+def test_statements_are_decided_without_their_changes_as_with_them(service: MemoryService) -> None:
+    service.say("works at A")
+    said = [fact("works at B"), fact("likes tea", topic=None), fact("works at A")]
+    decided = service.remember.decided(SARAH, said)
+    prepared = service.remember.prepared(SARAH, said).made
+    assert [one.record.id for one in decided] == [one.record.id for one in prepared]
+    assert outcomes(tuple(decided)) == outcomes(prepared)
+    assert service.current() == ["works at A"]
+
+
 # Erasure
 
 

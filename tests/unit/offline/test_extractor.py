@@ -378,7 +378,7 @@ WORDS = (
     "with my ",
 )
 MEGABYTE = 10**6
-MOST_SPLITS = 70  # 45 to 52 were measured beside busy processes, 22 of them without meaning
+MOST_SPLITS = 70  # 44 to 53 were measured beside busy processes
 
 
 @settings(max_examples=8)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
+from itertools import islice
 from typing import Any, cast, get_args
 
 from palimpsest.clock import milliseconds
@@ -91,7 +92,7 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
     dropped: Counter[str] = Counter()
     for finding in findings:
         cited = tuple(sorted({seq for seq in finding.seqs if seq in given}))
-        cites = replace(finding, seqs=cited)
+        cites = finding if cited == finding.seqs else replace(finding, seqs=cited)
         about = attributed(cites, chunk.messages, user=owner.user, names=names)
         tidy = _tidy(about)
         reason = _objection(finding, tidy, given, context, owner)
@@ -103,9 +104,10 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         if reason is None and key in passed:
             reason = "repeated"
         if reason is None:
-            passed[key] = replace(
-                tidy, relations=_named(tidy.relations, (*given.values(), *before))
-            )
+            passed[key] = tidy
+            if tidy.relations:
+                named = _named(tidy.relations, (*given.values(), *before))
+                passed[key] = replace(tidy, relations=named)
         else:
             dropped[reason] += 1
     return Checked(tuple(passed.values()), dict(dropped))
@@ -162,7 +164,7 @@ def _is_quoted(quote: str, text: str) -> bool:
 
 
 def _holds(quote: str, text: str) -> bool:
-    letters = sum(letter.isalnum() for letter in quote)
+    letters = len(list(islice(filter(str.isalnum, quote), LEAST_QUOTE)))
     return (
         _stands_in(quote, text)
         if letters >= LEAST_QUOTE
@@ -195,8 +197,10 @@ def _is_one_word(edge: str) -> bool:
 
 
 def _plain(text: str) -> str:
+    if text.isascii():
+        return " ".join(text.lower().split())
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
-    return re.sub(r"\s+", " ", folded).strip()
+    return " ".join(folded.split())
 
 
 def _tidy(finding: Finding) -> Finding:

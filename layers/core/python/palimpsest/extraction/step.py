@@ -235,7 +235,7 @@ class ExtractChunk:
         dependents = list(map(dependent_of, findings))
         if not any(dependent.topics for dependent in dependents):
             return statements
-        made = [one.record for one in self.remember.prepared(scope, statements).made]
+        made = [decision.record for decision in self.remember.decided(scope, statements)]
         grounds = grounds_of(self.remember.memories, scope, dependents, made)
         return [
             replace(statement, rests_on=rests_on)

@@ -44,7 +44,9 @@ def timed(finding: Finding, *, at: date) -> Timing:
     """
     if finding.type == "instruction":
         return Timing(finding)
-    moment = moment_of(finding.content, at=at) or moment_of(finding.quote, at=at)
+    moment = moment_of(finding.content, at=at)
+    if moment is None and finding.quote != finding.content:
+        moment = moment_of(finding.quote, at=at)
     moment = moment or _given(finding)
     if moment is None:
         return Timing(finding)

@@ -209,6 +209,12 @@ class Remember:
         made = decided.made[: len(statements)]
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
 
+    def decided(self, scope: UserScope, statements: Sequence[Statement]) -> Sequence[Remembered]:
+        """What becomes of each statement, without the changes that this needs. Nothing is written.
+        Raises `Unavailable`.
+        """
+        return self._decided(scope, statements).made
+
     def ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
         """Return the commit that ends the relationships drawn from these records. If there are
         none, the commit stores nothing. Raises `Unavailable`.

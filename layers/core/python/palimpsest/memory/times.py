@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
 
+from palimpsest.text.sought import Sought
 from palimpsest.text.word_files import entries, word_files
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ PACKAGE: Final = "palimpsest.memory"
 Tense = Literal["past", "planned", "none"]
 MOST_READ = 2_000  # characters
 BEFORE = 24  # characters before a date that may say how it is meant
+_DIGIT = re.compile(r"\d")
 _A_DATE = re.compile(r",? (?:den |le |the )?(?:\d{1,2}\b|[^\W\d_]{3,9} \d{1,2}\b)")
 _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<month>\d\d))?(?:-(?P<day>\d\d))?")
 _NUMERIC = re.compile(
@@ -53,8 +55,27 @@ def moment_of(text: str, *, at: date) -> Moment | None:
     days that repeat every week.
     """
     begins = text[:MOST_READ]
-    tense = tense_of(begins)
-    return next(_moments(_lowered(begins), at, tense), None)
+    lower = _lowered(begins)
+    if not _may_name_a_time(lower):
+        return None
+    return next(_moments(lower, at, tense_of(begins)), None)
+
+
+def _may_name_a_time(lower: str) -> bool:
+    """Whether a text in lower case has what every day, week, month or year has."""
+    from palimpsest.text.dates import may_be_relative  # not at import: no turn needs them
+
+    is_named = _DIGIT.search(lower) is not None or _named_times().may_match(lower)
+    return is_named or may_be_relative(lower)
+
+
+@cache
+def _named_times() -> Sought:
+    """Times without a number that are not counted from now."""
+    words = _date_words()
+    patterns = (*_by_key("ends_of").values(), *_by_key("weekends").values())
+    listed = (pattern.pattern for pattern in patterns)
+    return Sought("|".join((*words.months, *words.weekdays, *listed)))
 
 
 def tense_of(text: str) -> Tense:
@@ -74,8 +95,8 @@ def must_be_done(text: str) -> bool:
 
 
 @cache
-def _words(field: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(entries(PACKAGE, field))})(?!\w)", re.IGNORECASE)
+def _words(field: str) -> Sought:
+    return Sought(rf"(?<!\w)(?:{'|'.join(entries(PACKAGE, field))})(?!\w)", re.IGNORECASE)
 
 
 @cache
@@ -84,7 +105,9 @@ def _before(field: str) -> re.Pattern[str]:
 
 
 def _lowered(text: str) -> str:
-    return "".join(letter.lower()[:1] for letter in text)  # positions stay
+    from palimpsest.text.dates import with_places  # not at import: no turn needs them
+
+    return with_places(text)
 
 
 def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:

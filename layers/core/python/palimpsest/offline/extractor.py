@@ -117,7 +117,7 @@ def _findings(
     for sentence in with_greeting(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
-        whole = f"{announced} {sentence}".strip()
+        whole = (f"{announced} {sentence}" if announced else sentence).strip()
         corrects = correction_of(whole) is not None and not _states_known(sentence)
         announced = sentence if is_signal(sentence) else ""
         if corrects:
@@ -134,17 +134,28 @@ def _findings(
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
-        is_end = any(one.kind != "plain" for one in ended) or (ended and not says_nothing(sentence))
         if not found and changes_a_value(sentence):
             yield _depending(sentence, message.seq)
-        if is_end and not any(ends_of(one.keywords["content"]) for one in found):
+        if (
+            ended
+            and _is_end(sentence, ended)
+            and not any(ends_of(one.keywords["content"]) for one in found)
+        ):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in found:
-            yield (
-                finding(seqs=(message.seq,))
-                if text is sentence
-                else finding(seqs=(message.seq,), quote=sentence)
-            )
+            yield _cited(finding, message.seq, text, sentence)
+
+
+def _is_end(sentence: str, ended: Sequence[End]) -> bool:
+    """Whether a sentence says something by what it ends."""
+    return any(one.kind != "plain" for one in ended) or not says_nothing(sentence)
+
+
+def _cited(finding: Stated, seq: int, text: str | None, sentence: str) -> Finding:
+    """What the text states that was made of a sentence."""
+    if text is sentence:
+        return finding(seqs=(seq,))
+    return finding(seqs=(seq,), quote=sentence)
 
 
 def _plainly(sentence: str) -> str:

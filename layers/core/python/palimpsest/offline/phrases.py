@@ -81,7 +81,7 @@ def phrases() -> tuple[Phrase, ...]:
 
 @cache
 def _triggers() -> Triggers:
-    return Triggers([phrase.words for phrase in phrases()])
+    return Triggers([phrase.words for phrase in phrases()], asked_together=True)
 
 
 @cache

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from palimpsest.text.sought import Sought
 from palimpsest.text.word_files import entries
 
 PACKAGE = "palimpsest.privacy"
@@ -19,9 +20,9 @@ def phrases(name: str) -> str:
 
 
 @cache
-def anywhere(name: str) -> re.Pattern[str]:
-    """Return a pattern for the phrases of this name as whole words, anywhere in a text."""
-    return re.compile(rf"(?<!\w)(?:{phrases(name)})(?!\w)", re.IGNORECASE | re.MULTILINE)
+def anywhere(name: str) -> Sought:
+    """The phrases of this name as whole words, wherever they are."""
+    return Sought(rf"(?<!\w)(?:{phrases(name)})(?!\w)", re.IGNORECASE | re.MULTILINE)
 
 
 @cache

@@ -11,6 +11,8 @@ from functools import cache
 
 from palimpsest.privacy.phrases import phrases, whole, word_set
 from palimpsest.text.analyser import function_words
+from palimpsest.text.sought import Sought, Stems
+from palimpsest.text.triggers import lowered
 
 Said = tuple[int, int, str]
 """Beginning and end of a secret, and the reason why it is one."""
@@ -29,18 +31,18 @@ _NOT_SAID = re.compile(
     r"secrets?|vault|request|req|data|params?)[.\[]|\w+\([^)]*\)|https?://|None$|null$|your[-_]|my[-_]",
     re.IGNORECASE,
 )
-_STEM = re.compile(
+_STEM = Stems(
     r"pass|pwd|\bpw\b|pin|code|token|key|secret|credential|login|log-in|kennwort|losungs|zugang|anmelde"
     r"|geheim|tan\b|puk|cv[vc]|csc|otp|2fa|mfa|seed|recovery|backup|mnemonic|phrase|schlüssel"
     r"|kombination|combina|prüfziffer|kartenprüf|mot|mdp|clé|cle|jeton|identifiant|cryptogramme"
     r"|contrase|clave|frase|código|codigo|credencial|palabra|réponse|answer|antwort|digicode"
-    r"|auth|bearer|sig=",
-    re.IGNORECASE,
+    r"|auth|bearer|sig="
 )
 _SUFFIX = re.compile(
     r"\w{3,}(?:ed|(?<!l)ing|able|ible|ory|ive|ous|less|ful|ly|lich|ig|isch|bar|los|iert|é|ée|eux|ado|ada|ido|ida)"
 )
 _BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,6}}?"
+_CAPITAL = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _SLASH = re.compile(r"[ \t]*(\S{2,64}?)[ \t]*(?:/|:|,|\||and|und|et|y)[ \t]*(\S{4,64})")
 _UNITS_AFTER = 2
 _CODE_FOLLOWS = r"(?= ?(?:is|ist|est|es|lautet|:|\d{4,8}\b|for|für|fürs|pour|de|del|para|to)\b|:)"
@@ -49,7 +51,7 @@ _ARTICLE = re.compile(
     r"(?:(?:the|die|der|la|le|el|number|nummer) +){1,2}(?=[#*]?\d)", re.IGNORECASE
 )
 
-_ASSIGNED = re.compile(
+_ASSIGNED = Sought(
     r"(?P<name>(?:"
     r"(?P<word>passw(?:or)?d|passphrase|passwort|pwd|_PASS(?![a-z]))"
     r"|secret(?:[_.-]?(?:access)?[_.-]?key)?|token|credentials?|api[_.-]?secret|dsn"
@@ -61,12 +63,12 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_CODE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_]+")
-_IN_URL = re.compile(
+_IN_URL = Sought(
     r"[?&#;](?:sig|signature|token|access_token|id_token|refresh_token|api_?key|apikey|key|password|pwd|secret"
     r"|client_secret|auth|x-amz-signature|x-amz-security-token|code)=(?P<value>[^&\s\"'<>#]{6,4096})",
     re.IGNORECASE,
 )
-_HEADER = re.compile(
+_HEADER = Sought(
     r"(?:\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?"
     r"(?:bearer|basic|token|digest|apikey)?[ \t]*(?P<value>[^\s\"',;]{8,4096})"
     r"|\b(?:bearer|basic)[ \t]+(?P<bearer>(?=[A-Za-z._~+/-]*\d)[A-Za-z0-9._~+/-]{16,4096}=*)"
@@ -83,12 +85,12 @@ _PLACEHOLDER = re.compile(
 
 
 def said_secrets(text: str) -> Iterator[Said]:
-    """Yield the secrets in a text that the text itself names as secrets."""
-    if not _STEM.search(text):
+    """The secrets in a text that the text itself names as secrets."""
+    if not _STEM.are_in(text):
         return
     yield from _assigned(text)
     for reason, noun, classes in _kinds():
-        for match in noun.finditer(text):
+        for match in noun.finditer(lowered(text)):
             place = _after_noun(text, match, classes)
             if place is not None:
                 yield (*place, reason)
@@ -103,7 +105,7 @@ Class = str
 
 
 @cache
-def _kinds() -> tuple[tuple[str, re.Pattern[str], Class], ...]:
+def _kinds() -> tuple[tuple[str, Sought, Class], ...]:
     no = rf"(?![ -]?(?:{phrases('no_password')})(?!\w))"
     return (
         ("password", _noun("passwords", no), "password"),
@@ -120,8 +122,10 @@ def _kinds() -> tuple[tuple[str, re.Pattern[str], Class], ...]:
     )
 
 
-def _noun(name: str, no: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{phrases(name)})(?!\w){no}", re.IGNORECASE)
+def _noun(name: str, no: str) -> Sought:
+    """Matches in a text in lower case: that takes a fraction of the time of ignoring case."""
+    pattern = rf"(?<!\w)(?:{phrases(name)})(?!\w){no}"
+    return Sought(_CAPITAL.sub(lambda letter: letter[0].lower(), pattern))
 
 
 @cache
@@ -144,8 +148,8 @@ def _link() -> re.Pattern[str]:
 
 
 @cache
-def _reversed() -> re.Pattern[str]:
-    return re.compile(
+def _reversed() -> Sought:
+    return Sought(
         rf"(?<!\S)(?P<value>\S{{4,64}})[ \t]+(?:{phrases('as_mine')})[ \t]+"
         rf"(?:{phrases('mine')})[ \t]+"
         rf"(?:\w{{1,20}}[ \t]+){{0,2}}?(?:{phrases('passwords')}|{phrases('codes')})(?!\w)"

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +41,7 @@ _NO_CARD = re.compile(
     r"(?:(?:is|was|ist|lautet|est|es)[ :]*)?$",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ \u00a0-]?[A-Za-z0-9])")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: *\S+")
 _KEY_BEGINS = re.compile(r"-{1,5}[ \t]*$")
@@ -108,6 +110,8 @@ def secrets(text: str) -> Iterator[Mark]:
 def _places(text: str) -> Iterator[Mark]:
     yield from _keys(text)
     yield from said_secrets(text)
+    if _DIGIT.search(text) is None:
+        return
     for match in _CARD.finditer(text):
         if is_card(match[0]) and not _NO_CARD.search(
             text, max(0, match.start() - _BEFORE), match.start()
@@ -119,10 +123,21 @@ def _places(text: str) -> Iterator[Mark]:
             yield match.start(), end, "account"
 
 
+@cache
+def _by_need() -> Mapping[str, Sequence[int]]:
+    """The numbers of the shapes that may be in a text which has a word."""
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for number, (needs, _) in enumerate(_shapes()):
+        for need in needs:
+            numbers[need].append(number)
+    return numbers
+
+
 def _keys(text: str) -> Iterator[Mark]:
-    for needs, shape in _shapes():
-        if not any(need in text for need in needs):
-            continue
+    numbers = _by_need()
+    found = filter(text.__contains__, numbers)
+    for number in sorted({number for need in found for number in numbers[need]}):
+        needs, shape = _shapes()[number]
         pattern = _compiled(shape)
         if needs[0].startswith(("PRIVATE", "PuTTY")):
             yield from _private_keys(text, pattern)

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from palimpsest.privacy.phrases import anywhere, phrases
+from palimpsest.text.sought import Sought, Stems
 
 MOST_READ = 2_000
 """How many characters at each end of a message are read. People state a wish at the beginning or at
 the end, not inside a pasted text.
 """
 
-_QUOTED = re.compile(
+_QUOTED = Sought(
     r"```.*?(?:```|\Z)|^[ \t]{0,3}>[^\n]*$|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]"
     r"|«[^»\n]{1,400}»|`[^`\n]{1,400}`",
     re.DOTALL | re.MULTILINE,
 )
 _WORD = re.compile(r"[^\W_]")
-_STEM = re.compile(
+_STEM = Stems(
     r"record|remember|forg[eo]t|between|memor|sav|stor|not[ei]|keep|log|writ|jot|retain|down"
     r"|heard|pretend|strike|eras|delet|wip|scrub|remov|disregard|leave|uns\b|merk|speicher|vergiss"
     r"|vergess|behalt|protokoll|schreib|streich|lösch|tu so|entre|reti|rete|enregistr|mémo|gard"
@@ -28,13 +29,12 @@ _STEM = re.compile(
     r"|guárd|anot|registr|almacen|apunt|olv[ií]d|borr|elimin|extraofi|haz como|actas|cámara|should"
     r"|souv|rappel|secret|confid|confian|vertrau|ears|never|exclud|omit|trace"
     r"|constancia|rastro|ignor|drop|discard|undo|unsee|unhear|wände|gehört|gesagt|entend|rien"
-    r"|walls|take down|hold on|hang on|this (?:room|chat)|commit|transfer|strike|uns|retract"
-    r"|withdr|dicho|n['’]?t (?:say|tell|hear|read)|oído|leído"
+    r"|walls|take down|hold on|hang on|this room|this chat|commit|transfer|strike|uns|retract"
+    r"|withdr|dicho|n['’]?t say|n['’]?t tell|n['’]?t hear|n['’]?t read|oído|leído"
     r"|escuch|metas|pongas|mets|mettez|as if|nada|forgot"
     r"|drop|purge|kick|throw|seal|word|mum['’]?s|tell|repeat|quiet|hush|nobody|no[- ]one|salg|sale"
     r"|salir|digas|diga|cuent|palabra|nadie|sceau|dis|motus|personne|geheim|wort|sag|erzähl|verrat"
-    r"|siegel|niemand|keiner|verlässt|pas un mot|private|hidden",
-    re.IGNORECASE,
+    r"|siegel|niemand|keiner|verlässt|pas un mot|private|hidden"
 )
 """Every wish contains one of these stems. Most texts contain none of them, so no other pattern is
 tried on those texts.
@@ -85,8 +85,8 @@ NO_WISH = Wish()
 
 @lru_cache(maxsize=512)
 def wish_of(text: str) -> Wish:
-    """Return the wish that a text states. Quoted words state no wish."""
-    if not _STEM.search(text):
+    """The wish that a text states. Quoted words state no wish."""
+    if not _STEM.are_in(text):
         return NO_WISH
     if len(text) > 2 * MOST_READ:
         text = f"{text[:MOST_READ]}\n{text[-MOST_READ:]}"

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Final, Literal, get_args
 
 from palimpsest.text.matching import PACKAGE
+from palimpsest.text.sought import Sought, SoughtTogether
 from palimpsest.text.word_files import word_files
 
 Unit = Literal["day", "week", "month", "year"]
@@ -29,23 +30,24 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
 class DateWords:
     """The patterns of dates, with the numbers by words that the patterns find.
 
-    An entry of `fixed` has a unit, the distance from the present in this unit, and a pattern. The
-    entries of the other fields have a direction (-1 for the past) and a pattern. `counted` finds
-    "three weeks ago" as `n` and `unit`. `on_weekdays` finds "last Monday" as `day`. `in_weeks`
-    finds a day of the week before or after the present week. `absolute` finds dates that need no
-    day to count from. `month_alone` is one of these.
+    `fixed` has a unit, how many of them it is from now, and the pattern. The others have a
+    direction (-1 for the past) and a pattern. `counted` finds "three weeks ago" as `n` and `unit`.
+    `on_weekdays` finds "last Monday" as `day`. `in_weeks` finds a day of the week before or after
+    the present week. `absolute` finds dates that need no day to count from; `month_alone` is one of
+    them. `relative` are all patterns of dates that are counted from a day.
     """
 
     numbers: Mapping[str, int]
     units: Mapping[Unit, str]
     weekdays: Mapping[str, int]
     months: Mapping[str, int]
-    fixed: Sequence[tuple[Unit, int, re.Pattern[str]]]
-    counted: Sequence[tuple[int, re.Pattern[str]]]
-    on_weekdays: Sequence[tuple[int, re.Pattern[str]]]
-    in_weeks: Sequence[tuple[int, re.Pattern[str]]]
+    fixed: Sequence[tuple[Unit, int, Sought]]
+    counted: Sequence[tuple[int, Sought]]
+    on_weekdays: Sequence[tuple[int, Sought]]
+    in_weeks: Sequence[tuple[int, Sought]]
     absolute: Sequence[re.Pattern[str]]
     month_alone: re.Pattern[str]
+    relative: SoughtTogether
 
 
 @cache
@@ -64,17 +66,23 @@ def date_words() -> DateWords:
     month_alone = re.compile(
         rf"\b(?:in|im|en|since|last|during|for|until|of|seit|depuis|desde)\s+{month}"
     )
+    fixed, counted = tuple(_fixed()), tuple(_directed("counted", pieces))
+    on_weekdays = tuple(_directed("on_weekday", pieces))
+    in_weeks = tuple(_directed("in_weeks", {}))
+    directed = (*counted, *on_weekdays, *in_weeks)
+    relative = [*(sought for _, _, sought in fixed), *(sought for _, sought in directed)]
     return DateWords(
         numbers=numbers,
         units=units,
         weekdays=weekdays,
         months=months,
-        fixed=tuple(_fixed()),
-        counted=tuple(_directed("counted", pieces)),
-        on_weekdays=tuple(_directed("on_weekday", pieces)),
-        in_weeks=tuple(_directed("in_weeks", {})),
+        fixed=fixed,
+        counted=counted,
+        on_weekdays=on_weekdays,
+        in_weeks=in_weeks,
         absolute=tuple(_absolute(month, month_alone)),
         month_alone=month_alone,
+        relative=SoughtTogether(relative),
     )
 
 
@@ -109,9 +117,9 @@ def _either(words: Iterator[str] | Mapping[str, int]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-def _fixed() -> Iterator[tuple[Unit, int, re.Pattern[str]]]:
-    """Yield one pattern for each unit and distance, over all languages. In scripts with spaces
-    between words it finds whole words.
+def _fixed() -> Iterator[tuple[Unit, int, Sought]]:
+    """One pattern for each unit and distance, over all languages. In scripts that write blanks it
+    finds whole words.
     """
     by_distance: dict[tuple[Unit, int], tuple[list[str], list[str]]] = {}
     for file in word_files(PACKAGE).values():
@@ -121,16 +129,16 @@ def _fixed() -> Iterator[tuple[Unit, int, re.Pattern[str]]]:
                 (attached if file.get("joins_words") else whole).append(word)
     for (unit, units_from_now), (whole, attached) in by_distance.items():
         words = (rf"\b(?:{'|'.join(whole)})\b", *attached)
-        yield unit, units_from_now, re.compile("|".join(words))
+        yield unit, units_from_now, Sought("|".join(words))
 
 
-def _directed(field: str, pieces: Mapping[str, str]) -> Iterator[tuple[int, re.Pattern[str]]]:
+def _directed(field: str, pieces: Mapping[str, str]) -> Iterator[tuple[int, Sought]]:
     for directions in _field(field):
         for direction, pattern in _pairs(directions):
             whole = pattern
             for name, piece in pieces.items():
                 whole = whole.replace(name, piece)
-            yield int(direction), re.compile(whole)
+            yield int(direction), Sought(whole)
 
 
 def _absolute(month: str, month_alone: re.Pattern[str]) -> Iterator[re.Pattern[str]]:

@@ -5,14 +5,15 @@ question is about.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 
 from palimpsest.clock import milliseconds
 from palimpsest.text.date_words import FRENCH, FRENCH_YESTERDAY, GERMAN, Unit, date_words
+from palimpsest.text.sought import Sought
 from palimpsest.text.triggers import Triggers, lowered
 from palimpsest.text.word_files import entries
 
@@ -57,11 +58,21 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     that overlap, the first one is returned, or the longer one if both begin at the same place.
     """
     begins = text[:MOST_READ]
-    if not _triggers().candidates(begins):
-        return []
-    lower = (
-        begins.lower() if begins.isascii() else "".join(letter.lower()[:1] for letter in begins)
-    )  # positions stay
+    return list(_relative_dates(with_places(begins), at)) if may_be_relative(begins) else []
+
+
+def may_be_relative(text: str) -> bool:
+    """Whether a text has a word of which every relative date has one."""
+    return bool(_triggers().mask(text))
+
+
+def with_places(text: str) -> str:
+    """The text in lower case. Each letter keeps its place."""
+    return text.lower() if text.isascii() else "".join(letter.lower()[:1] for letter in text)
+
+
+@lru_cache(maxsize=64)  # the same sentence is asked for by several readers
+def _relative_dates(lower: str, at: date) -> Sequence[Dated]:
     found = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
     result: list[Dated] = []
     for relative in found:
@@ -71,7 +82,8 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
 
 
 def _all(lower: str, at: date) -> Iterator[Dated]:
-    found = chain(_fixed(lower), _counted(lower), _weekdays(lower, at))
+    likely = date_words().relative.likely(lower)
+    found = chain(_fixed(lower, likely), _counted(lower, likely), _weekdays(lower, at, likely))
     for match, unit, offset in found:
         label = _label(unit, offset, at)
         if label is not None:
@@ -80,34 +92,38 @@ def _all(lower: str, at: date) -> Iterator[Dated]:
 
 @cache
 def _triggers() -> Triggers:
-    """Return the trigger words. Every relative date contains one of them."""
-    return Triggers([tuple(entries("palimpsest.text", "date_words"))])
+    """The words of which every relative date has one."""
+    return Triggers([tuple(entries("palimpsest.text", "date_words"))], asked_together=True)
 
 
-def _fixed(text: str) -> Iterator[Found]:
+def _fixed(text: str, likely: frozenset[Sought]) -> Iterator[Found]:
     for unit, offset, pattern in date_words().fixed:
-        yield from ((match, unit, offset) for match in pattern.finditer(text))
+        if pattern in likely:
+            yield from ((match, unit, offset) for match in pattern.compiled.finditer(text))
     if FRENCH_YESTERDAY.search(text) and FRENCH.search(text) and not GERMAN.search(text):
         yield from ((match, "day", -1) for match in FRENCH_YESTERDAY.finditer(text))
 
 
-def _counted(text: str) -> Iterator[Found]:
-    for sign, pattern in date_words().counted:
-        yield from (
-            (match, _unit(match["unit"]), sign * _number(match["n"]))
-            for match in pattern.finditer(text)
-        )
+def _counted(text: str, likely: frozenset[Sought]) -> Iterator[Found]:
+    for sign, match in _matches(date_words().counted, text, likely):
+        yield match, _unit(match["unit"]), sign * _number(match["n"])
 
 
-def _weekdays(text: str, at: date) -> Iterator[Found]:
+def _matches(
+    patterns: Sequence[tuple[int, Sought]], text: str, likely: frozenset[Sought]
+) -> Iterator[tuple[int, re.Match[str]]]:
+    for sign, pattern in patterns:
+        if pattern in likely:
+            yield from ((sign, match) for match in pattern.compiled.finditer(text))
+
+
+def _weekdays(text: str, at: date, likely: frozenset[Sought]) -> Iterator[Found]:
     words = date_words()
-    for sign, pattern in words.on_weekdays:
-        for match in pattern.finditer(text):
-            days = (words.weekdays[match["day"]] - at.weekday()) * sign % 7 or 7
-            yield match, "day", sign * days
-    for sign, pattern in words.in_weeks:
-        for match in pattern.finditer(text):
-            yield match, "day", words.weekdays[match["day"]] - at.weekday() + 7 * sign
+    for sign, match in _matches(words.on_weekdays, text, likely):
+        days = (words.weekdays[match["day"]] - at.weekday()) * sign % 7 or 7
+        yield match, "day", sign * days
+    for sign, match in _matches(words.in_weeks, text, likely):
+        yield match, "day", words.weekdays[match["day"]] - at.weekday() + 7 * sign
 
 
 def _number(text: str) -> int:

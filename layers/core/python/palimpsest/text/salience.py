@@ -66,7 +66,7 @@ def _patterns() -> Sequence[re.Pattern[str]]:
 
 @cache
 def _triggers() -> Triggers:
-    return Triggers([triggers_of(field) for field in FIELDS])
+    return Triggers([triggers_of(field) for field in FIELDS], asked_together=True)
 
 
 def _likely(sentence: str) -> Sequence[int]:

@@ -92,7 +92,8 @@ def _who_the_user_is() -> Sequence[re.Pattern[str]]:
 
 @cache
 def _who_triggers() -> Triggers:
-    return Triggers([phrase["words"] for phrase in entries(PACKAGE, "who_the_user_is")])
+    words_ = [phrase["words"] for phrase in entries(PACKAGE, "who_the_user_is")]
+    return Triggers(words_, asked_together=True)
 
 
 Says = Literal["something", "little", "question", "nothing"]
@@ -221,11 +222,9 @@ def leans_on_a_question(sentence: str) -> bool:
 
 
 def tells_who_the_user_is(sentence: str) -> bool:
-    """Return whether users say in the sentence who they are or what they like."""
-    return any(
-        _who_the_user_is()[number].search(sentence)
-        for number in _who_triggers().candidates(sentence)
-    )
+    """Whether users say in it who they are or what they like."""
+    likely = _who_triggers().candidates(sentence)
+    return bool(likely) and any(_who_the_user_is()[number].search(sentence) for number in likely)
 
 
 def words(sentence: str) -> frozenset[str]:

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, reduce
+from operator import lshift, or_
+from threading import Lock
 from typing import Final
 
 from palimpsest.text.folding import folded
@@ -28,31 +30,35 @@ class Triggers:
 
     A trigger is one word in lower case ("live"), or the beginning of a word ("decid*"). In scripts
     that join words or write no blanks it may be any part of a word.
+
+    Those that are `asked_together` look at a text once for all of them.
     """
 
-    def __init__(self, triggers: Sequence[Sequence[str]]) -> None:
+    def __init__(self, triggers: Sequence[Sequence[str]], *, asked_together: bool = False) -> None:
+        self.size = len(triggers)
         self._all = (1 << len(triggers)) - 1
-        self._always = 0
+        self.always = 0
         self._words: dict[str, int] = defaultdict(int)
         self._beginnings: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._parts: dict[str, int] = defaultdict(int)
         for number, words in enumerate(triggers):
-            self._always |= 0 if words else 1 << number
+            self.always |= 0 if words else 1 << number
             for word in words:
                 self._add(lowered(word), 1 << number)
-        self._patterns_of = lru_cache(maxsize=MOST_WORDS)(self._looked_up)
+        self._patterns_of = lru_cache(maxsize=MOST_WORDS)(self.patterns_of)
+        self._place: int | None = _join(self) if asked_together else None
 
     def candidates(self, text: str) -> Sequence[int]:
         """Return the numbers of the patterns that may match the text, in order."""
         return places(self.mask(text))
 
     def mask(self, text: str) -> int:
-        """Return the patterns that may match the text, as a number with one bit for each pattern.
-        The lowest bit is for the first pattern.
-        """
+        """The same, as a number that has a bit for each pattern, the lowest for the first."""
+        if self._place is not None:
+            return _mask_of_all(text, len(_TOGETHER)) >> self._place & self._all
         if _TWO in text:
             return self._all
-        found = self._always
+        found = self.always
         for patterns in map(self._patterns_of, word_set(lowered(text))):
             found |= patterns
         return found
@@ -65,7 +71,8 @@ class Triggers:
         else:
             self._words[word] |= pattern
 
-    def _looked_up(self, word: str) -> int:
+    def patterns_of(self, word: str) -> int:
+        """The patterns that may match a text for this word."""
         patterns = self._words.get(word, 0)
         for beginning, those in self._beginnings.get(word[:BEGINNING], {}).items():
             patterns |= those if word.startswith(beginning) else 0
@@ -73,6 +80,55 @@ class Triggers:
             for part, those in self._parts.items():
                 patterns |= those if part in word else 0
         return patterns
+
+
+_TOGETHER: list[tuple[Triggers, int]] = []
+"""Those that are asked together, each with the place of its first pattern among all of them."""
+_JOINING = Lock()
+
+
+def _join(triggers: Triggers) -> int:
+    """Have the triggers asked with the others. Return the place of their first pattern."""
+    with _JOINING:
+        last, place = _TOGETHER[-1] if _TOGETHER else (None, 0)
+        place += last.size if last else 0
+        _TOGETHER.append((triggers, place))
+    return place
+
+
+class _PatternsByWord(dict[str, int]):
+    """The patterns that may match a text for a word, of the first `joined` that are asked
+    together. Words that come back are remembered.
+    """
+
+    def __init__(self, joined: int) -> None:
+        self._asked = tuple(_TOGETHER[:joined])
+        self.always = self._sum(each.always for each, _ in self._asked)
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= MOST_WORDS:
+            self.clear()
+        found = self[word] = self._sum(each.patterns_of(word) for each, _ in self._asked)
+        return found
+
+    def _sum(self, patterns: Iterable[int]) -> int:
+        places = (place for _, place in self._asked)
+        return reduce(or_, map(lshift, patterns, places), 0)
+
+
+@lru_cache(maxsize=8)
+def _patterns_by_word(joined: int) -> _PatternsByWord:
+    return _PatternsByWord(joined)
+
+
+@lru_cache(maxsize=256)  # a sentence is asked for by many readers
+def _mask_of_all(text: str, joined: int) -> int:
+    """The patterns of the first `joined` that are asked together."""
+    if _TWO in text:
+        return -1
+    patterns = _patterns_by_word(joined)
+    each = map(patterns.__getitem__, word_set(lowered(text)))
+    return reduce(or_, filter(None, each), patterns.always)
 
 
 @lru_cache(maxsize=MOST_COMBINATIONS)

@@ -10,14 +10,15 @@ from palimpsest.extraction.testimony.letters import letters
 from palimpsest.extraction.testimony.lines import Mark as Mark  # noqa: PLC0414 - given on
 from palimpsest.extraction.testimony.lines import machine_lines, parts_of_works
 from palimpsest.extraction.testimony.words import in_lines, phrases
+from palimpsest.text.sought import Sought
 
 LEAST_WORDS_OF_CODE = 3
-_FENCE = re.compile(r"^[ \t]{0,3}(```+|~~~+)[^\n]*$", re.MULTILINE)
-_QUOTED = re.compile(r"(?:^[ \t]{0,3}>(?!>)[^\n]*+(?:\n|\Z))++", re.MULTILINE)
-_JSON = re.compile(r"\{[^{}\n]*\"[^{}\n\"]*\"[ \t]*:[^{}\n]*\}")
+_FENCE = Sought(r"^[ \t]{0,3}(```+|~~~+)[^\n]*$", re.MULTILINE)
+_QUOTED = Sought(r"(?:^[ \t]{0,3}>(?!>)[^\n]*+(?:\n|\Z))++", re.MULTILINE)
+_JSON = Sought(r"\{[^{}\n]*\"[^{}\n\"]*\"[ \t]*:[^{}\n]*\}")
 _INDENTED = re.compile(r"(?:\A|(?<=\n\n))(?:^(?: {4}|\t)[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _LIKE_CODE = re.compile(r"[={}();<>\[\]#$]|->|::")
-_INLINE = re.compile(r"`([^`\n]{1,500})`")
+_INLINE = Sought(r"`([^`\n]{1,500})`")
 
 
 def fenced(text: str) -> Iterator[Mark]:
@@ -53,8 +54,8 @@ def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
 
 
 @cache
-def _machine_line() -> re.Pattern[str]:
-    return re.compile(
+def _machine_line() -> Sought:
+    return Sought(
         rf"^[ \t*]*({phrases('machine_labels')})(?: ?\d{{1,4}})?"
         r"(?:[ ]\([^)\n]{1,20}\))?[ *]*:[ *]*\S[^\n]*$",
         re.IGNORECASE | re.MULTILINE,

@@ -25,8 +25,10 @@ from palimpsest.extraction.testimony.words import (
     lead_of_sentence,
     phrases,
 )
+from palimpsest.text.sought import Sought
 
 LONGEST_JOKE = 600
+LONGEST_NOTICE = 80  # characters, in which a message takes a joke back
 WORDS_OF_A_JOKE = 3
 
 
@@ -62,7 +64,7 @@ def play_ends(text: str, start: int = 0) -> int:
     return sentence_end(text, match.start()) if match else len(text)
 
 
-_ACTION = re.compile(r"[ \t]*\*(?=\w)[^*\n]{3,120}\*[ ]")
+_ACTION = Sought(r"[ \t]*\*(?=\w)[^*\n]{3,120}\*[ ]")
 _TRUE_AGAIN = Phrases(("after_a_wish",), before="", after="")
 
 
@@ -174,7 +176,7 @@ def _is_denied(text: str, place: int) -> bool:
 
 def takes_back_a_joke(text: str) -> bool:
     """Whether a message begins by taking back a joke: "just kidding"."""
-    match = anywhere("jest").search(text[:80])
+    match = anywhere("jest").search_before(text, LONGEST_NOTICE)
     if match is None or _is_denied(text, match.start()):
         return False
     return len(text[: match.start()].split()) < WORDS_OF_A_JOKE + 1

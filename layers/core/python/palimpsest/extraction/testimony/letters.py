@@ -12,11 +12,12 @@ from functools import cache
 from palimpsest.extraction.testimony.extents import paragraph_end, salutation, signature
 from palimpsest.extraction.testimony.lines import Mark
 from palimpsest.extraction.testimony.words import anywhere, in_lines, phrases
+from palimpsest.text.sought import Sought
 
 MOST_WORDS_OF_A_NAME = 4
 _WORD = re.compile(r"[^\W\d_]+")
 _ID_IS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
-_FORWARDED = re.compile(
+_FORWARDED = Sought(
     r"^[ \t>]*-{2,}[ ]?(?:[^\n-]{0,40}?(?:original|weitergeleitet|ursprünglich|forwarded|message"
     r"|nachricht|transféré|reenviado|mensaje|e-?mail)[^\n-]{0,40})-{2,}",
     re.IGNORECASE | re.MULTILINE,
@@ -24,9 +25,9 @@ _FORWARDED = re.compile(
 
 
 @cache
-def _headers() -> re.Pattern[str]:
+def _headers() -> Sought:
     header = rf"^[ \t]*\**(?:{phrases('mail_headers')})\**[ \t]?:[ \t]?[^\n]*+(?:\n|\Z)"
-    return re.compile(rf"(?:{header}){{2,}}", re.IGNORECASE | re.MULTILINE)
+    return Sought(rf"(?:{header}){{2,}}", re.IGNORECASE | re.MULTILINE)
 
 
 @cache

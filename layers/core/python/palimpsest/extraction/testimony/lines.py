@@ -186,6 +186,8 @@ def _of_paragraph(lines: list[tuple[int, str]]) -> Iterator[Mark]:
 
 def _shapes(lines: list[tuple[int, str]]) -> list[str | None]:
     shapes = [shape_of(line) for _, line in lines]
+    if len(lines) == 1:  # everything else is told by two lines
+        return shapes
     texts = [line.rstrip()[:LONGEST_READ] for _, line in lines]
     if _is_nested(texts):
         shapes = [

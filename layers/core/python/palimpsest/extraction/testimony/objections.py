@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from palimpsest.conversations.message import Message, text_of
@@ -58,4 +59,9 @@ def _names(finding: Finding) -> Sequence[str]:
 
 
 def _words(texts: Iterable[str]) -> set[str]:
-    return {word for text in texts for word in _WORD.findall(text.casefold())}
+    return set().union(*map(_words_of, texts))
+
+
+@lru_cache(maxsize=64)  # each finding of a chunk asks for the words of all its messages
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))

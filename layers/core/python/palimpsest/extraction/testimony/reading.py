@@ -159,7 +159,10 @@ def _names_of(user: str | None) -> frozenset[str]:
 
 def _takes_back(text: str) -> bool:
     """Whether a message takes back the message before it, such as a joke."""
-    return takes_back_a_joke(text) or anywhere("not_mine").search(text[:LONGEST_NOTICE]) is not None
+    return (
+        takes_back_a_joke(text)
+        or anywhere("not_mine").search_before(text, LONGEST_NOTICE) is not None
+    )
 
 
 def _awaits(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many scripts
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from palimpsest.extraction.testimony.extents import (
@@ -19,6 +19,7 @@ from palimpsest.extraction.testimony.extents import (
 )
 from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases, whole
+from palimpsest.text.sought import Sought
 
 LONGEST_REQUEST = 240
 WORDS_OF_A_LABEL = 2
@@ -37,7 +38,7 @@ _REQUEST = Phrases(
 )
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
 _FIRST_LINE = re.compile(r"\s*(?P<head>[^\n]{4,240}?[?:.!…]?)[ \t]*\n\s*(?=\S)")
-_LABELLED = re.compile(
+_LABELLED = Sought(
     r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
 )
 
@@ -141,9 +142,11 @@ def _above(text: str) -> Iterator[Mark]:
     last = body[start:]
     if len(last) > LONGEST_REQUEST or not body[:start].strip():
         return
+    points = last.lstrip().startswith(_POINTERS)
+    if not (points or any(each.may_begin(text, start) for each in _of_a_text())):
+        return
     work = _WORK.search(last)
     is_line = is_apart or body[start - 1 : start] == "\n"
-    points = last.lstrip().startswith(_POINTERS)
     is_asked = (
         points
         or (work and _names_the_text(last, work, is_line=is_line))
@@ -158,6 +161,11 @@ _ANSWERED = ("answers_it", "asks_of_text")
 """Requests under a text to answer or judge it; the second ones also right under it."""
 
 
+def _of_a_text() -> Sequence[Phrases]:
+    """The phrases of which every request under a text has one, unless it points at the text."""
+    return (_WORK, *map(anywhere, _ANSWERED))
+
+
 def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
     """Whether a request under a text is about that text: it names it, or names nothing."""
     if anywhere("it").search(last, work.start()):
@@ -166,8 +174,8 @@ def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
 
 
 @cache
-def _intro() -> re.Pattern[str]:
-    return re.compile(
+def _intro() -> Sought:
+    return Sought(
         r"^(?P<line>[^\n]{2,200}?)(?:[:：][ \t]*\n|[.?!…]?[ \t]*\n[ \t]*\n)(?=\s*\S)", re.MULTILINE
     )
 

@@ -89,6 +89,8 @@ def attributed(
     if roles and USER not in roles:
         return _of_no_person(finding, role=min(roles))
     said_by = [(message, speaker_of(finding, message, user=user, names=names)) for message in cited]
+    if not any(name for _, name in said_by):
+        return _of_the_user(finding, user=user, names=names)
     others = [str(name) for each in messages if (name := _name_of(each))]
     speakers = [
         name
@@ -144,9 +146,7 @@ def _of_the_user(finding: Finding, *, user: str, names: Sequence[str]) -> Findin
         len(own or own_label(finding.content, names=(*names, user))) :
     ].strip()
     is_name = finding.topic is None and finding.type == "fact" and is_introduction(content)
-    return replace(
-        finding,
-        content=content or finding.content,
-        subject=subject,
-        topic="name" if is_name else finding.topic,
-    )
+    content, topic = content or finding.content, "name" if is_name else finding.topic
+    if (content, subject, topic) == (finding.content, finding.subject, finding.topic):
+        return finding
+    return replace(finding, content=content, subject=subject, topic=topic)

@@ -44,6 +44,8 @@ _HEADER = re.compile(
     rf"|\*{{0,2}}(?P<name>{_NAME})\*{{0,2}},?[ ]{{1,4}}(?:APP[ ]+)?(?:[—–-][ ])?"
     rf"(?:\w+(?: at| um| à)?[ ])?\[?\(?{_TIME}\)?\]?)[ \t]*"
 )
+_CLOCK_OR_LABEL = re.compile(r"[:>]|\d[:.h]\d\d")
+"""What every line has that names its speaker."""
 _ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
 
 
@@ -85,6 +87,8 @@ def turns(text: str) -> tuple[SpokenLine, ...]:
     """The spoken lines of a text, each with the name of its speaker. A line without a name between
     two turns belongs to the turn before it.
     """
+    if _CLOCK_OR_LABEL.search(text) is None:
+        return ()
     found: list[SpokenLine] = []
     headers = sum(1 for line in _ENDS_IN_TIME.finditer(text) if _HEADER.fullmatch(line[0]))
     speaking: str | None = None

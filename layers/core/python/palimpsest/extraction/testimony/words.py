@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from palimpsest.text.sought import Sought
+
 SENTENCE_START = r"(?:^|(?<=[.!?:\n\"'”’»)…*]))[ \t]*"
 BEGINNING = 6
 """By how many letters of a word phrases are looked up."""
@@ -70,19 +72,43 @@ class Phrases:
 
     def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
         """The first match between two places."""
+        if not _places_of(text, self._names):
+            return None
         return next(self.finditer(text, start, end), None)
+
+    def search_before(self, text: str, end: int) -> re.Match[str] | None:
+        """The first match in the text as if it ended at a place."""
+        if len(text) <= end:
+            return self.search(text)
+        places = _places_of(text, self._names)
+        is_begun = bool(places) and places[0][0] < end
+        return self.search(text[:end]) if is_begun or self._is_cut(text, end) else None
+
+    def _is_cut(self, text: str, end: int) -> bool:
+        """Whether a phrase may begin with a word that ends, or is cut, right before a place."""
+        for match in _WORD.finditer(text, max(0, end - BEGINNING), end):
+            if not _names_of(_word(match)).isdisjoint(self._names):
+                return True
+        return False
 
     def finditer(
         self, text: str, start: int = 0, end: int | None = None
     ) -> Iterator[re.Match[str]]:
         """The matches between two places, in order; they may overlap."""
         limit = len(text) if end is None else end
-        for place, word in _places_of(text, self._names, start):
+        places, known = _places_of(text, self._names), self._patterns
+        for number in range(bisect_left(places, (start, "")) if start else 0, len(places)):
+            place, word = places[number]
             if place >= limit:
                 return
-            pattern = self._pattern(word)
+            pattern = known[word] if word in known else self._pattern(word)
             if pattern and (match := pattern.match(text, place, limit)):
                 yield match
+
+    def may_begin(self, text: str, start: int) -> bool:
+        """Whether a word stands at a place, or after it, that begins as a phrase does."""
+        places = _places_of(text, self._names)
+        return bool(places) and places[-1][0] >= start
 
     def begins_sentence(self, text: str, start: int, end: int) -> int | None:
         """Where the first sentence begins that opens with a match; None without one."""
@@ -112,9 +138,9 @@ def _beginning_as(name: str, word: str) -> str:
     """The phrases of a name that begin like a word, as alternatives of a pattern; empty if there
     are none.
     """
-    beginnings = {word[:length] for length in range(1, len(word) + 1)}
-    several = _by_beginning().get(name, ())
-    return "|".join(phrase for phrase, begins in several if not beginnings.isdisjoint(begins))
+    begun = _begun_by(word)
+    numbers = {number for several in begun for number in several.get(name, ())}
+    return "|".join(_looked_for()[name][number] for number in sorted(numbers))
 
 
 @lru_cache(maxsize=2048)
@@ -132,11 +158,9 @@ def whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{phrases(name)})", re.IGNORECASE)
 
 
-def _places_of(text: str, names: tuple[str, ...], start: int) -> Iterator[tuple[int, str]]:
-    every = _places(text)
-    places = every.get(names[0], ()) if len(names) == 1 else _of_several(text, names)
-    for number in range(bisect_left(places, (start, "")), len(places)):
-        yield places[number]
+def _places_of(text: str, names: tuple[str, ...]) -> Sequence[tuple[int, str]]:
+    """The places of words that begin as phrases of these names do, in order."""
+    return _places(text).get(names[0], ()) if len(names) == 1 else _of_several(text, names)
 
 
 @lru_cache(maxsize=16)
@@ -150,27 +174,55 @@ def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
     """By name of phrases: the places of words that begin like one of them, with their first
     letters.
     """
-    places: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    places: dict[str, list[tuple[int, str]]] = {}
     for match in _WORD.finditer(text):
-        word = match[0].lower() if match["end"] is None else f"{match[0].lower()} "
+        word = _word(match)
+        begun = (match.start(), word)
         for name in _names_of(word):
-            places[name].append((match.start(), word))
+            if name in places:
+                places[name].append(begun)
+            else:
+                places[name] = [begun]
     return places
 
 
+def _word(match: re.Match[str]) -> str:
+    """The beginning of a word, with a blank after it if it is the whole word."""
+    return match[0].lower() if match.lastindex is None else f"{match[0].lower()} "
+
+
 @lru_cache(maxsize=8192)
-def _names_of(word: str) -> tuple[str, ...]:
-    """The names that have a phrase that begins like a word."""
-    return tuple(name for name in _by_beginning() if _beginning_as(name, word))
+def _names_of(word: str) -> frozenset[str]:
+    """The names that have phrases that begin as a word does."""
+    return frozenset(name for several in _begun_by(word) for name in several)
+
+
+def _begun_by(word: str) -> Iterator[Mapping[str, Sequence[int]]]:
+    """The numbers of the phrases of each name that begin as a word does."""
+    every = _by_beginning()
+    for length in range(1, len(word) + 1):
+        if word[:length] in every:
+            yield every[word[:length]]
 
 
 @cache
-def _by_beginning() -> Mapping[str, Sequence[tuple[str, frozenset[str]]]]:
-    """By name, the phrases that are searched in texts, with their beginnings."""
-    found: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
+def _looked_for() -> Mapping[str, Sequence[str]]:
+    """The phrases of each name that is looked for in texts."""
+    found: dict[str, list[str]] = defaultdict(list)
     for words in _languages():
         for name in words.keys() - NOT_LOOKED_FOR:
-            found[name] += [(phrase, beginnings(phrase)) for phrase in words[name]]
+            found[name] += words[name]
+    return found
+
+
+@cache
+def _by_beginning() -> Mapping[str, Mapping[str, Sequence[int]]]:
+    """The numbers of the phrases of each name, by the letters with which their matches begin."""
+    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for name, several in _looked_for().items():
+        for number, phrase in enumerate(several):
+            for begun in beginnings(phrase):
+                found[begun][name].append(number)
     return found
 
 
@@ -238,11 +290,15 @@ def line_starts(text: str) -> Sequence[int]:
 
 
 def in_lines(
-    pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
+    pattern: re.Pattern[str] | Sought, text: str, start: int = 0, end: int | None = None
 ) -> Iterator[re.Match[str]]:
     """The matches of a pattern at the beginnings of lines between two places. A match does not
     overlap the match before it.
     """
+    if isinstance(pattern, Sought):
+        if not pattern.may_match(text):
+            return
+        pattern = pattern.compiled
     limit, place = len(text) if end is None else end, start
     starts = line_starts(text)
     for number in range(bisect_left(starts, start), len(starts)):

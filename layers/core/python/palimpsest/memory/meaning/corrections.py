@@ -15,6 +15,7 @@ from palimpsest.memory.meaning.reading import (
     begins_with,
     candidates,
     compiled,
+    groups_of,
     shared,
     spoken,
 )
@@ -49,13 +50,16 @@ class Correction:
     is_meant: bool = True
 
 
-@lru_cache(maxsize=64)
-def _may_correct(text: str) -> bool:
+@lru_cache(maxsize=256)
+def may_correct(text: str) -> bool:
+    """Whether the text has a word or a mark of which each correction has one, apart from stars."""
+    groups = groups_of(text)
     return (
-        "->" in text
-        or text.startswith("s/")
+        "signals" in groups
+        or "corrections" in groups
+        or "->" in text
         or "→" in text
-        or bool(candidates("signals", text) or candidates("corrections", text))
+        or text.startswith("s/")
     )
 
 
@@ -93,7 +97,7 @@ def _weak() -> re.Pattern[str]:
 
 def without_signals(text: str) -> str:
     """The text without opening words that say that something was wrong."""
-    if not _may_correct(text) or not _MARKED.search(text, 0, FIRST_PART):
+    if not may_correct(text) or not _MARKED.search(text, 0, FIRST_PART):
         return text
     if not begins_with(text, "signals", "openers") and not _SPEAKS.match(text):
         return text
@@ -118,7 +122,7 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = (starred["new"] or starred["other"]).split(",")[0]
         return Correction(new.strip(_ENDS), is_meant=False)
-    if text.count(" ") >= 3 * MOST_WORDS or "?" in text or not _may_correct(text):
+    if not may_correct(text) or text.count(" ") >= 3 * MOST_WORDS or "?" in text:
         return None
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
@@ -174,7 +178,7 @@ def _is_dated(rest: str) -> bool:
 
 def begins_as_correction(text: str) -> tuple[str, str] | None:
     """A correction at the beginning of a text, and what the text says after it."""
-    if "?" in text or not _PART.search(text) or not _may_correct(text) or not _begins(text):
+    if "?" in text or not _PART.search(text) or not may_correct(text) or not _begins(text):
         return None
     for mark in _PART.finditer(text):
         head, rest = text[: mark.start()], text[mark.end() :]
@@ -206,8 +210,10 @@ def _is_value(text: str) -> bool:
 
 def is_signal(text: str) -> bool:
     """Whether a text only announces a correction ("that's wrong")."""
+    if not may_correct(text) and "s/" not in text:  # without its ends it has the same words
+        return False
     said = text.strip(_ENDS)
-    if not said or said.count(" ") > MOST_WORDS or not _may_correct(said):
+    if not said or said.count(" ") > MOST_WORDS or not may_correct(said):
         return False
     return not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
 
@@ -339,11 +345,14 @@ def _names_nothing(text: str) -> bool:
     return all(word in function_words() for word in words(text))
 
 
+_DIVIDES = re.compile(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s")
+
+
 def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
     """All ways to split a sentence into a statement and a correction of that statement."""
-    for mark in re.finditer(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s", sentence):
+    for mark in _DIVIDES.finditer(sentence):
         before, after = sentence[: mark.start()].rstrip(), sentence[mark.end() :].rstrip(" .!)")
-        if len(before) < LEAST_WORD or not _may_correct(after) or not _begins(after):
+        if len(before) < LEAST_WORD or not may_correct(after) or not _begins(after):
             continue
         found = correction_of(after)
         if found is not None:
@@ -358,7 +367,7 @@ def put_right(sentence: str) -> str:
     """The sentence after its own correction is applied: "I live in Kiel, no, Bremen" is "I live in
     Bremen".
     """
-    if not _MARKED.search(sentence, 0, len(sentence) - 1) or not _may_correct(sentence):
+    if not may_correct(sentence) or not _MARKED.search(sentence, 0, len(sentence) - 1):
         return sentence
     for before, found in inline(sentence):
         after = corrected(before, found)

@@ -17,17 +17,20 @@ from palimpsest.memory.meaning.reading import (
     clauses,
     compiled,
     compiled_lower,
+    groups_of,
     is_alike,
     is_meant_by,
+    is_rewritten,
     naming,
     spoken,
     without_times,
 )
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.record import Record
+from palimpsest.text.pieces import pieces_of
 from palimpsest.text.sentences import is_question
 from palimpsest.text.triggers import lowered
-from palimpsest.text.word_files import entries, word_files
+from palimpsest.text.word_files import entries, filled, word_files
 
 GROUPS: Final = ("what", "more", "that", "those")
 # most blanks of a sentence with a plain denial, and of any sentence
@@ -93,6 +96,24 @@ def _cue_pattern(number: int) -> re.Pattern[str]:
 
 
 @cache
+def _needed(number: int) -> Sequence[Sequence[str]]:
+    """Words, or parts of them, in lower case: a sentence that a cue matches has one of each. They
+    have no blanks, because times between two words are left out before.
+    """
+    sets = pieces_of(filled(PACKAGE, _cues()[number].pattern))
+    return [list(map(_longest_word, pieces)) for pieces in sets]
+
+
+def _longest_word(piece: str) -> str:
+    return max(piece.split(), key=len, default="")
+
+
+def _has_needed(number: int, said: str) -> bool:
+    """Whether a spoken sentence in lower case has what the cue needs."""
+    return all(any(map(said.__contains__, pieces)) for pieces in _needed(number))
+
+
+@cache
 def _unreal() -> re.Pattern[str]:
     phrases = [phrase for file in word_files(PACKAGE).values() for phrase in file.get("unreal", ())]
     return compiled_lower(rf"\b(?:{'|'.join(phrases)})\b")
@@ -116,16 +137,21 @@ def ends_of(sentence: str) -> tuple[End, ...]:
         numbers = [number for number in numbers if _cues()[number].kind != "plain"]
     if not numbers or sentence.count(" ") > MOST_BLANKS:
         return ()
-    if is_question(sentence):
+    if not _has_any_needed(numbers, sentence) or is_question(sentence):
         return ()
     said = spoken(sentence)
+    if not is_rewritten(said):
+        numbers = [number for number in numbers if _has_needed(number, lowered(said))]
+        if not numbers:
+            return ()
     found: list[End] = []
     before = ""
     parts = clauses(said)
     whole = [said] if said.count(" ") < SHORT and "," in said else []
     for clause in dict.fromkeys((*parts, *whole)):
         likely = _likely(clause, said, numbers)
-        found += () if _never(clause) else _ends_of(spoken(clause), before, likely)
+        if likely and not _never(clause):
+            found += _ends_of(spoken(clause), before, likely)
         before = clause if _has_pronoun(said) else ""
     return () if found and is_unreal(said) else tuple(found)
 
@@ -135,9 +161,18 @@ def is_unreal(text: str) -> bool:
     return bool(_unreal().search(lowered(text)))
 
 
+def _has_any_needed(numbers: Sequence[int], sentence: str) -> bool:
+    """Whether a sentence has what one of the cues needs; true if it has to be rewritten first."""
+    if "(" in sentence or is_rewritten(sentence):
+        return True
+    lower = lowered(sentence)
+    return any(_has_needed(number, lower) for number in numbers)
+
+
+@lru_cache(maxsize=256)
 def may_end(text: str) -> bool:
     """Whether the text has a word that every statement of an end has."""
-    return "user" in text or bool(candidates("ends", text))
+    return "user" in text or "ends" in groups_of(text)
 
 
 def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]:

@@ -93,13 +93,13 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
         "ends": [triggers(entry) for entry in entries(PACKAGE, "ends")],
         "corrections": [triggers(entry) for entry in entries(PACKAGE, "corrections")],
         "signals": [_listed_first("signals")],
-        "leaning": [each["words"] for each in leaning for _ in each["patterns"]],
+        "leaning": [each["words"] for each in leaning],
     }
     parts, every = dict[str, tuple[int, int]](), list[list[str]]()
     for name, those in groups.items():
         parts[name] = len(every), (1 << len(those)) - 1
         every += those
-    return Triggers(every), parts
+    return Triggers(every, asked_together=True), parts
 
 
 def slot_entries() -> list[tuple[str, str, Any]]:
@@ -113,18 +113,24 @@ def slot_entries() -> list[tuple[str, str, Any]]:
     ]
 
 
-@lru_cache(maxsize=512)
-def _mask(text: str) -> int:
-    return _groups()[0].mask(text)
-
-
 def candidates(group: str, text: str) -> Sequence[int]:
     """The numbers of the group's patterns that may match the text."""
-    found = _mask(text)
-    if not found:
-        return ()
-    start, mask = _groups()[1][group]
-    return places(found >> start & mask)
+    return groups_of(text).get(group, ())
+
+
+@lru_cache(maxsize=256)  # each reader of a sentence asks whether it has anything to read
+def groups_of(text: str) -> Mapping[str, Sequence[int]]:
+    """The groups with a pattern that may match the text, each with the numbers of these patterns.
+    A text without groups needs no reader.
+    """
+    found = _groups()[0].mask(text)
+    return _divided(found) if found else {}
+
+
+@lru_cache(maxsize=4096)
+def _divided(found: int) -> Mapping[str, Sequence[int]]:
+    each = {name: found >> start & mask for name, (start, mask) in _groups()[1].items()}
+    return {name: places(numbers) for name, numbers in each.items() if numbers}
 
 
 def _listed_first(*names: str) -> list[str]:
@@ -226,7 +232,7 @@ def _openers() -> re.Pattern[str]:
 def spoken(text: str) -> str:
     """The sentence in the user's voice, without contractions and opening words."""
     said = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
-    if _may_be_rewritten(lowered(said)) and _REWRITTEN.search(said):
+    if is_rewritten(said):
         lower = said.lower().replace("\u2019", "'")
         for pattern, by, has in _rewrites():
             said = pattern.sub(by, said) if has in lower else said
@@ -236,6 +242,11 @@ def spoken(text: str) -> str:
     last = said[-1:]
     has_tail = last in _LAST_OF_TAILS or last >= _EMOJI
     return (_TAIL.sub("", said) if has_tail else said).strip(_ENDS)
+
+
+def is_rewritten(text: str) -> bool:
+    """Whether a text may have something that is written out."""
+    return _may_be_rewritten(lowered(text)) and _REWRITTEN.search(text) is not None
 
 
 def _may_be_rewritten(lower: str) -> bool:

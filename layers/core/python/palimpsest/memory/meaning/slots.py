@@ -90,10 +90,12 @@ def _lead() -> re.Pattern[str]:
 def slot_of(text: str) -> Slot | None:
     """The topic and value of a statement; None if no known phrase gives them."""
     numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
-    said = spoken(text) if numbers else ""
+    if not numbers:
+        return None
+    said = spoken(text)
     if begins_with(said, "signals"):
         said = after(_lead(), said)
-    for said_so in _readings(_now().sub("", _LAST.sub("", said))) if numbers else ():
+    for said_so in _readings(_now().sub("", _LAST.sub("", said))):
         for number in numbers:
             phrase = _phrases()[number]
             found = compiled(phrase.pattern).match(said_so)

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many languages
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from itertools import filterfalse
 
 from palimpsest.memory.meaning.reading import PACKAGE, candidates
 from palimpsest.text.analyser import content_terms
+from palimpsest.text.pieces import is_of_beginning
 from palimpsest.text.word_files import word_files
 
 LONG = 13  # words; a longer sentence names its subject
@@ -25,12 +28,27 @@ _OWN_CLAUSE = re.compile(
 _MARKER = re.compile(r"^\W*(?:\d{1,2}[.)] )?")
 
 
+_Pattern = re.Pattern[str]
+
+
 @cache
-def _patterns() -> tuple[re.Pattern[str], ...]:
+def _patterns() -> Sequence[tuple[_Pattern, _Pattern, Sequence[_Pattern]]]:
+    """The patterns of each language: one of those for a beginning, one of those for any place, and
+    each of the latter.
+    """
     found = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
-    return tuple(
-        re.compile(pattern, re.IGNORECASE) for leaning in found for pattern in leaning["patterns"]
-    )
+    return [_divided(leaning["patterns"]) for leaning in found]
+
+
+def _divided(patterns: Sequence[str]) -> tuple[_Pattern, _Pattern, Sequence[_Pattern]]:
+    anywhere = list(filterfalse(is_of_beginning, patterns))
+    each = [re.compile(pattern, re.IGNORECASE) for pattern in anywhere]
+    return _any_of(filter(is_of_beginning, patterns)), _any_of(anywhere), each
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    each = [f"(?:{pattern})" for pattern in patterns]
+    return re.compile("|".join(each) or "(?!)", re.IGNORECASE)
 
 
 @cache
@@ -53,12 +71,24 @@ def leans(text: str) -> bool:
     """Whether the sentence refers to something that only its conversation names: "the second one",
     "that's our rule".
     """
-    plain = _MARKER.sub("", text.replace("’", "'")).strip()
-    if plain.count(" ") + 1 >= LONG:
+    numbers = candidates("leaning", text)
+    plain = _MARKER.sub("", text.replace("’", "'")).strip() if numbers else ""
+    if not numbers or plain.count(" ") + 1 >= LONG:
         return False
     ending = plain.rstrip(" .!")
-    found = (_patterns()[number].search(ending) for number in candidates("leaning", text))
-    return any(match and not _is_anchored(ending[: match.start()]) for match in found)
+    for number in numbers:
+        begins, anywhere, each = _patterns()[number]
+        if begins.match(ending):  # nothing is before it
+            return True
+        if anywhere.search(ending) and any(_points(pattern, ending) for pattern in each):
+            return True
+    return False
+
+
+def _points(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether the first match of a pattern points at something that the text does not name."""
+    found = pattern.search(text)
+    return found is not None and not _is_anchored(text[: found.start()])
 
 
 def _is_anchored(before: str) -> bool:

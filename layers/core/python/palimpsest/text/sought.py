@@ -1,0 +1,122 @@
+"""Patterns that most texts do not match: a text without any of the pieces that every match has is
+told without the pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Final
+
+from palimpsest.text.pieces import Pieces, forms_of, pieces_of
+from palimpsest.text.triggers import lowered
+
+ASKED_BEFORE: Final = 8  # times, before a pattern is read for its pieces
+_PLAIN = re.compile(r"[a-zà-öø-ÿ0-9 =-]+", re.IGNORECASE)
+
+
+class Sought:
+    """A pattern that is read and compiled when it is first needed, and the pieces of text that are
+    in its matches. The pieces are derived from the pattern: a new word is known by itself.
+    """
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern, self._flags = pattern, flags
+        self._asked = 0
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, self._flags)
+
+    @cached_property
+    def needed(self) -> Sequence[Pieces]:
+        """Sets of pieces: each match has one of each set."""
+        return pieces_of(self._pattern)
+
+    @cached_property
+    def _forms(self) -> Sequence[Sequence[Pieces]]:
+        return forms_of(self._pattern)
+
+    @cached_property
+    def _pieces(self) -> Sequence[str]:
+        return sorted({piece for form in self._forms for piece in chain(*form)})
+
+    def may_match(self, text: str) -> bool:
+        """Whether the text has the pieces that a match has. The first texts are not looked at: a
+        cold start does not wait for the pieces.
+        """
+        if self._asked < ASKED_BEFORE:
+            self._asked += 1
+            return True
+        return self.has_pieces(text)
+
+    def has_pieces(self, text: str) -> bool:
+        """Whether the text has the pieces that a match has."""
+        has = lowered(text).__contains__
+        for pieces in self.needed:
+            if not any(map(has, pieces)):
+                return False
+        if len(self._forms) == 1:
+            return True
+        found = set(filter(has, self._pieces))
+        return any(not any(map(found.isdisjoint, form)) for form in self._forms)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self.compiled.search(text) if self.may_match(text) else None
+
+    def sub(self, by: str, text: str) -> str:
+        return self.compiled.sub(by, text) if self.may_match(text) else text
+
+    def finditer(self, text: str) -> Iterable[re.Match[str]]:
+        return self.compiled.finditer(text) if self.may_match(text) else ()
+
+
+class SoughtTogether:
+    """Several patterns: a text is looked at once for the pieces of all of them."""
+
+    def __init__(self, several: Sequence[Sought]) -> None:
+        self._several = several
+        self._asked = 0
+
+    @cached_property
+    def _pieces(self) -> Sequence[str]:
+        return sorted({piece for each in self._several for piece in chain(*each.needed)})
+
+    def likely(self, text: str) -> frozenset[Sought]:
+        """Those that may match the text; of the first texts, all."""
+        if self._asked < ASKED_BEFORE:
+            self._asked += 1
+            return frozenset(self._several)
+        found = set(filter(lowered(text).__contains__, self._pieces))
+        return frozenset(
+            each for each in self._several if not any(map(found.isdisjoint, each.needed))
+        )
+
+
+class Stems:
+    """Parts of words in any case, as the alternatives of a pattern, none of them with a `|` of its
+    own. The plain ones, which most are, are looked for without a pattern.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._source = pattern
+
+    @cached_property
+    def _plain(self) -> Sequence[str]:
+        return sorted({lowered(each) for each in self._alternatives if _PLAIN.fullmatch(each)})
+
+    @cached_property
+    def _others(self) -> Sought:
+        each = [each for each in self._alternatives if not _PLAIN.fullmatch(each)]
+        return Sought("|".join(each) or "(?!)", re.IGNORECASE)
+
+    @cached_property
+    def _alternatives(self) -> Sequence[str]:
+        return self._source.split("|")
+
+    def are_in(self, text: str) -> bool:
+        """Whether the text has one of them."""
+        is_plain = any(map(lowered(text).__contains__, self._plain))
+        return is_plain or self._others.search(text) is not None

@@ -1,0 +1,12 @@
+"""How much CPU it takes to read, check and state what small messages say."""
+
+from __future__ import annotations
+
+from tests.unit.extraction.test_skipped_patterns import extracted
+from tests.unit.splits import small_messages, splits
+
+MOST_SPLITS = 350  # 226 to 281 were measured beside busy processes
+
+
+def test_small_messages_are_extracted_in_what_a_few_hundred_splits_into_words_take() -> None:
+    assert splits(lambda: extracted(small_messages())) < MOST_SPLITS
