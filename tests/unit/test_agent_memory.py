@@ -352,7 +352,7 @@ def test_messages_without_ids_go_by_their_place() -> None:
 
 def test_ingest_without_a_store_wants_ids_and_a_session() -> None:
     memory = AgentMemory(user="sarah")
-    with pytest.raises(Invalid, match="ids"):
+    with pytest.raises(Invalid, match="must have an id"):
         memory.ingest(["I live in Lisbon."], session="s", store=False)
     with pytest.raises(Invalid):
         memory.ingest([{"id": "a", "role": "user", "content": "Hi"}], store=False)
