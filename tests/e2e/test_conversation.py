@@ -16,6 +16,7 @@ pytestmark = pytest.mark.e2e
 SESSION = "remote-work"
 PATH = f"/v1/sessions/{SESSION}"
 PREFIX = "CONVERSATION SUMMARY: "
+DATE = re.compile(r" \(\d{4}(?:-\d\d-\d\d)?\)")  # a summary says it after "today" and "2 years ago"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,9 @@ def test_without_a_key_a_summary_is_the_conversations_own_sentences_and_says_so(
         for line in compaction["summary"].splitlines():
             speaker, _, text = line.partition(": ")
             assert speaker in ("User", "Assistant")
-            assert all(sentence in spoken for sentence in re.split(r"(?<=[.?!]) ", text))
+            for sentence in re.split(r"(?<=[.?!]) ", text):
+                assert DATE.sub("", sentence) in spoken
+    assert re.search(r"I joined 2 years ago \(\d{4}\)", talk.compactions[-1]["summary"])
 
 
 def test_what_was_folded_unfolds_word_for_word(talk: Talk) -> None:
