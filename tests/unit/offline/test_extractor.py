@@ -508,6 +508,7 @@ def test_an_age_is_a_topic_and_whose_it_is_another_memory(
 
 @example(["I ", "w. "])
 @example(["my ", "[[((", "x "])
+@example(["and my "])
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=12))
 def test_what_users_say_of_themselves_needs_neither_names_nor_numbers_to_be_remembered(
     unit: list[str],

@@ -25,7 +25,8 @@ numbers.
 """
 MOST_FACTS = 4
 IDENTIFIER = 1.7  # numbers, because nothing else in a conversation repeats them
-OWN_WORD = 0.25
+OWN_WORD = 0.25  # for each word of a sentence about the user
+LEAST_OWN = 1.0  # for such a sentence of few words, because it is worth remembering
 NOISY = 0.2  # share of characters that are neither letters, digits nor blanks: code, tables, data
 OFTEN = 0.2  # of all sentences: a word in more of them says nothing about the topic
 
@@ -134,7 +135,7 @@ def worth(
     if who:
         score += 4.0
     if own and not asks and is_own(sentence):
-        score += min(1.5, OWN_WORD * len(bag))
+        score += max(LEAST_OWN, min(1.5, OWN_WORD * len(bag)))
     if asks:
         score -= 1.2 if own else 2.0
     if not who and is_filler(sentence, bag):
