@@ -352,12 +352,12 @@ def test_deleting_an_old_version_leaves_the_others_and_their_numbers_close_up(
 
 
 def test_deleting_what_was_said_several_times_leaves_nothing_of_it(service: MemoryService) -> None:
-    for at, company in ((1, "A"), (5, "A"), (3, "B"), (9, "A")):
+    for at, company in ((1, "Acme"), (5, "Acme"), (3, "Bolt"), (9, "Acme")):
         service.say(f"works at {company}", valid_from=at)
     current = service.memories.pointers(SARAH, ["employer"])["employer"].record
     service.manage.delete(SARAH, str(current))
     assert [record.content for record in service.memories.versions(SARAH, "employer")] == [
-        "works at B"
+        "works at Bolt"
     ]
     assert service.current() == []
 

@@ -15,7 +15,6 @@ from palimpsest.memory.as_line import NO_LONGER_SURE, names_a_date
 from palimpsest.profile.kinds import ORDER, SECTIONS, SectionKind
 from palimpsest.profile.profile import HEAD
 from palimpsest.text.cutting import escaped, harmless, shortened
-from palimpsest.text.sentences import words
 
 MAX_LINE = 2_000  # characters of one item
 MOST_COMMON = 2  # texts: a word of more of them, and of more than half of all, says no subject
@@ -98,6 +97,9 @@ def _later_last(items: Sequence[Item]) -> list[Item]:
     no heading are sorted by time within the places that they occupy, so that the latest statement
     comes last.
     """
+    # not at import, because a plain turn does not need it
+    from palimpsest.text.sentences import words
+
     ordered = list(items)
     loose = [at for at, item in enumerate(items) if heading_of(item) is None]
     for places in _about_the_same([words(items[at].text) for at in loose]):

@@ -37,7 +37,7 @@ _REQUEST = Phrases(
     rf"|(?P<quote>(?={QUOTATION})))",
 )
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
-_FIRST_LINE = re.compile(r"\s*(?P<head>[^\n]{4,240}?[?:.!…]?)[ \t]*\n\s*(?=\S)")
+_FIRST_LINE = re.compile(r"\s*+(?P<head>[^\n]{4,240}?[?:.!…]?)[ \t]*+\n\s*+(?=\S)")
 _LABELLED = Sought(
     r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
 )
