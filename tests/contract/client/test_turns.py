@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from palimpsest.context.read import ReadContext, SessionContext
+from palimpsest.errors import Unavailable
 from palimpsest_client import Palimpsest
 from palimpsest_client.errors import OwnerMismatch, SessionNotFound
 
@@ -182,21 +184,26 @@ def test_the_windows_calls_are_all_there(memory: Palimpsest) -> None:
         chat.read()
 
 
+class FailsOnce:
+    """Contexts of which the first cannot be read."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self.ahead = context.ahead
+        self._context = context
+        self._failures = [Unavailable("not now")]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> SessionContext:
+        if self._failures:
+            raise self._failures.pop()
+        return self._context(*args, **kwargs)
+
+
 def test_a_context_that_could_not_be_read_within_the_append_is_asked_for_again(
     memory: Palimpsest, served: Served
 ) -> None:
     chat = memory.session("s1", user="sarah")
-    read = served.inside.service.context
-    failures = [True]
-
-    def fails_once(*args: Any, **kwargs: Any) -> Any:
-        if failures and failures.pop():
-            from palimpsest.errors import Unavailable
-
-            raise Unavailable("not now")
-        return read(*args, **kwargs)
-
-    object.__setattr__(served.inside.service, "context", fails_once)
+    context = served.inside.service.context
+    object.__setattr__(served.inside.service, "context", FailsOnce(context))
     assert chat.say("Hello").messages[-1]["content"] == "Hello"
 
 

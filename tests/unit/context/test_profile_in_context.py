@@ -77,3 +77,15 @@ def test_a_statement_that_the_page_would_cut_is_whole_below_it(call: Client) -> 
     call.save({"type": "instruction", "content": long.strip(" ,") + "."}, *KNOWN[:1])
     assert "…" in page(call)
     assert long.strip(" ,") in stable(call)
+
+
+def test_what_is_known_is_shown_also_where_the_headings_have_no_room(call: Client) -> None:
+    call.save(*KNOWN[:1])
+    said = {"role": "user", "content": "word " * 522}
+    call("POST", "/v1/sessions/new/messages", {"user_id": "sarah", "messages": [said]})
+    context = call("GET", "/v1/sessions/new/context", query={"max_tokens": 700}).json
+    assert 30 < 700 - context["tokens"]["window"] < 45
+    first = context["messages"][0]["content"]
+    assert (
+        "<extractive_memory>\n- Sarah, 2026-01-01: I live in Kiel.\n</extractive_memory>" in first
+    )

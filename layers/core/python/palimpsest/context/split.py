@@ -120,6 +120,24 @@ def fit_split(
 def _stable_part(
     material: Material, contents: Sequence[BlockContent], *, kept: Kept, room: int, tags: Tags
 ) -> MemoryPrompt:
+    """Return the stable part. If there is no room for the headings of a profile, its items come without
+    them.
+    """
+    made = _stepped(material, contents, kept=kept, room=room, tags=tags)
+    plain = [_without_profile(content) for content in contents]
+    if made.text or plain == list(contents):
+        return made
+    return _stepped(material, plain, kept=kept, room=room, tags=tags)
+
+
+def _without_profile(content: BlockContent) -> BlockContent:
+    items = tuple(item for item in content.stable.items if item.section is None)
+    return replace(content, stable=replace(content.stable, items=items))
+
+
+def _stepped(
+    material: Material, contents: Sequence[BlockContent], *, kept: Kept, room: int, tags: Tags
+) -> MemoryPrompt:
     """Return the stable part in its full size, or in half, a quarter or an eighth of it if there is
     less room. The steps are large, so that small differences in room change nothing.
     """
