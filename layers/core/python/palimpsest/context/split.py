@@ -120,8 +120,8 @@ def fit_split(
 def _stable_part(
     material: Material, contents: Sequence[BlockContent], *, kept: Kept, room: int, tags: Tags
 ) -> MemoryPrompt:
-    """Return the stable part. If there is no room for the headings of a profile, its items come without
-    them.
+    """Return the stable part. If there is no room for the headings of a profile, its items come
+    without them.
     """
     made = _stepped(material, contents, kept=kept, room=room, tags=tags)
     plain = [_without_profile(content) for content in contents]
