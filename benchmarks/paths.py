@@ -36,11 +36,10 @@ LIBRARY = f"{Path(palimpsest.__file__).parent}{os.sep}"
 BESIDE = tuple(
     f"{Path(str(package.__file__)).parents[1]}{os.sep}" for package in (in_process_of, cypher)
 )
-"""The folders of packages besides the core layer. Their files are named by their packages."""
-LIMITS = {"append": 30, "recall": 57}
-"""How many files a call may run through on the engines of this process. Lower the limits whenever
-the figures fall. A third of these files decides whose words a text has, and whether they may be
-known.
+"""The folders of packages beside the core layer, whose files go by the names of their packages."""
+LIMITS = {"append": 30, "recall": 59}
+"""How many files a call may run through on the engines of this process: lower them whenever the
+figures fall. A third of them decides whose words a text has, and whether it may be known.
 """
 TALK = "/v1/sessions/talk/messages"
 OF_SARAH = "/v1/users/sarah"
