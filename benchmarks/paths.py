@@ -37,9 +37,10 @@ BESIDE = tuple(
     f"{Path(str(package.__file__)).parents[1]}{os.sep}" for package in (in_process_of, cypher)
 )
 """The folders of packages beside the core layer, whose files go by the names of their packages."""
-LIMITS = {"append": 30, "recall": 59}
+LIMITS = {"append": 32, "recall": 61}
 """How many files a call may run through on the engines of this process: lower them whenever the
-figures fall. A third of them decides whose words a text has, and whether it may be known.
+figures fall. A third of them decides whose words a text has, and whether it may be known; two of
+these skip patterns that cannot match.
 """
 TALK = "/v1/sessions/talk/messages"
 OF_SARAH = "/v1/users/sarah"
