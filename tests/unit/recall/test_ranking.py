@@ -215,9 +215,9 @@ def test_few_words_stand_by_the_question_that_they_answer() -> None:
     assert sorted(shown(candidate("s/1", vector=0.5, says="question"), short)) == ["s/1", "s/2"]
 
 
-def test_what_asks_or_says_nothing_stands_behind_what_states() -> None:
+def test_what_asks_or_says_nothing_comes_after_a_statement_that_is_as_near() -> None:
     asks = candidate("asks", keyword=9.0, vector=0.8, says="question")
-    states = candidate("states", keyword=8.0, vector=0.7)
+    states = candidate("states", keyword=9.0, vector=0.8)
     empty = candidate("empty", keyword=9.0, vector=0.8, says="nothing")
     weak = candidate("weak", keyword=1.0, vector=0.1)
     first, *others = order(asks, empty, states, weak)
