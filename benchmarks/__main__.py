@@ -1,7 +1,7 @@
 """Runs the benchmarks, or some of them, and prints their results. With --write it also writes them
 into benchmarks/results.md.
 
-python -m benchmarks [append context peers race tenant fresh sizes retrieval friends memory crowd
+python -m benchmarks [append context peers race tenant fresh sizes retrieval friends assistants memory crowd
 tables index service cost idle truth prompt summaries] [--write] [--quick] [--set PATH] [--beside
 COMMIT]
 """
@@ -36,7 +36,13 @@ from benchmarks.prompt import run as prompt
 from benchmarks.report import Table
 from benchmarks.retrieval import growth as retrieval_growth
 from benchmarks.retrieval import quality as retrieval
-from benchmarks.retrieval.labelled.dataset import FRIENDS, Dataset, UnusableDataset, load
+from benchmarks.retrieval.labelled.dataset import (
+    ASSISTANTS,
+    FRIENDS,
+    Dataset,
+    UnusableDataset,
+    load,
+)
 from benchmarks.retrieval.labelled.dataset import OURS as OUR_SET
 from benchmarks.service import Place, place
 from benchmarks.summaries import run as summaries
@@ -67,6 +73,7 @@ class Run:
             "sizes": lambda: [sizes.table()],
             "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
             "friends": lambda: retrieval.tables(load(FRIENDS), endpoint=endpoint),
+            "assistants": lambda: retrieval.tables(load(ASSISTANTS), endpoint=endpoint),
             "memory": lambda: retrieval_growth.growth(dataset, endpoint=endpoint, quick=quick),
             "crowd": lambda: retrieval_growth.crowd(dataset, endpoint=endpoint, quick=quick),
             "tables": lambda: [retrieval_growth.in_tables(dataset, endpoint=endpoint, quick=quick)],
