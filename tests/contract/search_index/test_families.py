@@ -202,3 +202,19 @@ def test_a_file_of_an_earlier_version_counts_its_documents(tmp_path: Path) -> No
     EmbeddedIndex(file, space=None).prepare()
     assert mine.by_words("apple", k=5) == before
     index.close()
+
+
+def test_a_file_that_another_process_writes_is_waited_for_when_it_gets_its_log(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "index.sqlite"
+    writer = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    writer.execute("CREATE TABLE other (value)")
+    writer.execute("BEGIN IMMEDIATE")
+    ending = threading.Timer(0.2, lambda: writer.execute("COMMIT"))
+    ending.start()
+    index = EmbeddedIndex(file, space=SPACE)
+    index.prepare()
+    ending.join()
+    writer.close()
+    assert len(index.indexes()) == 1

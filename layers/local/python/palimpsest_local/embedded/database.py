@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import sqlite3
+import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from palimpsest.scope import UserScope
 from palimpsest.text.bm25 import Field
 
 IDLE_CONNECTIONS = 8
+_TRY_AGAIN_SECONDS = 0.01
 
 # An owner's part of an index is a shelf. Postings and vectors are keyed by it, so that the cost of
 # a search depends on its owner's documents alone; `documents` also holds what was removed, for a
@@ -86,11 +88,29 @@ class Database:
     def create(self) -> None:
         """Create the file and its tables if they do not exist."""
         with self._connection() as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
+            self._keep_a_log(connection)
             with _transaction(connection, "BEGIN IMMEDIATE"):
                 for statement in filter(str.strip, TABLES.split(";")):
                     connection.execute(statement)
                 _add_counts(connection)
+
+    def _keep_a_log(self, connection: sqlite3.Connection) -> None:
+        """Let the file have a write-ahead log, so that readers never wait.
+
+        Where several connections do this at once, SQLite refuses one of them at once instead of
+        letting it wait (https://www.sqlite.org/wal.html, section 8), so that it tries again here.
+        """
+        give_up_at = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > give_up_at:
+                    raise
+                time.sleep(_TRY_AGAIN_SECONDS)
+            else:
+                return
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
