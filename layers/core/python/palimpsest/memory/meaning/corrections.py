@@ -135,11 +135,54 @@ def correction_of(text: str) -> Correction | None:
             if found and (made := _correction(found)):
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
-    rest = after(_weak(), rest)
+    rest = _without_excuses(after(_weak(), rest))
     if rest == said and left is None:
-        return None
+        return _at_the_end(text, said)
     is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
-    return Correction(rest, is_meant=False) if is_short and _is_value(rest) else None
+    if not is_short or not _is_value(rest) or not _is_whole_name(rest):
+        return _at_the_end(text, said)
+    return Correction(rest, is_meant=_strong().match(text.strip()) is not None)
+
+
+@cache
+def _strong() -> re.Pattern[str]:
+    return compiled(r"^(?:(?:{openers})\b[,!. ]*)*(?:{strong_signals})(?!\w)")
+
+
+@cache
+def _excuse() -> re.Pattern[str]:
+    return compiled(r"(?:^|(?<=\w))[\s,;.!()–—-]*\b(?:{excuses})\W*$")
+
+
+def _without_excuses(text: str) -> str:
+    """The text without words at its end that say why the earlier ones were wrong: "fat fingers"."""
+    found = _excuse().search(text)
+    return text[: found.start()].strip(_ENDS) if found else text
+
+
+def _is_whole_name(text: str) -> bool:
+    """Whether a text that begins as a name says nothing besides: "Fiona called" is no name."""
+    first, *others = text.split()
+    if not first[0].isupper() or not others or _number().match(first):
+        return True
+    return others[-1][0].isupper() or others[-1][0].isdigit()
+
+
+@cache
+def _last_clause() -> re.Pattern[str]:
+    return compiled(
+        r"[,;.!–—-]\s*(?:it is|that is|they are|there are|we are|it should be|es ist|es sind|wir sind"
+        r"|c'est|ce sont|il y en a|es|son|hay|somos) (?P<new>(?:(?:the|at|on|um|am|den|der|le|la|el) )?"
+        r"(?:{any_value})(?: ?[\w%€$.]{1,12})?)$"
+    )
+
+
+def _at_the_end(text: str, said: str) -> Correction | None:
+    """The correction whose value the last clause gives: "Actually the scale was off, it's 79"."""
+    if not _begins(text) and not _strong().match(text):
+        return None
+    found = _last_clause().search(said)
+    return Correction(found["new"].strip(_ENDS), is_meant=False) if found else None
 
 
 def _is_clear(lead: str) -> bool:

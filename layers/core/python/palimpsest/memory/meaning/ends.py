@@ -239,6 +239,8 @@ def _ends(end: End, record: Record) -> bool:
     known = slot.topic if slot else record.topic_key or ""
     if not end.words:
         return _is_about(end, known, record)
+    if end.kind == "lifted" and not _forbids(record.content):
+        return False
     named = naming(record.content)
     if not 0 < len(named) <= LONGEST or record.type == "instruction" or not _is_of(end, record):
         return False
@@ -253,6 +255,16 @@ def _ends(end: End, record: Record) -> bool:
 
 
 _WORD = re.compile(r"\w+")
+
+
+@cache
+def _bans() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{bans})(?!\w)")
+
+
+def _forbids(content: str) -> bool:
+    """Whether a statement says that somebody does without something, which an end may lift."""
+    return bool(_bans().search(spoken(content)))
 
 
 def _is_about(end: End, topic: str, record: Record) -> bool:
