@@ -122,8 +122,15 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = (starred["new"] or starred["other"]).split(",")[0]
         return Correction(new.strip(_ENDS), is_meant=False)
+    if _is_bare_value(text):
+        return Correction(text.strip(_ENDS), is_meant=False)
     if not may_correct(text) or text.count(" ") >= 3 * MOST_WORDS or "?" in text:
-        return None
+        return _spelled(text)
+    return _with_signals(text)
+
+
+def _with_signals(text: str) -> Correction | None:
+    """The correction in a text with a word that corrections have."""
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
     left = _after_clear_signals(text.strip())
@@ -136,12 +143,41 @@ def correction_of(text: str) -> Correction | None:
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
     rest = _without_excuses(after(_weak(), rest))
-    if rest == said and left is None:
-        return _at_the_end(text, said)
-    is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
-    if not is_short or not _is_value(rest) or not _is_whole_name(rest):
-        return _at_the_end(text, said)
-    return Correction(rest, is_meant=_strong().match(text.strip()) is not None)
+    is_marked = rest != said or left is not None
+    if is_marked and _is_short_value(rest):
+        return Correction(rest, is_meant=_strong().match(text.strip()) is not None)
+    return _at_the_end(text, said)
+
+
+def _is_short_value(text: str) -> bool:
+    is_short = bool(text) and len(words(text)) <= FEW_WORDS
+    return is_short and _is_value(text) and _is_whole_name(text)
+
+
+@cache
+def _bare_value() -> re.Pattern[str]:
+    return compiled(
+        r"(?:(?:at|on|um|am|à|le|el|a las) )?(?:the |den )?(?:{any_value})(?: (?:am|pm|uhr))?"
+    )
+
+
+def _is_bare_value(text: str) -> bool:
+    """Whether the text is only a day, a time or a number. Right after a statement with another such
+    value it is a correction.
+    """
+    said = text.strip(_ENDS)
+    is_short = said.count(" ") < FEW_WORDS
+    return is_short and _bare_value().fullmatch(said) is not None
+
+
+def _spelled(text: str) -> Correction | None:
+    """The correction of a name's spelling: "Mathys with a y"."""
+    said = text.strip(_ENDS)
+    if said.count(" ") > MOST_WORDS + 1 or not said[:1].isupper():
+        return None
+    name = _without_excuses(said)
+    is_name = name != said and name.istitle() and name.count(" ") < FEW_WORDS
+    return Correction(name, is_meant=False) if is_name else None
 
 
 @cache
@@ -171,9 +207,9 @@ def _is_whole_name(text: str) -> bool:
 @cache
 def _last_clause() -> re.Pattern[str]:
     return compiled(
-        r"[,;.!–—-]\s*(?:it is|that is|they are|there are|we are|it should be|es ist|es sind|wir sind"
-        r"|c'est|ce sont|il y en a|es|son|hay|somos) (?P<new>(?:(?:the|at|on|um|am|den|der|le|la|el) )?"
-        r"(?:{any_value})(?: ?[\w%€$.]{1,12})?)$"
+        r"[,;.!–—-]\s*(?:it is|that is|they are|there are|we are|it should be|es ist|es sind"
+        r"|wir sind|c'est|ce sont|il y en a|es|son|hay|somos) "
+        r"(?P<new>(?:(?:the|at|on|um|am|den|der|le|la|el) )?(?:{any_value})(?: ?[\w%€$.]{1,12})?)$"
     )
 
 
