@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.memory.removal.users import BACKUP_DAYS
 
 from infra.parts.http_api import DESCRIPTION
 from infra.pythons import DECLARED
 from tests.infra.conftest import Synthesized, Template
 
-RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "reindex": 4, "sweep": 4}
+RECEIVES = {"summarize": 8, "extract": 8, "embed": 50, "reindex": 8, "sweep": 8}
 WORKERS = set(RECEIVES)
 FUNCTIONS = WORKERS | {"authorize", "sessions", "memories", "dispatch", "site"}
 CALL_OR_SEARCH = {"sessions", "memories", "summarize", "extract", "embed", "reindex"}
@@ -40,6 +41,14 @@ def test_every_working_queue_has_dead_letters(prod: Template) -> None:
                 name_of(queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0])
                 == "DeadLetters"
             )
+
+
+def test_throttled_receives_make_no_dead_letter_of_a_job_that_may_be_tried_again(
+    prod: Template,
+) -> None:
+    for queue in prod.of_type("AWS::SQS::Queue").values():
+        if "RedrivePolicy" in queue:
+            assert queue["RedrivePolicy"]["maxReceiveCount"] >= max(6, MAX_TRIES + 2)
 
 
 def test_every_queue_is_a_standard_queue_so_that_message_groups_mean_fairness_and_not_order(

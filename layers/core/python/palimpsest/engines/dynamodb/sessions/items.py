@@ -364,7 +364,7 @@ def failed_place(job: Job) -> dict[str, dict[str, str] | None]:
 
 def job_of(item: Item) -> Job:
     work, kind = values_of(item["work"]), item["kind"]["S"]
-    lost = item.get("lost", {"N": "0"})
+    counts = {name: int(item.get(name, {"N": "0"})["N"]) for name in ("lost", "tries")}
     return Job(
         id=item["id"]["S"],
         tenant=item["tenant"]["S"],
@@ -373,7 +373,7 @@ def job_of(item: Item) -> Job:
         due_at=_due_at(item),
         stored=frozenset(item.get("stored", {"SS": ()})["SS"]),
         **values_of(item["outcome"]),
-        lost=int(lost["N"]),
+        **counts,
         spent={
             name[6:]: int(value["N"]) for name, value in item.items() if name.startswith("spent_")
         },
