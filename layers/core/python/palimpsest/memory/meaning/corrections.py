@@ -357,14 +357,29 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     is_alone = all(word.casefold() in said or _UNIT.match(word) for word in others)
     if not _number().match(first) or not is_alone:
         return None
-    is_word = first.isalpha()
     places = [token for token in tokens if _number().match(token[0])]
-    is_time = ":" in first
-    same = [
-        token for token in places if token[0].isalpha() == is_word and (":" in token[0]) == is_time
-    ]
-    best = (same or places)[-1:]
+    kind = _kind_of_value(first)
+    same = [token for token in places if _kind_of_value(token[0]) == kind]
+    counts = [token for token in places if {kind, _kind_of_value(token[0])} == COUNTS]
+    best = (same or counts or places)[-1:]
     return best[0].span() if best else None
+
+
+COUNTS = frozenset({"digits", "words"})
+
+
+@cache
+def _calendar() -> re.Pattern[str]:
+    return compiled(r"^(?:{weekdays}|{months})$")
+
+
+def _kind_of_value(text: str) -> str:
+    """The kind of a value: a day of the calendar, a time, a number in digits or in words."""
+    if ":" in text:
+        return "time"
+    if any(map(str.isdigit, text)):
+        return "digits"
+    return "calendar" if _calendar().match(text) else "words"
 
 
 def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
