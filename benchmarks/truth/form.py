@@ -20,9 +20,13 @@ ORDINARY = tuple(OURS / name for name in ("everyday", "later", "third", "fourth"
 """Four sets in which ordinary people end, correct and repeat what they said. Each was written before
 it was run, the last three after repairs.
 """
-_LATER = ("streets", "strangers", "passers", "newcomers", "neighbours", "commuters", "lodgers")
-LATER = tuple(OURS / name for name in _LATER)
+LATER = tuple(OURS / name for name in ("streets", "strangers", "passers", "newcomers"))
 """Sets that were each written after the rules, run once, and used to repair them afterwards."""
+
+CHANGES = tuple(OURS / name for name in ("neighbours", "commuters", "lodgers"))
+"""Sets of ends, corrections, changed topics and repetitions. Each was written after the repairs that
+the one before had led to.
+"""
 
 ANYBODY = "anybody"
 """The subject of a check of all memories, such as those about the user's own dog."""
