@@ -10,17 +10,17 @@ from palimpsest.recall.ranker import LinearRanker, Rankers, Weight, learned, lik
 from palimpsest.recall.ranking import ranked
 from palimpsest.recall.signals import READ, SIGNALS, read_signals
 
-PLAIN = LinearRanker(-1.0, {"relevance": Weight(0.5, 0.25, 2.0), "length": Weight(1.0, 1.0, 0.5)})
+PLAIN = LinearRanker(-1.0, {"meaning": Weight(0.5, 0.25, 2.0), "length": Weight(1.0, 1.0, 0.5)})
 
 
 def test_the_terms_of_a_candidate_add_up_to_the_odds_of_its_score() -> None:
-    terms = PLAIN.terms({"relevance": 1.0, "length": 2.0})
-    assert terms == {"constant": -1.0, "relevance": 4.0, "length": 0.5}
+    terms = PLAIN.terms({"meaning": 1.0, "length": 2.0})
+    assert terms == {"constant": -1.0, "meaning": 4.0, "length": 0.5}
     assert likelihood(terms) == pytest.approx(1 / (1 + math.exp(-3.5)))
 
 
 def test_a_signal_that_is_missing_counts_as_its_mean() -> None:
-    assert sum(PLAIN.terms({"relevance": 0.5}).values()) == -1.0
+    assert sum(PLAIN.terms({"meaning": 0.5}).values()) == -1.0
     assert sum(PLAIN.terms({}).values()) == -1.0
     assert "topic" not in PLAIN.terms({"topic": 1.0}), "it has not learned anything of it"
 
@@ -34,7 +34,7 @@ def test_what_a_reranker_read_is_scaled_within_what_it_read() -> None:
 
 
 def test_what_was_read_is_ranked_by_the_ranker_for_it_and_the_others_by_theirs() -> None:
-    found = LinearRanker(0.0, {"relevance": Weight(0.0, 1.0, 1.0)})
+    found = LinearRanker(0.0, {"meaning": Weight(0.0, 1.0, 1.0)})
     read = LinearRanker(0.0, {"read": Weight(0.0, 1.0, 5.0)})
     rankers = Rankers(found, read)
     many = [Candidate(name, {"keyword": score}, said_at=0) for name, score in (("a", 9), ("b", 1))]
@@ -50,7 +50,7 @@ def test_the_ranker_that_ships_knows_the_signals_that_recall_has() -> None:
     assert set(rankers.read.weights) == set(SIGNALS)
     assert set(rankers.found.weights) == set(SIGNALS) - set(READ)
     assert rankers.read.weights["read_place"].weight < 0 < rankers.read.weights["read"].weight
-    assert rankers.found.weights["relevance"].weight > 0 > rankers.found.weights["question"].weight
+    assert rankers.found.weights["meaning"].weight > 0 > rankers.found.weights["asks"].weight
 
 
 @given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(-1e9, 1e9)))

@@ -30,8 +30,8 @@ def order(*candidates: Candidate, **more: Any) -> list[str]:
 
 
 def test_what_both_retrievers_find_stands_before_what_one_finds() -> None:
-    words = candidate("words", keyword=9.0)
-    both = candidate("both", keyword=8.0, vector=0.7)
+    words = candidate("words", keyword=9.0, coverage=0.8)
+    both = candidate("both", keyword=8.0, vector=0.7, coverage=0.7)
     meaning = candidate("meaning", vector=0.8)
     weak = candidate("weak", keyword=1.0, vector=0.1)
     assert order(words, both, meaning, weak)[0] == "both"
@@ -59,8 +59,10 @@ def test_without_vectors_words_alone_decide() -> None:
         "much",
         "little",
     ]
-    (best, _) = ranked([candidate("much", keyword=5.0), candidate("little", keyword=1.0)], now=NOW)
-    assert best.signals["relevance"] == 1
+    best, other = ranked(
+        [candidate("much", keyword=5.0), candidate("little", keyword=1.0)], now=NOW
+    )
+    assert best.signals["meaning"] > other.signals["meaning"] == 0
 
 
 def test_what_is_not_indexed_yet_is_judged_by_its_words() -> None:
@@ -216,9 +218,9 @@ def test_few_words_stand_by_the_question_that_they_answer() -> None:
 
 
 def test_what_asks_or_says_nothing_comes_after_a_statement_that_is_as_near() -> None:
-    asks = candidate("asks", keyword=9.0, vector=0.8, says="question")
-    states = candidate("states", keyword=9.0, vector=0.8)
-    empty = candidate("empty", keyword=9.0, vector=0.8, says="nothing")
+    asks = candidate("asks", keyword=9.0, vector=0.8, says="question", words=9)
+    states = candidate("states", keyword=9.0, vector=0.8, words=9)
+    empty = candidate("empty", keyword=9.0, vector=0.8, says="nothing", words=9)
     weak = candidate("weak", keyword=1.0, vector=0.1)
     first, *others = order(asks, empty, states, weak)
     assert (first, set(others)) == ("states", {"asks", "empty", "weak"})
@@ -278,3 +280,10 @@ def test_any_candidates_are_all_ranked_by_scores_between_nought_and_one(
     assert sorted(one.candidate.key for one in placed) == sorted(one.key for one in every)
     assert all(0 <= one.score <= 1 for one in placed)
     assert placed == ranked(list(reversed(every)), now=NOW, period=Period(0, NOW))
+
+
+def test_a_long_message_that_asks_is_not_taken_for_a_mere_question() -> None:
+    short = candidate("short", says="question", words=9, vector=0.5)
+    long = candidate("long", says="question", words=60, vector=0.5)
+    signals = {each.candidate.key: each.signals for each in ranked([short, long], now=NOW)}
+    assert (signals["short"]["asks"], signals["long"]["asks"]) == (1, 0)

@@ -29,9 +29,9 @@ class Candidate:
     its text. `neighbours` of a message are the keys of the messages right before and after it;
     those of a record are the keys of its source messages. If a message says an earlier value of a
     topic, `outdated_by` is the key of the topic's current record. `says` tells whether a message
-    states something, or only asks or greets. `answers` tells whether a question comes right before
-    it (None: unknown), and `words` how many different words it has. `speaker` is the role of a
-    message, None for a record. `by_words` is true for a task, which has no vector. `is_over` is
+    states something, or only asks or greets. `words` is the number of its different words, and
+    `own_words` the number of its words for its speaker. `speaker` is the role of a message, None
+    for a record. `by_words` is true for a task, which has no vector. `is_over` is
     true for a task whose session has ended, for what was due long ago, for what has ended, and for
     what rests on something that has changed.
     """
@@ -48,8 +48,8 @@ class Candidate:
     neighbours: tuple[str, ...] = ()
     outdated_by: str | None = None
     says: Says = "something"
-    answers: bool | None = None
     words: int = 0
+    own_words: int = 0
     speaker: str | None = None
 
 

@@ -29,7 +29,8 @@ from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.refine import Seen
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.text.analyser import term_set
-from palimpsest.text.sentences import is_question, says
+from palimpsest.text.salience import own_words
+from palimpsest.text.sentences import says
 
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows
@@ -246,6 +247,7 @@ def _found_record(
         said_at=record.valid_from,
         coverage=coverage(run.query.terms, words),
         words=len(words),
+        own_words=own_words(record.content),
         importance=record.importance,
         uses=uses[0],
         used_at=uses[1] * 1000,
@@ -390,7 +392,6 @@ def _found_message(
     key = message_key(session, message.seq)
     when = milliseconds(said_at(message))
     words = term_set(text)
-    answers = is_question(before.rstrip()) if run.reads_before else None
     has_text = bool(text_of(message.chat).strip())  # a message of tool calls alone states nothing
     return FoundMemory(
         id=message.id,
@@ -407,8 +408,8 @@ def _found_message(
             said_at=when,
             coverage=coverage(run.query.terms, words),
             words=len(words),
+            own_words=own_words(text),
             speaker=message.role,
-            answers=answers,
             neighbours=(
                 message_key(session, message.seq - 1),
                 message_key(session, message.seq + 1),

@@ -12,37 +12,37 @@ from palimpsest.models.catalogue import Thresholds
 from palimpsest.recall.found import Candidate
 
 Signal = Literal[
-    "relevance",
     "meaning",
     "words",
     "topic",
     "neighbours",
-    "question",
+    "asks",
     "nothing",
     "little",
-    "answers",
+    "own",
     "assistant",
     "tool",
-    "record",
     "length",
     "read",
     "read_place",
 ]
 """What the ranker may know of a candidate.
 
-`relevance` joins words and meaning, from 0 to 1 within a recall. `neighbours` is the highest
-relevance of a message beside it. `meaning` is its likeness to the question, where 0 is unrelated
-and 1 is equal. `words` is the share of the question's words that it has, `topic` that of a topic's
-words. `question`, `nothing` and `little` are 1 for what the text says (`Says`), `answers` if it
-follows a question. `assistant`, `tool` and `record` are 1 for words of these. `length` is the
-logarithm of its number of different words. `read` is the reranker's score, from 0 to 1 within the
-texts that it read, and `read_place` the share of these texts that it found better.
+`meaning` is its likeness to the question, where 0 is unrelated and 1 is equal. `words` is the share
+of the question's words that it has, `topic` that of a topic's words. `neighbours` is the highest
+relevance, from words and meaning, of a message beside it (0..1 within a recall). `asks` is 1 for a
+short message that only asks, `nothing` and `little` are 1 for texts that say so much (`Says`).
+`own` is the logarithm of the number of its words for its speaker, such as "my". `assistant` and
+`tool` are 1 for words of these, `length` is the logarithm of its number of different words. `read`
+is the reranker's score, from 0 to 1 within the texts that it read, and `read_place` the share of
+these texts that it found better.
 """
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 READ: tuple[Signal, ...] = ("read", "read_place")
 """What only a reranker knows."""
-BY_WORDS = 0.5  # the meaning of a candidate without a vector that has all words of the question
+BY_WORDS = 0.5  # the meaning of the best candidate by words, if it has no vector
 MOST_WORDS = 200  # a longer text is not better for its length
+SHORT = 20  # different words; who asks in more of them mostly says something besides
 
 
 def signals_of(
@@ -52,9 +52,8 @@ def signals_of(
     missing. `relevance` has that of each candidate, by key. The meaning of one without a vector is
     judged by its words.
     """
-    yield "relevance", relevance[candidate.key]
     cosine = candidate.scores.get("vector")
-    likeness = BY_WORDS * candidate.coverage
+    likeness = BY_WORDS * (candidate.coverage + relevance[candidate.key]) / 2
     if cosine is not None:
         likeness = max(0.0, cosine - near.unrelated) / (1 - near.unrelated)
     yield "meaning", likeness
@@ -62,14 +61,12 @@ def signals_of(
     yield "topic", candidate.scores.get("topic_key", 0.0)
     beside = (relevance.get(key, 0.0) for key in candidate.neighbours)
     yield "neighbours", max(beside, default=0.0)
-    yield "question", float(candidate.says == "question")
+    yield "asks", float(candidate.says == "question" and candidate.words < SHORT)
     yield "nothing", float(candidate.says == "nothing")
     yield "little", float(candidate.says == "little")
-    if candidate.answers is not None:
-        yield "answers", float(candidate.answers)
+    yield "own", log1p(candidate.own_words)
     yield "assistant", float(candidate.speaker == "assistant")
     yield "tool", float(candidate.speaker == "tool")
-    yield "record", float(candidate.speaker is None)
     yield "length", log1p(min(candidate.words, MOST_WORDS))
 
 

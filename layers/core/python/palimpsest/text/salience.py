@@ -92,6 +92,13 @@ def is_own(sentence: str) -> bool:
     return OWN in _likely(sentence) and bool(_patterns()[OWN].search(sentence.lower()))
 
 
+def own_words(text: str) -> int:
+    """Return the number of words with which the text speaks in the first person."""
+    if OWN not in _likely(text):
+        return 0
+    return sum(1 for _ in _patterns()[OWN].finditer(text.lower()))
+
+
 def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
     """Return the words that the conversation is about. They occur in several sentences, but not in
     most.
